@@ -40,7 +40,7 @@ use self::requests::{KnownSessions, PendingRequest};
 use self::session_start::AgentHandshake;
 use self::terminals::OpenTerminal;
 use self::text_blocks::OpenSpeech;
-use crate::excerpt::shortened;
+use crate::excerpt::shortened_name;
 use crate::gemini::session_log::LoggedCalls;
 use crate::held::HeldTurn;
 use crate::pending::PendingById;
@@ -258,9 +258,9 @@ impl AcpNormalizer {
                 self.agent_asks(id, method, params, current, out);
             }
             RpcMessage::Notification { method, .. } => {
-                current.about = format!("the agent tells `{}`", shown(method));
-                if !is_known(&shown(method)) {
-                    let message = format!("unknown method `{}`", shown(method));
+                current.about = format!("the agent tells `{}`", shortened_agent_name(method));
+                if !is_known(&shortened_agent_name(method)) {
+                    let message = format!("unknown method `{}`", shortened_agent_name(method));
                     current.complain(DiagnosticKind::UnknownType, message);
                 }
             }
@@ -287,7 +287,7 @@ impl AcpNormalizer {
                 self.client_asks(id, method, params, current, out);
             }
             RpcMessage::Notification { method, params } => {
-                current.about = format!("the client tells `{}`", shown(method));
+                current.about = format!("the client tells `{}`", shortened_agent_name(method));
                 if method.is("session/cancel") {
                     self.end_block(out);
                     self.belongs_to(session_of(params));
@@ -312,7 +312,7 @@ impl AcpNormalizer {
             return current.complain(DiagnosticKind::InvalidField, message);
         };
         let read = SessionUpdate::from_token(params);
-        let kind = read.kind.map_or("nothing".into(), shown);
+        let kind = read.kind.map_or("nothing".into(), shortened_agent_name);
         current.about = format!("`{kind}` says nothing new");
         let is_chunk = matches!(
             read.update,
@@ -333,7 +333,7 @@ impl AcpNormalizer {
         // Also behind the end of the turn, where some agents say its last words, and under the id of another session.
         if is_work && !current.tags.contains(&"acp.replay") {
             self.verdict.greeted();
-            if let Some(activity) = updates::activity(&read.update) {
+            if let Some(activity) = updates::update_activity(&read.update) {
                 self.verdict.did(activity);
             }
         }
@@ -344,7 +344,7 @@ impl AcpNormalizer {
     fn announced_mode(&self, update: &UpdateBody<'_>) -> Option<&'static str> {
         match update {
             UpdateBody::AgentMessageChunk(chunk) if self.stamp.provider == Provider::Gemini => {
-                announced_mode(content::text(chunk.content?)?)
+                announced_mode(content::block_text(chunk.content?)?)
             }
             _ => None,
         }
@@ -371,7 +371,7 @@ impl AcpNormalizer {
             .as_ref()
             .is_some_and(|known| id.is(&known.to_str()));
         if !is_same && !id.is("") {
-            self.stamp.session_id = Some(crate::own::text(id));
+            self.stamp.session_id = Some(crate::own::owned_text(id));
         }
     }
 
@@ -383,7 +383,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let body = below(body, current.parent.as_ref());
+        let body = with_parent_call(body, current.parent.as_ref());
         let mut event = self.stamp.event(body, &mut current.raw);
         let extensions = &mut event.base.extensions;
         for tag in &current.tags {
@@ -407,7 +407,7 @@ impl AcpNormalizer {
 }
 
 /// Marks what a sub-agent says with the call that it works in. Calls know their own.
-fn below(mut body: Body, parent: Option<&Text>) -> Body {
+fn with_parent_call(mut body: Body, parent: Option<&Text>) -> Body {
     let field = match &mut body {
         Body::Text(text) => &mut text.parent_call_id,
         Body::StreamDelta(delta) => &mut delta.parent_call_id,
@@ -517,8 +517,8 @@ fn session_of(params: Option<Token<'_>>) -> Option<Token<'_>> {
 }
 
 /// An agent's own name, shortened for a message.
-fn shown(name: Token<'_>) -> String {
-    shortened(&name.string().unwrap_or_default()).into_owned()
+fn shortened_agent_name(name: Token<'_>) -> String {
+    shortened_name(&name.string().unwrap_or_default()).into_owned()
 }
 
 /// Methods of the protocol, and extensions of it, whose names begin with an underscore.

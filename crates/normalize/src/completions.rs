@@ -27,10 +27,10 @@ impl CallSummary {
         locations: &[Text],
     ) -> Self {
         let command = input.filter(|_| *kind == ToolKind::Execute);
-        let command = own::string(command.and_then(|input| input.get("command")));
+        let command = own::string_token(command.and_then(|input| input.get("command")));
         Self {
             tool: tool.detached(),
-            command: command.map(own::text),
+            command: command.map(own::owned_text),
             locations: locations.iter().map(Text::detached).collect(),
             is_edit: *kind == ToolKind::Edit,
         }
@@ -50,17 +50,17 @@ impl CallSummary {
         }
         let is_text = |output: &Json| output.token().kind() == TokenKind::String;
         if self.command.is_some() && !completion.output.as_ref().is_some_and(is_text) {
-            completion.command_output = text(completion);
+            completion.command_output = result_text(completion);
         }
         completion.command = self.command;
     }
 }
 
 /// The result of a call as text: its own text, else the text of its blocks, else the text in its structure, else its diffs.
-pub(crate) fn text(completion: &ToolCompletion) -> Option<Text> {
+pub(crate) fn result_text(completion: &ToolCompletion) -> Option<Text> {
     let output = completion.output.as_ref();
     match output.map(|output| output.token()) {
-        Some(output) if output.kind() == TokenKind::String => Some(own::text(output)),
+        Some(output) if output.kind() == TokenKind::String => Some(own::owned_text(output)),
         Some(output) if is_shown_otherwise(output) => {
             in_blocks(&completion.content).or_else(|| unified_diff::of_blocks(&completion.content))
         }
@@ -104,8 +104,8 @@ fn in_blocks(blocks: &[ContentBlock]) -> Option<Text> {
 
 fn in_structure(output: Token<'_>) -> Text {
     let texts = TEXTS.iter();
-    let text = texts.filter_map(|name| own::string(output.get(name)));
-    text.map(own::text)
+    let text = texts.filter_map(|name| own::string_token(output.get(name)));
+    text.map(own::owned_text)
         .find(|text| !text.is_empty())
         .unwrap_or_else(|| Text::from(output.as_str().to_owned()))
 }
@@ -114,14 +114,14 @@ fn in_structure(output: Token<'_>) -> Text {
 pub(crate) fn claude_content(completion: &ToolCompletion) -> Json {
     match &completion.output {
         Some(output) if is_claude_content(output.token()) => output.clone(),
-        _ => Json::from(&text(completion).unwrap_or_default()),
+        _ => Json::from(&result_text(completion).unwrap_or_default()),
     }
 }
 
 fn is_claude_content(output: Token<'_>) -> bool {
     let is_block = |block: Token<'_>| {
         let is = |name: &str| block.get("type").is_some_and(|kind| kind.is(name));
-        (is("text") && own::string(block.get("text")).is_some())
+        (is("text") && own::string_token(block.get("text")).is_some())
             || (is("image") && block.get("source").is_some())
     };
     match output.kind() {

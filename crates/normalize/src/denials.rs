@@ -12,7 +12,7 @@ use lapidary_vocab::event::{
 use lapidary_vocab::{Body, Cause, Event, Json, Text};
 
 use crate::OnDenied;
-use crate::excerpt::shortened;
+use crate::excerpt::shortened_name;
 use crate::pending::PendingById;
 
 /// So many denials are listed. More are counted.
@@ -247,7 +247,7 @@ impl DeniedCalls {
     fn denied(&mut self, mut denial: PermissionDenial, kind: &ToolKind) {
         // Notes that an agent keeps for itself change nothing.
         self.was_unattended |= denial.unattended && *kind != ToolKind::Think;
-        let remedy = denial.unattended.then(|| remedy(&denial, kind));
+        let remedy = denial.unattended.then(|| allowing_rule(&denial, kind));
         if let Some(remedy) = remedy.filter(|it| !self.remedies.contains(it))
             && self.remedies.len() < MOST_NAMED
         {
@@ -282,7 +282,7 @@ impl DeniedCalls {
     }
 
     fn named(&self) -> String {
-        let named = self.listed.iter().take(MOST_NAMED).map(named);
+        let named = self.listed.iter().take(MOST_NAMED).map(denied_call_name);
         let named = named.collect::<Vec<_>>().join(", ");
         match (self.listed.len() + self.unlisted).saturating_sub(MOST_NAMED) {
             0 => named,
@@ -338,24 +338,24 @@ fn is_of_wider_mode(name: &str) -> bool {
 }
 
 /// The tool, and the file or command that it was about: as its arguments say, else as its title does.
-fn named(denial: &PermissionDenial) -> String {
+fn denied_call_name(denial: &PermissionDenial) -> String {
     let tool = denial.tool_name.to_str();
     let input = denial.tool_input.as_ref().map(Json::token);
-    let titled = || titled(&tool, &denial.title.as_ref()?.to_str());
-    match input.and_then(subject).or_else(titled) {
-        Some(about) => format!("`{} {}`", shortened(&tool), one_line(&about)),
-        None => format!("`{}`", shortened(&tool)),
+    let titled = || subject_of_title(&tool, &denial.title.as_ref()?.to_str());
+    match input.and_then(subject_of_input).or_else(titled) {
+        Some(about) => format!("`{} {}`", shortened_name(&tool), one_line(&about)),
+        None => format!("`{}`", shortened_name(&tool)),
     }
 }
 
 /// The part of a title beside the name of the tool: `edit a.txt` of an `edit` gives `a.txt`.
-fn titled(tool: &str, title: &str) -> Option<String> {
+fn subject_of_title(tool: &str, title: &str) -> Option<String> {
     let rest = title.strip_prefix(tool).unwrap_or(title).trim();
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
 /// The subject of a call, in one word or line of its arguments.
-fn subject(input: Token<'_>) -> Option<String> {
+fn subject_of_input(input: Token<'_>) -> Option<String> {
     let keys = [
         "command",
         "file_path",
@@ -372,11 +372,11 @@ fn subject(input: Token<'_>) -> Option<String> {
 
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    shortened(&line).into_owned()
+    shortened_name(&line).into_owned()
 }
 
 /// The value of `--allow` that would have allowed a call.
-fn remedy(denial: &PermissionDenial, kind: &ToolKind) -> String {
+fn allowing_rule(denial: &PermissionDenial, kind: &ToolKind) -> String {
     let input = denial.tool_input.as_ref().map(Json::token);
     let command = || input?.get("command")?.string();
     match kind {
@@ -384,17 +384,17 @@ fn remedy(denial: &PermissionDenial, kind: &ToolKind) -> String {
             Some(line) => format!("execute:{line}"),
             None => "execute".to_owned(),
         },
-        ToolKind::Edit | ToolKind::Delete | ToolKind::Read => match input.and_then(file) {
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Read => match input.and_then(rule_file) {
             Some(path) => format!("{kind}:{path}"),
             None => kind.as_str().to_owned(),
         },
         ToolKind::Move | ToolKind::Fetch | ToolKind::Search => kind.as_str().to_owned(),
-        _ => format!("tool={}", shortened(&denial.tool_name.to_str())),
+        _ => format!("tool={}", shortened_name(&denial.tool_name.to_str())),
     }
 }
 
 /// The file of a call, if a rule can name it: a relative path would count from another directory in a flag.
-fn file(input: Token<'_>) -> Option<String> {
+fn rule_file(input: Token<'_>) -> Option<String> {
     let keys = ["file_path", "path", "filePath"];
     let path = keys.iter().find_map(|key| input.get(key)?.string())?;
     let is_fit = |c: char| !c.is_control() && !"'`*?{}\\".contains(c);

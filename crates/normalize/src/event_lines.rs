@@ -34,7 +34,7 @@ impl EventReader {
     pub fn push(&mut self, line: RawLine<'_>) -> Option<EventLine> {
         let (kind, message, bytes) = match line {
             RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return None,
-            RawLine::Whole(bytes) => match read(bytes) {
+            RawLine::Whole(bytes) => match read_event(bytes) {
                 Ok(event) => {
                     self.note(&event);
                     return Some(EventLine::Event(event));
@@ -105,7 +105,7 @@ impl EventReader {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Event, String> {
+fn read_event(bytes: &[u8]) -> Result<Event, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned())?;
     Event::from_json(&on_one_line(text)).map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);

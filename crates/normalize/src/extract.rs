@@ -20,12 +20,12 @@ const PATIENCE: usize = 16;
 /// ```
 pub fn json(text: &str) -> Option<Json> {
     let whole = Token::parse(text.trim()).ok();
-    let found = whole.or_else(|| fenced(text)).or_else(|| in_prose(text))?;
-    Some(own::json(found))
+    let found = whole.or_else(|| fenced_json(text)).or_else(|| in_prose(text))?;
+    Some(own::owned_json(found))
 }
 
 /// The first fenced block whose content is JSON.
-fn fenced(text: &str) -> Option<Token<'_>> {
+fn fenced_json(text: &str) -> Option<Token<'_>> {
     let mut rest = text;
     while let Some(open) = rest.find("```") {
         let (_, body) = rest[open..].split_once('\n')?;

@@ -37,7 +37,7 @@ impl RawContent {
 
     /// A value that was found to be JSON, on one line.
     pub(crate) fn token(token: Token<'_>) -> Self {
-        Self::Json(own::json(token))
+        Self::Json(own::owned_json(token))
     }
 
     /// Bytes that are not JSON.

@@ -63,7 +63,7 @@ impl EventStamp {
         self.seq += 1;
         Base {
             schema: (seq == 0).then(|| Text::from(SCHEMA)),
-            id: id(&self.run, seq),
+            id: event_id(&self.run, seq),
             seq,
             timestamp: self.timestamp.clone(),
             provider: self.provider.clone(),
@@ -74,7 +74,7 @@ impl EventStamp {
 }
 
 /// `<run>-<seq>`. By hand: this is on every event, and formatting costs as much as scanning the line.
-fn id(run: &str, seq: u64) -> String {
+fn event_id(run: &str, seq: u64) -> String {
     let mut digits = [0; 20];
     let mut first = digits.len();
     let mut rest = seq;
@@ -95,12 +95,12 @@ fn id(run: &str, seq: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::id;
+    use super::event_id;
 
     #[test]
     fn ids_count_in_decimal() {
         for seq in [0, 9, 10, 1_234_567, u64::MAX] {
-            assert_eq!(id("run", seq), format!("run-{seq}"));
+            assert_eq!(event_id("run", seq), format!("run-{seq}"));
         }
     }
 }

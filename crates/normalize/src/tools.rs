@@ -7,7 +7,7 @@ use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::runtime::Category;
 use lapidary_vocab::{Json, Text};
 
-use crate::own::{json, text};
+use crate::own::{owned_json, owned_text};
 
 /// The prefix of tools that belong to an MCP server: `mcp_<server>_<tool>`, and `mcp__…` with other agents.
 const MCP_PREFIX: &str = "mcp_";
@@ -198,7 +198,7 @@ pub fn claude_name(name: Token<'_>) -> Text {
         Some("list_directory") => "Glob".into(),
         Some("run_shell_command") => "Bash".into(),
         Some("google_web_search") => "WebSearch".into(),
-        _ => text(name),
+        _ => owned_text(name),
     }
 }
 
@@ -207,7 +207,7 @@ pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
     let Some(args) = args.and_then(|args| args.if_kind(TokenKind::Object)) else {
         return args
             .and_then(Token::non_null)
-            .map_or_else(Json::empty_object, json);
+            .map_or_else(Json::empty_object, owned_json);
     };
     let first = |keys: &[&str]| {
         keys.iter()
@@ -217,7 +217,7 @@ pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
         Json::object(
             wanted
                 .iter()
-                .filter_map(|(key, value)| Some((*key, json((*value)?)))),
+                .filter_map(|(key, value)| Some((*key, owned_json((*value)?)))),
         )
     };
     match name {
@@ -239,17 +239,17 @@ pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
             ("command", args.get("command")),
             ("description", args.get("description")),
         ]),
-        _ => json(args),
+        _ => owned_json(args),
     }
 }
 
 /// The files and folders that a call of a known tool concerns.
 pub fn locations(name: &str, args: Option<Token<'_>>) -> Vec<Text> {
-    location(name, args).into_iter().map(text).collect()
+    call_location(name, args).into_iter().map(owned_text).collect()
 }
 
 /// The file or folder that a call of a known tool concerns: the first of its keys that has a text.
-pub(crate) fn location<'a>(name: &str, args: Option<Token<'a>>) -> Option<Token<'a>> {
+pub(crate) fn call_location<'a>(name: &str, args: Option<Token<'a>>) -> Option<Token<'a>> {
     let keys: &[&str] = match name {
         "read_file" | "write_file" | "replace" | "ReadFileTool" | "WriteFileTool" | "EditTool" => {
             &["absolute_path", "file_path", "path"]
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn the_first_known_key_with_a_text_names_the_file_of_a_call() {
         let file = |name, args| {
-            let token = location(name, Token::parse(args).ok());
+            let token = call_location(name, Token::parse(args).ok());
             token.and_then(Token::string)
         };
         for (args, expected) in [

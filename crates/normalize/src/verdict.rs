@@ -17,7 +17,7 @@ use self::activity::TurnActivity;
 use self::agent_kind::AgentKind;
 use self::hints::of_api_error;
 use self::words::{told_by_name, told_by_phrases, told_by_stderr, told_by_weak_name};
-use crate::excerpt::shortened;
+use crate::excerpt::shortened_name;
 
 pub(crate) use self::activity::AgentActivity;
 pub use self::hints::{AgentSetup, TurnLimit};
@@ -129,7 +129,7 @@ impl OutcomeJudge {
     /// Over ACP: the agent printed a line that is no message. The first line is kept if the agent has not answered yet.
     pub(crate) fn printed(&mut self, line: &str) {
         if self.greeting == AcpGreeting::Silent {
-            self.greeting = AcpGreeting::Noise(shortened(line.trim()).into_owned());
+            self.greeting = AcpGreeting::Noise(shortened_name(line.trim()).into_owned());
         }
     }
 
@@ -439,7 +439,7 @@ impl OutcomeJudge {
                 _ if result.stop_reason().is_some() => None,
                 status => Some(format!(
                     "the agent ended its turn with `{}`",
-                    shortened(status)
+                    shortened_name(status)
                 )),
             },
             _ => self.manner.complaint(cause, ending),

@@ -6,7 +6,7 @@ use lapidary_json::Token;
 const LONGEST: usize = 32;
 
 /// A name in small letters, without the separators between its words.
-pub(super) fn word(name: Token<'_>) -> String {
+pub(super) fn folded_name(name: Token<'_>) -> String {
     let letters = name.as_str().trim_matches('"').as_bytes();
     if letters.len() <= LONGEST && letters.iter().all(|it| is_plain(*it)) {
         return plain_word(letters);
@@ -47,7 +47,7 @@ mod tests {
             "file\\u005fpath",
         ] {
             let json = format!("\"{name}\"");
-            assert_eq!(word(Token::parse(&json).unwrap()), "filepath", "{name}");
+            assert_eq!(folded_name(Token::parse(&json).unwrap()), "filepath", "{name}");
         }
     }
 }

@@ -170,7 +170,7 @@ const WRITTEN: &[&str] = &[
 ];
 
 /// The role of a member of this name.
-pub(super) fn role(word: &str) -> ArgumentRole {
+pub(super) fn argument_role(word: &str) -> ArgumentRole {
     let is_one_of = |names| is_one_of(word, names);
     let ends_as = |endings: &[&str]| endings.iter().any(|it| word.ends_with(it));
     if is_one_of(CONTENT) || is_one_of(COMMANDS) || is_one_of(COMMAND_LISTS) {
@@ -263,13 +263,13 @@ mod tests {
             "targetdirectory",
             "cwd",
         ] {
-            assert_eq!(role(word), ArgumentRole::File, "{word}");
+            assert_eq!(argument_role(word), ArgumentRole::File, "{word}");
         }
         for word in ["uri", "documenturi", "fileuri"] {
-            assert_eq!(role(word), ArgumentRole::Address, "{word}");
+            assert_eq!(argument_role(word), ArgumentRole::Address, "{word}");
         }
         for word in ["profile", "limit", "offset", "url"] {
-            assert_eq!(role(word), ArgumentRole::Other, "{word}");
+            assert_eq!(argument_role(word), ArgumentRole::Other, "{word}");
         }
     }
 }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::ToolKind;
 
-use super::argument_names::word;
+use super::argument_names::folded_name;
 use super::argument_roles::{
     CODE, COMMAND_ARGUMENTS, COMMAND_LISTS, COMMANDS, EDITORS_WORDS, VARIABLES, is_one_of,
 };
@@ -114,7 +114,7 @@ impl<'a> FoundCommands<'a> {
         let args = LazyCell::new(|| args_of(object));
         let has_path = LazyCell::new(|| object.get("path").is_some());
         for (name, value) in object.members() {
-            let name = word(name);
+            let name = folded_name(name);
             let is_one_of = |names| is_one_of(&name, names);
             let is_code = *self.kind == ToolKind::Execute && is_one_of(CODE);
             if is_one_of(COMMANDS) || is_code {
@@ -249,7 +249,7 @@ impl<'a> FoundCommands<'a> {
 fn args_of(object: Token<'_>) -> Option<Token<'_>> {
     let mut members = object.members();
     let args = members
-        .find(|(name, it)| !it.is_null() && COMMAND_ARGUMENTS.contains(&word(*name).as_str()));
+        .find(|(name, it)| !it.is_null() && COMMAND_ARGUMENTS.contains(&folded_name(*name).as_str()));
     args.map(|(_, args)| args)
 }
 
@@ -290,7 +290,7 @@ fn as_it_stands(value: Token<'_>) -> String {
 /// The texts in a value, in the order in which they stand.
 fn words_in(value: Token<'_>, depth: usize, words: &mut Vec<String>) {
     words.extend(value.string().map(Cow::into_owned));
-    for inner in inside(value) {
+    for inner in inner_values(value) {
         match depth.checked_sub(1) {
             Some(depth) => words_in(inner, depth, words),
             None => words.push(inner.as_str().to_owned()),
@@ -304,13 +304,13 @@ fn is_empty(value: Token<'_>, depth: usize) -> bool {
         (TokenKind::Null, _) => true,
         (TokenKind::String, _) => value.string().is_none_or(|text| text.trim().is_empty()),
         (TokenKind::Object | TokenKind::Array, Some(depth)) => {
-            inside(value).all(|inner| is_empty(inner, depth))
+            inner_values(value).all(|inner| is_empty(inner, depth))
         }
         _ => false,
     }
 }
 
-fn inside(value: Token<'_>) -> impl Iterator<Item = Token<'_>> {
+fn inner_values(value: Token<'_>) -> impl Iterator<Item = Token<'_>> {
     let members = value.members().map(|(_, inner)| inner);
     value.elements().chain(members)
 }

@@ -6,7 +6,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::resolved_path::resolved;
-pub(super) use super::wildcard::{command_matches, is_pattern, matches};
+pub(super) use super::wildcard::{command_matches, is_pattern, wildcard_matches};
 
 /// No pattern of a person stands for more than this many.
 const MOST_CHOICES: usize = 64;
@@ -53,7 +53,7 @@ impl PathGlob {
         if pattern == "~" || pattern.starts_with("~/") {
             return Err(PathGlobError::Home);
         }
-        let written = expanded(pattern)?;
+        let written = expanded_braces(pattern)?;
         let choices = written
             .iter()
             .map(|pattern| DirectoryChoice::parse(pattern, dir));
@@ -144,13 +144,13 @@ impl DirectoryChoice {
         let Ok(below) = path.strip_prefix(base) else {
             return false;
         };
-        let parts: Vec<_> = below.components().map(named).collect();
+        let parts: Vec<_> = below.components().map(component_text).collect();
         let parts: Vec<_> = parts.iter().map(AsRef::as_ref).collect();
         parts_match(&self.rest, &parts, whole)
     }
 }
 
-fn named(part: Component<'_>) -> std::borrow::Cow<'_, str> {
+fn component_text(part: Component<'_>) -> std::borrow::Cow<'_, str> {
     part.as_os_str().to_string_lossy()
 }
 
@@ -165,7 +165,7 @@ fn parts_match(patterns: &[String], parts: &[&str], whole: PatternEnd) -> bool {
             next[end] = if pattern == "**" {
                 reached[end] || (end > 0 && next[end - 1])
             } else {
-                end > 0 && reached[end - 1] && matches(pattern, parts[end - 1])
+                end > 0 && reached[end - 1] && wildcard_matches(pattern, parts[end - 1])
             };
         }
         reached = next;
@@ -177,7 +177,7 @@ fn parts_match(patterns: &[String], parts: &[&str], whole: PatternEnd) -> bool {
 }
 
 /// The pattern without braces: one for each of the choices in them.
-fn expanded(pattern: &str) -> Result<Vec<String>, PathGlobError> {
+fn expanded_braces(pattern: &str) -> Result<Vec<String>, PathGlobError> {
     let mut done = Vec::new();
     let mut open = vec![pattern.to_owned()];
     while let Some(pattern) = open.pop() {
@@ -225,7 +225,7 @@ mod tests {
             ("git diff*", "git diff --stat", true),
             ("[id]", "i", false),
         ] {
-            assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
+            assert_eq!(wildcard_matches(pattern, text), expected, "{pattern} on {text}");
         }
     }
 

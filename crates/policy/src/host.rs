@@ -68,7 +68,7 @@ impl HostPattern {
     /// True if this host may be meant: its port may be unknown.
     pub(super) fn touches(&self, host: &CallHost) -> bool {
         let is_port = self.port.is_none() || host.port.is_none() || self.port == host.port;
-        is_port && glob::matches(&self.name, &host.name)
+        is_port && glob::wildcard_matches(&self.name, &host.name)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lapidary_json::{Token, TokenKind};
 
-use super::argument_names::word;
+use super::argument_names::folded_name;
 use super::host::{AddressHost, CallHost, host_like, host_of};
 use super::shell::command_words;
 
@@ -190,7 +190,7 @@ struct HostSearch<'a> {
 impl<'a> HostSearch<'a> {
     fn of_members(&mut self, object: Token<'a>, depth: usize) {
         for (name, value) in object.members() {
-            let name = word(name);
+            let name = folded_name(name);
             let holds_address = ADDRESSES.iter().any(|ending| name.ends_with(ending));
             self.of_value(value, depth, &name, holds_address);
         }
@@ -233,7 +233,7 @@ impl<'a> HostSearch<'a> {
         let has_arguments = sources.input.members().next().is_some();
         let prompts = std::mem::take(&mut self.prompts);
         for prompt in prompts {
-            self.of_token(prompt, surety(is_nameless));
+            self.of_token(prompt, host_certainty(is_nameless));
         }
         for text in std::mem::take(&mut self.texts) {
             self.of_token(text, HostCertainty::Possible);
@@ -242,7 +242,7 @@ impl<'a> HostSearch<'a> {
             self.found.of_command(command);
         } else if let Some(title) = sources.title {
             let is_all = is_nameless && !has_arguments;
-            self.found.of_text(title, surety(is_all));
+            self.found.of_text(title, host_certainty(is_all));
             let is_cut = title.contains("...") || title.contains('…');
             self.found.is_hidden |= is_all && is_cut;
         }
@@ -260,7 +260,7 @@ impl<'a> HostSearch<'a> {
     }
 }
 
-fn surety(is_named: bool) -> HostCertainty {
+fn host_certainty(is_named: bool) -> HostCertainty {
     if is_named {
         HostCertainty::Named
     } else {

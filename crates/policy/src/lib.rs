@@ -295,7 +295,7 @@ impl Policy {
         let matched = matched.filter(|(_, rule)| is_about(rule));
         let matched = matched.map(|(at, _)| at).collect();
         let verdicts = steps.into_iter().map(|step| self.verdict(step)).collect();
-        strictest(verdicts, matched)
+        strictest_decision(verdicts, matched)
     }
 
     /// The decision of rules and mode. Where a rule refuses commands and one of the line cannot be read, the user is asked.
@@ -329,7 +329,7 @@ impl Policy {
             return flag;
         }
         let own = first(RuleOrigin::User).unwrap_or_else(|| StepDecision {
-            decision: mode::decide(self.mode, step.action, &self.roots),
+            decision: mode::decide_by_mode(self.mode, step.action, &self.roots),
             rule: None,
         });
         match first(RuleOrigin::Project) {
@@ -381,7 +381,7 @@ impl Rule {
 }
 
 /// The first of the strictest decisions, a rule's rather than the mode's. If several rules allow it, all of them are named.
-fn strictest(verdicts: Vec<StepDecision>, matched: Vec<usize>) -> PolicyEvaluation {
+fn strictest_decision(verdicts: Vec<StepDecision>, matched: Vec<usize>) -> PolicyEvaluation {
     let effect = verdicts.iter().map(|verdict| verdict.decision.effect).max();
     let effect = effect.unwrap_or(PermissionEffect::Deny);
     let mut decided = Vec::new();

@@ -41,8 +41,8 @@ enum ActionHarm {
 }
 
 /// The decision of the mode.
-pub(super) fn decide(mode: PermissionMode, action: &ToolAction, roots: &[PathBuf]) -> Decision {
-    let (effect, reason) = match (mode, harm(action, roots)) {
+pub(super) fn decide_by_mode(mode: PermissionMode, action: &ToolAction, roots: &[PathBuf]) -> Decision {
+    let (effect, reason) = match (mode, action_harm(action, roots)) {
         (PermissionMode::BypassPermissions, _) => (
             PermissionEffect::Allow,
             "permission mode `bypassPermissions` allows everything".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn decide(mode: PermissionMode, action: &ToolAction, roots: &[PathBuf
     Decision::new(effect, by, reason)
 }
 
-fn harm(action: &ToolAction, roots: &[PathBuf]) -> ActionHarm {
+fn action_harm(action: &ToolAction, roots: &[PathBuf]) -> ActionHarm {
     if action.command.is_some() {
         return ActionHarm::Any("running a command");
     }

@@ -14,7 +14,7 @@ pub fn nearest_of<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> O
     let spellings = [in_snake_case(word), word.to_ascii_lowercase()];
     let close = words
         .into_iter()
-        .flat_map(|key| spellings.iter().map(move |word| (distance(word, key), key)));
+        .flat_map(|key| spellings.iter().map(move |word| (edit_distance(word, key), key)));
     let (distance, key) = close.min()?;
     (distance <= SLIPS.max(key.len() / 3)).then_some(key)
 }
@@ -36,7 +36,7 @@ fn in_snake_case(word: &str) -> String {
 }
 
 /// How many letters have to be added, removed or replaced to get from one word to the other.
-fn distance(from: &str, to: &str) -> usize {
+fn edit_distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (above, letter) in from.chars().enumerate() {

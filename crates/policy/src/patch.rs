@@ -14,13 +14,13 @@ const HEADERS: [&str; 4] = [
 ];
 
 /// The files of each patch in these arguments, under any name.
-pub(super) fn files(arguments: Token<'_>) -> Vec<String> {
+pub(super) fn patched_files(arguments: Token<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    search(arguments, DEEPEST, &mut found);
+    search_patches(arguments, DEEPEST, &mut found);
     found
 }
 
-fn search(value: Token<'_>, depth: usize, found: &mut Vec<String>) {
+fn search_patches(value: Token<'_>, depth: usize, found: &mut Vec<String>) {
     match (value.kind(), depth.checked_sub(1)) {
         (TokenKind::String, _) if may_be_patch(value.as_str()) => {
             let text = value.string().unwrap_or_default();
@@ -29,7 +29,7 @@ fn search(value: Token<'_>, depth: usize, found: &mut Vec<String>) {
         (TokenKind::Object | TokenKind::Array, Some(depth)) => {
             let members = value.members().map(|(_, inner)| inner);
             for inner in value.elements().chain(members) {
-                search(inner, depth, found);
+                search_patches(inner, depth, found);
             }
         }
         _ => {}
@@ -83,7 +83,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         let arguments = json!({"x": [{"y": text}]}).to_string();
-        assert_eq!(files(Token::parse(&arguments).unwrap()), expected, "{text}");
+        assert_eq!(patched_files(Token::parse(&arguments).unwrap()), expected, "{text}");
     }
 
     #[test]

@@ -7,11 +7,11 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::{Json, Text};
 
-use super::argument_names::word;
+use super::argument_names::folded_name;
 use super::argument_roles::{self, ArgumentRole};
 use super::patch;
 use super::resolved_path;
-use super::shell::{NamedFiles, unbraced};
+use super::shell::{NamedFiles, expand_braces};
 
 /// Files of one call that are looked at. A rule for all of them could not be sure of more.
 const MOST_PATHS: usize = 4096;
@@ -104,7 +104,7 @@ impl<'a> PathList<'a> {
         let changes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
         self.has_ends = changes.contains(kind);
         self.of_members(input, DEEPEST);
-        for path in patch::files(input) {
+        for path in patch::patched_files(input) {
             self.is_shown = true;
             self.add(&path);
         }
@@ -119,14 +119,14 @@ impl<'a> PathList<'a> {
 
     fn of_members(&mut self, object: Token<'_>, depth: usize) {
         for (name, value) in object.members() {
-            let word = word(name);
+            let word = folded_name(name);
             self.is_written |= argument_roles::is_written(&word) && !value.is_null();
-            match argument_roles::role(&word) {
+            match argument_roles::argument_role(&word) {
                 ArgumentRole::File => self.of_value(value, depth),
                 ArgumentRole::End if self.has_ends => self.of_value(value, depth),
                 ArgumentRole::Changes => {
                     self.is_written |= matches!(value.kind(), TokenKind::Array | TokenKind::Object);
-                    self.is_shown |= inside(value).next().is_some();
+                    self.is_shown |= inner_values(value).next().is_some();
                     self.of_steps(value, depth);
                     self.of_changes(value, depth);
                 }
@@ -186,7 +186,7 @@ impl<'a> PathList<'a> {
 
     /// Adds the files that a shell would replace a pattern by.
     fn add_matches(&mut self, pattern: &str) {
-        for pattern in unbraced(pattern) {
+        for pattern in expand_braces(pattern) {
             if !pattern.contains(['*', '?', '[']) {
                 self.add_possible(&pattern);
                 continue;
@@ -222,7 +222,7 @@ impl<'a> PathList<'a> {
             }
         }
         for file in read.iter().take(MOST_PATHS) {
-            self.read.extend(possible(file, self.dir));
+            self.read.extend(possible_paths(file, self.dir));
         }
     }
 
@@ -316,14 +316,14 @@ impl<'a> PathList<'a> {
             return self.add_path(path);
         };
         let plain = named.split(['?', '#']).next().unwrap_or_default();
-        for path in [&unescaped(plain), &unescaped(named), named] {
+        for path in [&percent_decoded(plain), &percent_decoded(named), named] {
             self.add_path(path); // each once
         }
     }
 
     /// A text that may be the name of a file.
     fn add_possible(&mut self, text: &str) {
-        for path in possible(text, self.dir) {
+        for path in possible_paths(text, self.dir) {
             self.is_full |= self.possible.len() >= MOST_PATHS;
             if !self.is_full && self.insert_path(&path) {
                 self.possible.push(path);
@@ -335,7 +335,7 @@ impl<'a> PathList<'a> {
         if path.is_empty() || self.is_full {
             return;
         }
-        let path = absolute(path, self.dir);
+        let path = absolute_path(path, self.dir);
         if !self.insert_path(&path) {
             return;
         }
@@ -359,13 +359,13 @@ impl<'a> PathList<'a> {
     }
 }
 
-fn inside(value: Token<'_>) -> impl Iterator<Item = Token<'_>> {
+fn inner_values(value: Token<'_>) -> impl Iterator<Item = Token<'_>> {
     let members = value.members().map(|(_, inner)| inner);
     value.elements().chain(members)
 }
 
 /// The path from a directory.
-fn absolute(path: &str, dir: &Path) -> PathBuf {
+fn absolute_path(path: &str, dir: &Path) -> PathBuf {
     let dir = match path.strip_prefix('~') {
         Some(_) => Path::new("/"), // a home that is not known lies outside of everything
         None => dir,
@@ -377,15 +377,15 @@ fn absolute(path: &str, dir: &Path) -> PathBuf {
 }
 
 /// The files that a text may name.
-fn possible(text: &str, dir: &Path) -> Vec<PathBuf> {
+fn possible_paths(text: &str, dir: &Path) -> Vec<PathBuf> {
     let is_file = !text.is_empty() && text.len() <= LONGEST_NAME && !text.contains(['\n', '\0']);
     match file_of(text) {
         _ if !is_file => Vec::new(),
-        Some(named) => [unescaped(named), named.to_owned()]
-            .map(|path| absolute(&path, dir))
+        Some(named) => [percent_decoded(named), named.to_owned()]
+            .map(|path| absolute_path(&path, dir))
             .to_vec(),
         None if text.contains("://") => Vec::new(),
-        None => vec![absolute(text, dir)],
+        None => vec![absolute_path(text, dir)],
     }
 }
 
@@ -395,12 +395,12 @@ pub(super) fn add_before(paths: &mut Vec<PathBuf>, before: &[PathBuf]) {
     if *paths == before {
         return;
     }
-    let now: BTreeSet<&[u8]> = paths.iter().map(|path| bytes(path)).collect();
+    let now: BTreeSet<&[u8]> = paths.iter().map(|path| path_bytes(path)).collect();
     let is_over = |path: &Path| {
-        let mut behind = now.range(bytes(path)..);
+        let mut behind = now.range(path_bytes(path)..);
         behind
             .next()
-            .is_some_and(|longer| longer.starts_with(bytes(path)))
+            .is_some_and(|longer| longer.starts_with(path_bytes(path)))
     };
     let more: Vec<_> = before
         .iter()
@@ -419,7 +419,7 @@ pub(super) fn is_too_many(paths: &[PathBuf]) -> bool {
     paths.len() > MOST_PATHS
 }
 
-fn bytes(path: &Path) -> &[u8] {
+fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_encoded_bytes()
 }
 
@@ -440,7 +440,7 @@ fn file_of(address: &str) -> Option<&str> {
 }
 
 /// Resolves `%2e` and the like.
-fn unescaped(path: &str) -> String {
+fn percent_decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let Some((first, after)) = rest.split_first() {

@@ -29,20 +29,20 @@ pub fn resolved(path: &Path) -> Option<PathBuf> {
         return None;
     }
     let mut at = PathBuf::with_capacity(path.as_os_str().len());
-    let mut ahead = follow(&mut at, path);
+    let mut ahead = follow_parts(&mut at, path);
     let mut links = 0;
     while let Some(path) = ahead {
         links += 1;
         if links > MOST_LINKS {
             return None;
         }
-        ahead = follow(&mut at, &path);
+        ahead = follow_parts(&mut at, &path);
     }
     Some(at)
 }
 
 /// Goes on from `at`, part by part. Stops in the directory of the first link: returns its target, with the rest of the path.
-fn follow(at: &mut PathBuf, path: &Path) -> Option<PathBuf> {
+fn follow_parts(at: &mut PathBuf, path: &Path) -> Option<PathBuf> {
     let mut parts = path.components();
     while let Some(part) = parts.next() {
         match part {
@@ -154,7 +154,7 @@ pub(super) fn matches(dir: &Path, pattern: &str) -> (Vec<PathBuf>, bool) {
         let name = without_sets(&name);
         let is_meant = |path: &PathBuf| {
             let own = path.file_name().unwrap_or_default();
-            wildcard::matches(&name, &own.to_string_lossy())
+            wildcard::wildcard_matches(&name, &own.to_string_lossy())
         };
         found = entries.into_iter().filter(is_meant).collect();
     }

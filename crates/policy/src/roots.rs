@@ -128,7 +128,7 @@ impl WorkspaceRoots {
 /// A part on the way cannot be read, or there are links in a circle.
 pub fn follow(path: &Path) -> Result<PathBuf, LostPath> {
     let mut at = PathBuf::new();
-    let mut ahead = reversed(path);
+    let mut ahead = reversed_parts(path);
     let mut links = 0;
     while let Some(part) = ahead.pop() {
         match part.components().next() {
@@ -148,7 +148,7 @@ pub fn follow(path: &Path) -> Result<PathBuf, LostPath> {
                     return Err(LostPath { at, error });
                 }
                 at.pop();
-                ahead.extend(reversed(&target));
+                ahead.extend(reversed_parts(&target));
             }
             // An absolute part takes the place of all before it.
             Some(Component::Prefix(_) | Component::RootDir) => at.push(part),
@@ -159,7 +159,7 @@ pub fn follow(path: &Path) -> Result<PathBuf, LostPath> {
 }
 
 /// The parts of a path, the first one last.
-fn reversed(path: &Path) -> Vec<PathBuf> {
+fn reversed_parts(path: &Path) -> Vec<PathBuf> {
     let parts = path
         .components()
         .map(|part| PathBuf::from(part.as_os_str()));

@@ -17,7 +17,7 @@ pub enum FlagError {
     #[error("it is empty; `*` is everything")]
     Empty,
     /// A word that is no kind of tool.
-    #[error("unknown kind of tool `{}`{}", word.escape_debug(), meant(*nearest))]
+    #[error("unknown kind of tool `{}`{}", word.escape_debug(), did_you_mean(*nearest))]
     NoSuchKind {
         /// The word.
         word: String,
@@ -42,7 +42,7 @@ pub enum FlagError {
     },
 }
 
-fn meant(nearest: Option<&'static str>) -> String {
+fn did_you_mean(nearest: Option<&'static str>) -> String {
     match nearest {
         Some(nearest) => format!(" (did you mean `{nearest}`?)"),
         None => format!("; there are {}", ToolKind::KNOWN.join(", ")),
@@ -115,7 +115,7 @@ impl RuleSubject {
             return Err(FlagError::Empty);
         }
         match key {
-            "kind" => self.kinds = value.split(',').map(kind).collect::<Result<_, _>>()?,
+            "kind" => self.kinds = value.split(',').map(parse_kind).collect::<Result<_, _>>()?,
             "tool" => self.tools.push(value.to_owned()),
             "mcp" => self.servers.push(value.to_owned()),
             "command" => self.commands.push(value.to_owned()),
@@ -156,7 +156,7 @@ fn key_of(kinds: &[ToolKind], spelt: &str) -> Result<&'static str, FlagError> {
     }
 }
 
-fn kind(word: &str) -> Result<ToolKind, FlagError> {
+fn parse_kind(word: &str) -> Result<ToolKind, FlagError> {
     match ToolKind::from(word.trim()) {
         ToolKind::Other(word) => Err(FlagError::NoSuchKind {
             nearest: nearest_of(&word, ToolKind::KNOWN.iter().copied()),

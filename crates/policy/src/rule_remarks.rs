@@ -71,7 +71,7 @@ impl fmt::Display for RuleRemark {
                     f,
                     "{rule}: no agent that Lapidary knows has a tool `{tool}`"
                 )?;
-                meant(*nearest, f)
+                write_did_you_mean(*nearest, f)
             }
             Self::UnknownAgent {
                 rule,
@@ -82,13 +82,13 @@ impl fmt::Display for RuleRemark {
                     f,
                     "{rule}: no agent that Lapidary knows is called `{agent}`"
                 )?;
-                meant(nearest.as_deref(), f)
+                write_did_you_mean(nearest.as_deref(), f)
             }
         }
     }
 }
 
-fn meant(nearest: Option<&str>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_did_you_mean(nearest: Option<&str>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match nearest {
         Some(nearest) => write!(f, " (did you mean `{nearest}`?)"),
         None => Ok(()),
@@ -101,7 +101,7 @@ impl Rules {
         let rules: Vec<_> = self.iter().collect();
         let contradictions = rules.iter().enumerate().filter_map(|(at, second)| {
             let mut before = rules[..at].iter();
-            let first = before.find(|first| contradicts(first, second))?;
+            let first = before.find(|first| rules_contradict(first, second))?;
             Some(RuleRemark::Contradiction {
                 first: first.name.clone(),
                 says: first.then,
@@ -114,7 +114,7 @@ impl Rules {
     }
 }
 
-fn contradicts(first: &Rule, second: &Rule) -> bool {
+fn rules_contradict(first: &Rule, second: &Rule) -> bool {
     first.origin == second.origin && first.about == second.about && first.then != second.then
 }
 
@@ -132,7 +132,7 @@ fn unknown_tools(rule: &Rule) -> impl Iterator<Item = RuleRemark> {
 
 fn unknown_agents(rule: &Rule, known: &[&str]) -> impl Iterator<Item = RuleRemark> {
     let is_unknown = |agent: &&String| {
-        let is_meant = |known: &&str| glob::matches(agent, known);
+        let is_meant = |known: &&str| glob::wildcard_matches(agent, known);
         !glob::is_pattern(agent) && !known.iter().any(is_meant)
     };
     let unknown = rule.about.agents.iter().filter(is_unknown);

@@ -37,9 +37,9 @@ impl McpServers {
 
     /// The longest name that fits: `my_server` rather than `my`.
     fn of_name(&self, tool: &str) -> Option<&String> {
-        let tool = folded(tool);
+        let tool = folded_server_name(tool);
         let is_before = |server: &&String| {
-            let rest = tool.strip_prefix(&folded(server));
+            let rest = tool.strip_prefix(&folded_server_name(server));
             rest.is_some_and(|rest| rest.starts_with('_'))
         };
         self.0
@@ -61,7 +61,7 @@ impl McpServers {
 }
 
 /// A name as agents change it for models: only letters and digits are kept.
-fn folded(name: &str) -> String {
+fn folded_server_name(name: &str) -> String {
     let fold = |letter: char| match letter {
         letter if letter.is_ascii_alphanumeric() => letter.to_ascii_lowercase(),
         _ => '_',

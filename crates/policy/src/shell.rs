@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-pub(super) use braces::unbraced;
+pub(super) use braces::expand_braces;
 pub(super) use kinds::commands_of;
 pub(super) use requests::command_words;
 pub use suspects::may_configure_git;
@@ -56,7 +56,7 @@ impl CommandLine {
     pub(super) fn parse(line: &str) -> Self {
         let mut parts = LineCutter::default().cut(line);
         if parts.iter().any(|part| !part.is_plain) {
-            let more = overlooked(line, &parts);
+            let more = overlooked_commands(line, &parts);
             parts.extend(more);
         }
         Self {
@@ -74,7 +74,7 @@ impl CommandLine {
 }
 
 /// Commands that only a look at the whole line shows: where it was cut, a shell may read on (`$(2>&1 rm x)`).
-fn overlooked(line: &str, parts: &[CommandPart]) -> Vec<CommandPart> {
+fn overlooked_commands(line: &str, parts: &[CommandPart]) -> Vec<CommandPart> {
     let known: HashSet<&String> = parts.iter().flat_map(CommandPart::suspects).collect();
     let commands = suspects::simple_commands(line).into_iter();
     let more = commands.filter(|command| !known.contains(command));
@@ -109,8 +109,8 @@ impl LineCutter {
                 }
                 '\'' => self.quoted(rest),
                 '"' => self.double_quoted(rest),
-                _ if self.is_word_start() && harmless(rest).is_some() => {
-                    rest = &rest[harmless(rest).unwrap_or(1)..];
+                _ if self.is_word_start() && harmless_redirection(rest).is_some() => {
+                    rest = &rest[harmless_redirection(rest).unwrap_or(1)..];
                     continue;
                 }
                 '<' | '>' | '$' | '`' | '(' | ')' | '\\' => self.odd(letter),
@@ -182,7 +182,7 @@ impl LineCutter {
 }
 
 /// How long the harmless redirection is that the text begins with, if it does and a word ends there.
-fn harmless(rest: &str) -> Option<usize> {
+fn harmless_redirection(rest: &str) -> Option<usize> {
     let found = HARMLESS.iter().find(|word| rest.starts_with(**word))?;
     let next = rest[found.len()..].chars().next();
     next.is_none_or(|next| matches!(next, ' ' | '\t' | '\n' | ';' | '|' | '&'))

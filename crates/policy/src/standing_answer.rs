@@ -64,7 +64,7 @@ impl StandingAnswer {
         let is_named = |host: &CallHost| allowed.named.iter().any(|own| is_same_host(own, host));
         let is_possible =
             |host: &CallHost| allowed.possible.iter().any(|own| is_same_host(own, host));
-        let mut possible = wanted.hosts.possible.iter().filter(|_| fetches(wanted));
+        let mut possible = wanted.hosts.possible.iter().filter(|_| fetches_address(wanted));
         !hides_hosts(wanted)
             && wanted.hosts.named.is_empty() == allowed.named.is_empty()
             && wanted.hosts.named.iter().all(is_named)
@@ -105,8 +105,8 @@ impl fmt::Display for StandingAnswer {
             (_, None) => "calls about",
         };
         match action.paths.get(MOST_NAMED..).map_or(0, <[_]>::len) {
-            0 => write!(f, "{what} {}", named(action)),
-            more => write!(f, "{what} {} and {more} more files", named(action)),
+            0 => write!(f, "{what} {}", action_name(action)),
+            more => write!(f, "{what} {} and {more} more files", action_name(action)),
         }
     }
 }
@@ -138,23 +138,23 @@ fn is_same_host(one: &CallHost, other: &CallHost) -> bool {
     one.name == other.name && (one.port == other.port || are_usual)
 }
 
-fn fetches(action: &ToolAction) -> bool {
+fn fetches_address(action: &ToolAction) -> bool {
     let tool = action.tool.as_deref().unwrap_or_default();
     HostReach::from_tool(&action.kind, tool) == HostReach::Fetches
 }
 
 /// Whether a call fetches from hosts that it does not show.
 fn hides_hosts(action: &ToolAction) -> bool {
-    fetches(action) && action.hosts.is_hidden
+    fetches_address(action) && action.hosts.is_hidden
 }
 
-fn named(action: &ToolAction) -> String {
+fn action_name(action: &ToolAction) -> String {
     let paths = action.paths.iter().take(MOST_NAMED);
-    let paths: Vec<_> = paths.map(|path| quoted(path)).collect();
+    let paths: Vec<_> = paths.map(|path| quoted_path(path)).collect();
     paths.join(", ")
 }
 
-fn quoted(path: &Path) -> String {
+fn quoted_path(path: &Path) -> String {
     format!("`{}`", path.display())
 }
 

@@ -1,7 +1,7 @@
 //! Patterns over text: `*` is any text, and `?` any letter.
 
 /// True if the whole text is as the pattern says.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
+pub(super) fn wildcard_matches(pattern: &str, text: &str) -> bool {
     is_as(pattern, text, Some('?'))
 }
 

@@ -89,7 +89,7 @@ impl Command {
         let mut names: Vec<_> = self
             .environment
             .iter()
-            .map(|(name, _)| lossy(name))
+            .map(|(name, _)| lossy_text(name))
             .collect();
         names.sort_unstable();
         names.dedup();
@@ -102,7 +102,7 @@ impl Command {
     }
 }
 
-fn lossy(text: &OsStr) -> String {
+fn lossy_text(text: &OsStr) -> String {
     text.to_string_lossy().into_owned()
 }
 

@@ -86,7 +86,7 @@ static ENDING: LazyLock<watch::Sender<usize>> = LazyLock::new(watch::Sender::def
 
 /// Waits for a turn. A caller that must wait also waits for programs that are being ended, and lets them go first: starting a
 /// program takes longer than any other step here, and ending one has a deadline.
-async fn turn() -> StartPermit {
+async fn start_turn() -> StartPermit {
     static START: Mutex<()> = Mutex::const_new(());
     if let Ok(turn) = TURNS.try_acquire() {
         return (Some(turn), None);
@@ -129,7 +129,7 @@ impl ShortCommand {
     /// Runs it to its end. Dropping this kills it, and everything that it started.
     pub async fn run(mut self, cancel: &CancellationToken) -> Result<FinishedCommand, StartError> {
         let asked = Instant::now();
-        let turn = cancel.run_until_cancelled(turn()).await;
+        let turn = cancel.run_until_cancelled(start_turn()).await;
         let Some((_turn, start)) = turn.filter(|_| !cancel.is_cancelled()) else {
             return Ok(FinishedCommand::not_started(asked.elapsed()));
         };
@@ -151,7 +151,7 @@ impl ShortCommand {
             alone.wait().await
         };
         let feeding = async {
-            feed(&mut stdin, &self.input).await;
+            feed_stdin(&mut stdin, &self.input).await;
             std::future::pending().await // having read is not having ended
         };
         let (exit, end) = tokio::select! {
@@ -217,7 +217,7 @@ impl CapturedOutput {
 }
 
 /// A program may close its input whenever it likes.
-async fn feed(stdin: &mut Option<impl AsyncWrite + Unpin>, input: &[u8]) {
+async fn feed_stdin(stdin: &mut Option<impl AsyncWrite + Unpin>, input: &[u8]) {
     if let Some(pipe) = stdin {
         let _ = pipe.write_all(input).await;
     }

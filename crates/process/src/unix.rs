@@ -31,7 +31,7 @@ pub(super) const NULL: &str = "/dev/null";
 /// The processes that carry a [mark](super::Command::mark), where the environment of others can be seen: on Linux.
 pub fn marked(name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Vec<i32> {
     let mark = (name.as_ref().to_owned(), value.as_ref().to_owned());
-    let found = tree::marked(&mark).found.into_iter();
+    let found = tree::marked_processes(&mark).found.into_iter();
     found.map(|(pid, _)| pid.as_raw_nonzero().get()).collect()
 }
 

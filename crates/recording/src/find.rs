@@ -27,7 +27,7 @@ pub enum FindRunError {
         named: String,
     },
     /// Several ids begin or end so.
-    #[error("{count} recorded runs begin or end with `{named}`: {}", listed(candidates, *count))]
+    #[error("{count} recorded runs begin or end with `{named}`: {}", candidate_list(candidates, *count))]
     Ambiguous {
         /// The given name.
         named: String,
@@ -49,7 +49,7 @@ pub enum FindRunError {
     },
 }
 
-fn listed(candidates: &[String], count: usize) -> String {
+fn candidate_list(candidates: &[String], count: usize) -> String {
     let more = count - candidates.len();
     let names = candidates.iter().map(|id| format!("`{id}`"));
     let names = names.collect::<Vec<_>>().join(", ");

@@ -49,7 +49,7 @@ pub fn prune(root: &Path, limits: KeepLimits, now: SystemTime) -> io::Result<usi
     if limits == KeepLimits::NONE {
         return Ok(0);
     }
-    if fs::metadata(&mark).is_ok_and(|mark| age(&mark, now) < EVERY) {
+    if fs::metadata(&mark).is_ok_and(|mark| file_age(&mark, now) < EVERY) {
         return Ok(0);
     }
     private_file(&mark)?.set_modified(now)?;
@@ -110,7 +110,7 @@ impl ExpiredRun {
         let metadata = timing.or_else(|_| fs::symlink_metadata(&directory))?;
         Ok(Self {
             modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-            size: size(&directory),
+            size: directory_size(&directory),
             reason: RunRemovalReason::Asked,
             directory,
         })
@@ -228,7 +228,7 @@ fn newest_first(root: &Path) -> io::Result<Vec<OldRecording>> {
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_directory && timing.is_file() && !is_removed(&entry.file_name()) {
             let modified = timing.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            let size = size(&directory);
+            let size = directory_size(&directory);
             all.push(OldRecording {
                 directory,
                 modified,
@@ -240,14 +240,14 @@ fn newest_first(root: &Path) -> io::Result<Vec<OldRecording>> {
     Ok(all)
 }
 
-fn size(directory: &Path) -> u64 {
+fn directory_size(directory: &Path) -> u64 {
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
     files
         .filter_map(|file| Some(file.metadata().ok()?.len()))
         .sum()
 }
 
-fn age(file: &Metadata, now: SystemTime) -> Duration {
+fn file_age(file: &Metadata, now: SystemTime) -> Duration {
     let modified = file.modified().unwrap_or(SystemTime::UNIX_EPOCH);
     now.duration_since(modified).unwrap_or_default()
 }

@@ -118,7 +118,7 @@ impl RecordedLines {
                 return Ok(self.last());
             }
         }
-        let Some(side) = side(self.now.channel) else {
+        let Some(side) = channel_side(self.now.channel) else {
             return Ok(None);
         };
         let source = match side {
@@ -196,14 +196,14 @@ impl RecordedLines {
 
     /// Where the latest moment is read from.
     fn source(&mut self) -> Option<&mut LineFile> {
-        match side(self.now.channel)? {
+        match channel_side(self.now.channel)? {
             LineSide::Client => self.client.as_mut(),
             LineSide::Agent => Some(&mut self.agent),
         }
     }
 }
 
-fn side(channel: Channel) -> Option<LineSide> {
+fn channel_side(channel: Channel) -> Option<LineSide> {
     match channel {
         Channel::In => Some(LineSide::Client),
         Channel::Out => Some(LineSide::Agent),

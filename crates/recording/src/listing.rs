@@ -51,7 +51,7 @@ pub fn list_runs(root: &Path, mode: ListingMode) -> io::Result<Vec<ListedRun>> {
         };
         // Links are not followed: they lead out of the directory.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            runs.extend(listed(root, id, &mut cache));
+            runs.extend(listed_run(root, id, &mut cache));
         }
     }
     cache.save(root, &runs);
@@ -65,10 +65,10 @@ pub fn list_runs(root: &Path, mode: ListingMode) -> io::Result<Vec<ListedRun>> {
 /// The recorded run called `id`. None if it is not there, or not a recording.
 pub fn read_run(root: &Path, id: &str) -> Option<ListedRun> {
     let is_directory = fs::symlink_metadata(root.join(id)).is_ok_and(|it| it.is_dir());
-    (is_name(id) && is_directory).then(|| listed(root, id, &mut ListingCache::none()))?
+    (is_name(id) && is_directory).then(|| listed_run(root, id, &mut ListingCache::none()))?
 }
 
-fn listed(root: &Path, id: &str, cache: &mut ListingCache) -> Option<ListedRun> {
+fn listed_run(root: &Path, id: &str, cache: &mut ListingCache) -> Option<ListedRun> {
     let directory = root.join(id);
     let manifest = directory.join(MANIFEST);
     let Ok(metadata) = fs::symlink_metadata(&manifest) else {
@@ -79,9 +79,9 @@ fn listed(root: &Path, id: &str, cache: &mut ListingCache) -> Option<ListedRun> 
         return Some(known);
     }
     let run = match read_manifest(&manifest) {
-        Ok(text) => described(&directory, id, &text, &metadata),
+        Ok(text) => described_run(&directory, id, &text, &metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None, // deleted just now
-        Err(error) => unreadable(id, format!("cannot read `{MANIFEST}`: {error}"), &metadata),
+        Err(error) => unreadable_run(id, format!("cannot read `{MANIFEST}`: {error}"), &metadata),
     };
     cache.put(&run, stamp);
     Some(run)
@@ -95,10 +95,10 @@ fn read_manifest(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn described(directory: &Path, id: &str, text: &str, metadata: &Metadata) -> ListedRun {
+fn described_run(directory: &Path, id: &str, text: &str, metadata: &Metadata) -> ListedRun {
     let facts = match ManifestFacts::read(text) {
         Ok(facts) => facts,
-        Err(problem) => return unreadable(id, problem, metadata),
+        Err(problem) => return unreadable_run(id, problem, metadata),
     };
     let state = if facts.has_end() {
         RunState::Ended
@@ -125,10 +125,10 @@ fn without_manifest(directory: &Path, id: &str) -> Option<ListedRun> {
         return None;
     }
     let problem = format!("there is no `{MANIFEST}`: the run ended before it began");
-    Some(unreadable(id, problem, &timing))
+    Some(unreadable_run(id, problem, &timing))
 }
 
-fn unreadable(id: &str, problem: String, metadata: &Metadata) -> ListedRun {
+fn unreadable_run(id: &str, problem: String, metadata: &Metadata) -> ListedRun {
     let facts = ManifestFacts::default();
     let mut info = facts.into_info(id, RunState::Unreadable);
     info.problem = Some(problem);

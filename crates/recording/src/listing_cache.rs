@@ -69,7 +69,7 @@ impl ListingCache {
             if start == 0 && line.trim_end() != VERSION {
                 break;
             }
-            known.extend(row(line.trim_end(), start));
+            known.extend(parse_row(line.trim_end(), start));
             start += line.len();
         }
         Self {
@@ -107,7 +107,7 @@ impl ListingCache {
             let known = || self.known.get(id).map(|(stamp, ..)| *stamp);
             let stamp = self.fresh.get(id).copied().or_else(known);
             if let (Some(stamp), Ok(json)) = (stamp, serde_json::to_string(&run.info)) {
-                append(&mut rows, id, stamp, run.began_ms, &json);
+                append_row(&mut rows, id, stamp, run.began_ms, &json);
             }
         }
         let written = NamedTempFile::with_prefix_in(".listing-", root).and_then(|mut file| {
@@ -118,14 +118,14 @@ impl ListingCache {
     }
 }
 
-fn append(rows: &mut String, id: &str, stamp: ManifestStamp, began_ms: i64, json: &str) {
+fn append_row(rows: &mut String, id: &str, stamp: ManifestStamp, began_ms: i64, json: &str) {
     let ManifestStamp { modified_ns, size } = stamp;
     // Writing to memory does not fail.
     let _ = writeln!(rows, "{id} {modified_ns} {size} {began_ms} {json}");
 }
 
 /// A row that begins at this place of the text.
-fn row(line: &str, start: usize) -> Option<(String, CachedRow)> {
+fn parse_row(line: &str, start: usize) -> Option<(String, CachedRow)> {
     let mut words = line.splitn(5, ' ');
     let id = words.next()?.to_owned();
     let stamp = ManifestStamp {

@@ -114,7 +114,7 @@ impl RunningCapture {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
-            runtime.block_on(take(request, input, stops, sender))
+            runtime.block_on(take_capture(request, input, stops, sender))
         };
         let name = "lapidary-record".to_owned();
         Self {
@@ -149,7 +149,7 @@ impl Drop for RunningCapture {
     }
 }
 
-async fn take(
+async fn take_capture(
     mut request: CaptureRequest,
     input: File,
     stops: value::Receiver<StopLevel>,
@@ -162,7 +162,7 @@ async fn take(
     let _ = crate::prune(&records.root, records.limits, SystemTime::now());
     let recorder = Recorder::begin(&records.root, &request.run)?;
     let directory = recorder.directory().to_owned();
-    let taken = supervised(&request, recorder, input, stops, pieces).await;
+    let taken = supervised_capture(&request, recorder, input, stops, pieces).await;
     if taken.is_err() {
         // There is nothing in it.
         let _ = std::fs::remove_dir_all(directory);
@@ -170,14 +170,14 @@ async fn take(
     taken
 }
 
-async fn supervised(
+async fn supervised_capture(
     request: &CaptureRequest,
     recorder: Recorder,
     input: File,
     stops: value::Receiver<StopLevel>,
     pieces: mpsc::Sender<CapturedPiece>,
 ) -> Result<CaptureResult, TakeError> {
-    let mut manifest = manifest(request);
+    let mut manifest = capture_manifest(request);
     recorder.describe(&manifest)?;
     let directory = recorder.directory().to_owned();
     let (source, feed) = io::pipe()?;
@@ -213,7 +213,7 @@ async fn supervised(
     })
 }
 
-fn manifest(request: &CaptureRequest) -> Manifest {
+fn capture_manifest(request: &CaptureRequest) -> Manifest {
     Manifest {
         schema: SCHEMA.to_owned(),
         writer: Manifest::this_build(),

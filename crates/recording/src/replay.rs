@@ -112,8 +112,8 @@ impl Replay {
     }
 
     fn directory(directory: &Path) -> Result<Self, ReplayError> {
-        let manifest = check::read(&directory.join(MANIFEST))?;
-        let timing = check::read(&directory.join(TIMING))?;
+        let manifest = check::read_text(&directory.join(MANIFEST))?;
+        let timing = check::read_text(&directory.join(TIMING))?;
         let (stdout, stdout_size) = check::open(&directory.join(STDOUT))?;
         let (stderr, stderr_size) = check::open(&directory.join(STDERR))?;
         let checked = check::CheckedTexts {

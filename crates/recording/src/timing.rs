@@ -73,7 +73,7 @@ impl Timing {
                 break;
             };
             let earliest = moments.last().map_or(Duration::ZERO, |last| last.at);
-            let moment = moment(line).filter(|moment| moment.at >= earliest);
+            let moment = parse_timing_entry(line).filter(|moment| moment.at >= earliest);
             moments.push(moment.ok_or_else(|| TimingError {
                 line: index + 1,
                 text: line.chars().take(80).collect(),
@@ -89,7 +89,7 @@ impl Timing {
     }
 }
 
-fn moment(line: &str) -> Option<TimingEntry> {
+fn parse_timing_entry(line: &str) -> Option<TimingEntry> {
     let mut words = line.split(' ');
     let (ms, micros) = words.next()?.split_once('.')?;
     let micros: u64 = (micros.len() == 3).then(|| micros.parse().ok())??;
@@ -129,7 +129,7 @@ impl TimingReader {
             return Ok(None);
         };
         while let Some(line) = lines.next_line(u64::MAX)? {
-            if let Some(moment) = std::str::from_utf8(line).ok().and_then(moment) {
+            if let Some(moment) = std::str::from_utf8(line).ok().and_then(parse_timing_entry) {
                 return Ok(Some(moment));
             }
         }

@@ -130,7 +130,7 @@ impl CodeScanner {
     }
 
     fn go_on(&mut self, open: OpenSpan, rest: &str) -> (CodeClass, usize) {
-        let end = closing(rest, open.end);
+        let end = closing_place(rest, open.end);
         self.open = end.is_none().then_some(open);
         (open.class, end.unwrap_or(rest.len()))
     }
@@ -174,7 +174,7 @@ impl CodeScanner {
             .chars()
             .next()
             .filter(|c| self.language.quotes.contains(*c))?;
-        let end = closing(&rest[1..], if quote == '"' { "\"" } else { "'" })?;
+        let end = closing_place(&rest[1..], if quote == '"' { "\"" } else { "'" })?;
         if quote == '\'' && self.language.has_characters && !is_character(&rest[1..end]) {
             return None;
         }
@@ -281,7 +281,7 @@ impl CodeScanner {
                 (CodeClass::Keyword, 1)
             }
             '"' | '\'' => {
-                let end = closing(&rest[1..], if first == '"' { "\"" } else { "'" });
+                let end = closing_place(&rest[1..], if first == '"' { "\"" } else { "'" });
                 (CodeClass::Text, 1 + end.unwrap_or(rest.len() - 1))
             }
             _ => match word_length(rest, "-:@.") {
@@ -341,7 +341,7 @@ fn diff_class(line: &str) -> CodeClass {
 }
 
 /// Where `end` is over, unless it is escaped.
-fn closing(rest: &str, end: &str) -> Option<usize> {
+fn closing_place(rest: &str, end: &str) -> Option<usize> {
     let mut from = 0;
     loop {
         let at = from + rest[from..].find(end)?;

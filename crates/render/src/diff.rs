@@ -56,13 +56,13 @@ fn add_hunks(out: &mut String, input: &InternedInput<&str>, group: &[Hunk]) {
             out,
             input,
             ' ',
-            &input.before[places(at..hunk.before.start)],
+            &input.before[line_places(at..hunk.before.start)],
         );
-        add_lines(out, input, '-', &input.before[places(hunk.before.clone())]);
-        add_lines(out, input, '+', &input.after[places(hunk.after.clone())]);
+        add_lines(out, input, '-', &input.before[line_places(hunk.before.clone())]);
+        add_lines(out, input, '+', &input.after[line_places(hunk.after.clone())]);
         at = hunk.before.end;
     }
-    add_lines(out, input, ' ', &input.before[places(at..before.end)]);
+    add_lines(out, input, ' ', &input.before[line_places(at..before.end)]);
 }
 
 /// Adds lines behind a sign; a last line without a newline is marked as `diff -u` marks it.
@@ -86,7 +86,7 @@ fn line_range(lines: &Range<u32>) -> String {
     }
 }
 
-fn places(lines: Range<u32>) -> Range<usize> {
+fn line_places(lines: Range<u32>) -> Range<usize> {
     lines.start as usize..lines.end as usize
 }
 
@@ -111,7 +111,7 @@ pub(crate) enum DiffLine {
 }
 
 /// The lines of a diff and what each is. Hunks are counted, so that a removed `-- x` is not taken for a file's name.
-pub(crate) fn lines(diff: &str) -> impl Iterator<Item = (DiffLine, &str)> {
+pub(crate) fn diff_lines(diff: &str) -> impl Iterator<Item = (DiffLine, &str)> {
     let (mut old_left, mut new_left) = (0_u64, 0_u64);
     diff.lines().map(move |line| {
         let kind = match (line.as_bytes().first(), hunk_sizes(line)) {
@@ -136,8 +136,8 @@ pub(crate) fn lines(diff: &str) -> impl Iterator<Item = (DiffLine, &str)> {
 }
 
 /// Lines added and removed.
-pub(crate) fn sizes(diff: &str) -> (u64, u64) {
-    lines(diff).fold((0, 0), |(added, removed), (kind, _)| match kind {
+pub(crate) fn diff_size(diff: &str) -> (u64, u64) {
+    diff_lines(diff).fold((0, 0), |(added, removed), (kind, _)| match kind {
         DiffLine::Added => (added + 1, removed),
         DiffLine::Removed => (added, removed + 1),
         DiffLine::Head | DiffLine::Hunk | DiffLine::Context => (added, removed),
@@ -163,9 +163,9 @@ mod tests {
     #[test]
     fn a_change_is_computed_and_read_back() {
         let diff = unified("a.txt", Some("one\n-- two\n"), "one\n++ zwei\nthree\n");
-        let kinds: Vec<_> = lines(&diff).map(|(kind, _)| kind).collect();
+        let kinds: Vec<_> = diff_lines(&diff).map(|(kind, _)| kind).collect();
         assert_eq!(kinds, [Head, Head, Hunk, Context, Removed, Added, Added]);
-        assert_eq!(sizes(&diff), (2, 1));
+        assert_eq!(diff_size(&diff), (2, 1));
         assert!(is_unified(&diff));
     }
 

@@ -54,7 +54,7 @@ impl HtmlRenderer {
 
     fn items(&mut self, items: &[TranscriptItem], out: &mut dyn io::Write) -> io::Result<()> {
         for item in items {
-            self.has_written |= page::item(&mut self.items, item, out)?;
+            self.has_written |= page::write_item(&mut self.items, item, out)?;
         }
         Ok(())
     }
@@ -66,7 +66,7 @@ impl HtmlRenderer {
             None => &self.transcript,
         };
         self.items = ItemWriter::new(transcript);
-        page::begin(transcript, out)
+        page::begin_page(transcript, out)
     }
 }
 
@@ -86,6 +86,6 @@ impl Renderer for HtmlRenderer {
         self.begin(out)?;
         let rest = std::mem::take(&mut self.transcript.items);
         self.items(&rest, out)?;
-        page::end(&self.transcript, !self.has_written, out)
+        page::end_page(&self.transcript, !self.has_written, out)
     }
 }

@@ -7,31 +7,31 @@ use lapidary_vocab::Json;
 const DEEPEST: usize = 24;
 
 /// A string as its text, any other value as indented JSON.
-pub(crate) fn readable(token: Token<'_>) -> String {
+pub(crate) fn readable_text(token: Token<'_>) -> String {
     match token.string() {
         Some(text) => text.into_owned(),
-        None => pretty(token),
+        None => pretty_json(token),
     }
 }
 
 /// The result of a tool, as text. Gemini wraps it: `{"output": "…"}`, or `{"error": "…"}`.
-pub(crate) fn output(json: &Json) -> String {
+pub(crate) fn output_text(json: &Json) -> String {
     let token = json.token();
     let mut members = token.members();
     match (members.next(), members.next()) {
-        (Some((key, value)), None) if key.is("output") || key.is("error") => readable(value),
-        _ => readable(token),
+        (Some((key, value)), None) if key.is("output") || key.is("error") => readable_text(value),
+        _ => readable_text(token),
     }
 }
 
 /// Indented JSON.
-pub(crate) fn pretty(token: Token<'_>) -> String {
+pub(crate) fn pretty_json(token: Token<'_>) -> String {
     let mut text = String::new();
-    write(token, 0, &mut text);
+    write_value(token, 0, &mut text);
     text
 }
 
-fn write(token: Token<'_>, depth: usize, text: &mut String) {
+fn write_value(token: Token<'_>, depth: usize, text: &mut String) {
     let is_empty = token.members().next().is_none() && token.elements().next().is_none();
     match token.kind() {
         TokenKind::Object if depth < DEEPEST && !is_empty => {
@@ -60,7 +60,7 @@ fn write_inside<'a>(
             text.push_str(key.as_str());
             text.push_str(": ");
         }
-        write(value, depth + 1, text);
+        write_value(value, depth + 1, text);
     }
     text.push('\n');
     text.push_str(&"  ".repeat(depth));
@@ -75,7 +75,7 @@ mod tests {
     fn values_are_laid_out_and_tokens_kept() {
         let token = Token::parse(r#"{"a":[1.10,{"b":"x\ny"}],"c":{},"d":[]}"#).unwrap();
         assert_eq!(
-            pretty(token),
+            pretty_json(token),
             "{\n  \"a\": [\n    1.10,\n    {\n      \"b\": \"x\\ny\"\n    }\n  ],\n  \"c\": {},\n  \"d\": []\n}"
         );
     }
@@ -83,12 +83,12 @@ mod tests {
     #[test]
     fn a_deep_value_ends_on_one_line() {
         let deep = "[".repeat(60) + &"]".repeat(60);
-        assert!(pretty(Token::parse(&deep).unwrap()).lines().count() < 60);
+        assert!(pretty_json(Token::parse(&deep).unwrap()).lines().count() < 60);
     }
 
     #[test]
     fn a_wrapped_output_is_unwrapped() {
-        let text = |json: &str| output(&serde(json));
+        let text = |json: &str| output_text(&serde(json));
         assert_eq!(text(r#""plain""#), "plain");
         assert_eq!(text(r#"{"output":"a\nb"}"#), "a\nb");
         assert_eq!(

@@ -224,7 +224,7 @@ impl Narrator {
         let mut all = Vec::new();
         for (sort, rows) in tail.into_iter().chain([calls]) {
             if !rows.is_empty() {
-                all.extend(distance(last.replace(sort), sort));
+                all.extend(blank_row_between(last.replace(sort), sort));
                 all.extend(rows);
             }
         }
@@ -237,7 +237,7 @@ impl Narrator {
         let spinner = spinner[frame % spinner.len()];
         let running = || self.calls.doing().unwrap_or_else(|| self.doing.to_owned());
         let doing = doing.map_or_else(running, str::to_owned);
-        let time = words::clock(now);
+        let time = words::running_clock(now);
         self.page.row(&[
             (TextInk::Tool, spinner),
             (TextInk::Faint, &format!(" {time} · {doing}")),
@@ -298,7 +298,7 @@ impl Narrator {
         let text = input.text.to_str();
         let images = match input.images.len() {
             0 => String::new(),
-            images => format!("\n({})", words::count(images as u64, "image")),
+            images => format!("\n({})", words::counted_noun(images as u64, "image")),
         };
         let rows = if input.is_synthetic {
             let folded = words::folded_input(&text, is_replayed(event), 200);
@@ -341,7 +341,7 @@ impl Narrator {
             self.prose = Some(LiveProse::new(voice));
         }
         self.doing = doing;
-        let untitled = (kind == "thinking").then(|| words::untitled(&text.to_str()).to_owned());
+        let untitled = (kind == "thinking").then(|| words::without_empty_title(&text.to_str()).to_owned());
         let is_untitled = |untitled: &String| untitled.len() < text.to_str().len();
         let untitled = untitled.filter(is_untitled).map(Text::from);
         if let Some(prose) = &mut self.prose {
@@ -367,7 +367,7 @@ impl Narrator {
     fn settle(&mut self, sort: LineKind, rows: Vec<ScreenRow>) {
         if !rows.is_empty() {
             let before = self.last.replace(sort);
-            self.settled.extend(distance(before, sort));
+            self.settled.extend(blank_row_between(before, sort));
             self.settled.extend(rows);
         }
     }
@@ -398,7 +398,7 @@ impl Narrator {
 }
 
 /// A blank row stands between things of different sorts.
-fn distance(before: Option<LineKind>, next: LineKind) -> Option<ScreenRow> {
+fn blank_row_between(before: Option<LineKind>, next: LineKind) -> Option<ScreenRow> {
     before
         .filter(|before| *before != next)
         .map(|_| ScreenRow::default())

@@ -18,8 +18,8 @@ use crate::outline::{Outline, OutlineCursor};
 use crate::plain;
 use crate::transcript::{AgentProse, Transcript, TranscriptItem, TurnEnd, UserMessage};
 use crate::words;
-use block::{details, escape, fence, quote, write_fence};
-use frame::{footer, header};
+use block::{details_block, escape_markdown, fenced_code, block_quote, write_fence};
+use frame::{document_footer, document_header};
 use tool::tool_block;
 
 /// Writes a transcript as Markdown when it is finished. Given an [`Outline`], it writes as it goes.
@@ -62,7 +62,7 @@ impl MarkdownRenderer {
             has_turns: transcript.has_turns(),
             has_days: transcript.has_days(),
         };
-        out.write_all(header(transcript).as_bytes())
+        out.write_all(document_header(transcript).as_bytes())
     }
 }
 
@@ -80,7 +80,7 @@ impl Renderer for MarkdownRenderer {
         self.transcript.close();
         self.begin(out)?;
         self.items.write(&self.transcript.items, out)?;
-        out.write_all(footer(&self.transcript).as_bytes())
+        out.write_all(document_footer(&self.transcript).as_bytes())
     }
 }
 
@@ -115,22 +115,22 @@ impl MarkdownItems {
     fn user(&mut self, user: &UserMessage) -> String {
         let text = user.text.to_str();
         if user.is_synthetic {
-            let lines = words::count(text.lines().count() as u64, "line");
+            let lines = words::counted_noun(text.lines().count() as u64, "line");
             let what = if user.is_replayed {
                 "Earlier input"
             } else {
                 "Context"
             };
-            return details(&format!("{what}, {lines}"), &fence("", &text), false);
+            return details_block(&format!("{what}, {lines}"), &fenced_code("", &text), false);
         }
         let images = match user.images {
             0 => String::new(),
             images => format!(
                 "\n\n*with {}, not shown*",
-                words::count(images as u64, "image")
+                words::counted_noun(images as u64, "image")
             ),
         };
-        let quoted = quote(&prose::harmless(&text));
+        let quoted = block_quote(&prose::harmless_markdown(&text));
         format!("## {}\n\n{quoted}{images}", self.heading(user))
     }
 
@@ -140,7 +140,7 @@ impl MarkdownItems {
         let number = self.has_turns.then(|| format!(" {}", self.prompts));
         let at = user.at.as_deref();
         let time = || Some(format!("{} UTC", words::time_of_day(at?)?));
-        let moment = || Some(escape(&words::moment(at?)));
+        let moment = || Some(escape_markdown(&words::spoken_moment(at?)));
         let time = if self.has_days { moment() } else { time() };
         let time = time.map(|time| format!(" · {time}"));
         format!(
@@ -154,13 +154,13 @@ impl MarkdownItems {
         let errors = turn
             .errors
             .iter()
-            .map(|error| format!("> [!CAUTION]\n> {}\n\n", escape(&error.to_str())));
+            .map(|error| format!("> [!CAUTION]\n> {}\n\n", escape_markdown(&error.to_str())));
         let failed =
             (turn.is_error && turn.errors.is_empty()).then(|| "the turn failed".to_owned());
         let facts = turn.facts.iter().filter(|_| self.has_turns);
         let facts: Vec<_> = failed
             .into_iter()
-            .chain(facts.map(|fact| escape(fact)))
+            .chain(facts.map(|fact| escape_markdown(fact)))
             .collect();
         let facts = match facts.as_slice() {
             [] if self.has_turns => "*turn complete*".to_owned(),
@@ -172,16 +172,16 @@ impl MarkdownItems {
 }
 
 fn prose_block(prose: &AgentProse) -> String {
-    let text = prose::harmless(&prose.text());
+    let text = prose::harmless_markdown(&prose.text());
     match prose.kind.as_str() {
         "text" if prose.parent.is_none() => text,
-        "text" => details("Sub-agent", &text, false),
-        "thinking" => details(
+        "text" => details_block("Sub-agent", &text, false),
+        "thinking" => details_block(
             &format!("Thinking: {}", prose.gist(80)),
-            &quote(&text),
+            &block_quote(&text),
             false,
         ),
-        kind => details(&plain::first_line(kind, 40), &quote(&text), true),
+        kind => details_block(&plain::first_line(kind, 40), &block_quote(&text), true),
     }
 }
 
@@ -194,13 +194,13 @@ fn notice_block(notice: &Notice) -> String {
     let text = notice
         .text
         .lines()
-        .map(escape)
+        .map(escape_markdown)
         .collect::<Vec<_>>()
         .join("\n> ");
-    let mut block = format!("> [!{alert}]\n> **{}:** {text}", escape(&notice.label));
+    let mut block = format!("> [!{alert}]\n> **{}:** {text}", escape_markdown(&notice.label));
     if let Some(detail) = &notice.detail {
         block.push_str("\n\n");
-        block.push_str(&details("What it was", &fence("", detail), false));
+        block.push_str(&details_block("What it was", &fenced_code("", detail), false));
     }
     block
 }

@@ -17,30 +17,30 @@ const LONGEST_SAMPLE: usize = 200;
 pub(crate) fn notice_for(event: &Event) -> Option<Notice> {
     match &event.body {
         Body::SessionStatus(status) => Some(session_status(status, event)),
-        Body::Text(text) => spoken(text, event),
+        Body::Text(text) => text_notice(text, event),
         // Handshakes and the like are nothing to look at.
         Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => None,
-        Body::Diagnostic(diagnostic) => Some(diagnosed(diagnostic, event)),
-        Body::PermissionDecision(decision) => Some(permission::decided(decision)),
-        Body::ElicitationRequest(request) => Some(elicited(request)),
+        Body::Diagnostic(diagnostic) => Some(diagnostic_notice(diagnostic, event)),
+        Body::PermissionDecision(decision) => Some(permission::decision_notice(decision)),
+        Body::ElicitationRequest(request) => Some(elicitation_notice(request)),
         Body::ElicitationResult(result) => not_filled_in(result),
         Body::CommandResult(result) => failed_command(result),
-        Body::HookRun(run) => Some(hook(run)),
-        Body::SubagentSpawn(spawn) => Some(spawned(spawn)),
-        Body::SubagentComplete(done) => Some(reported(done)),
-        Body::ContextCompaction(compaction) => Some(compacted(compaction)),
+        Body::HookRun(run) => Some(hook_notice(run)),
+        Body::SubagentSpawn(spawn) => Some(spawn_notice(spawn)),
+        Body::SubagentComplete(done) => Some(report_notice(done)),
+        Body::ContextCompaction(compaction) => Some(compaction_notice(compaction)),
         Body::SessionMode(mode) => Some(Notice::new(
             NoticeLevel::Info,
             "mode of the agent",
             mode.current_mode_id.to_str(),
         )),
-        Body::Unknown(whole) => Some(unknown(whole)),
+        Body::Unknown(whole) => Some(unknown_notice(whole)),
         _ => None,
     }
 }
 
 fn session_status(status: &SessionStatus, event: &Event) -> Notice {
-    let word = extension(event, "gemini.severity").or_else(|| extension(event, "acp.severity"));
+    let word = extension_text(event, "gemini.severity").or_else(|| extension_text(event, "acp.severity"));
     let level = match (&status.status, word.as_deref()) {
         (SessionState::Error, Some("warning")) => NoticeLevel::Warning,
         (SessionState::Error, _) => NoticeLevel::Error,
@@ -59,8 +59,8 @@ fn session_status(status: &SessionStatus, event: &Event) -> Notice {
 }
 
 /// A text that is not an answer: an error of the agent, or what Gemini records as info and warning.
-fn spoken(text: &TextEvent, event: &Event) -> Option<Notice> {
-    let message_type = extension(event, "gemini.messageType");
+fn text_notice(text: &TextEvent, event: &Event) -> Option<Notice> {
+    let message_type = extension_text(event, "gemini.messageType");
     let level = match (&text.kind, message_type.as_deref()) {
         (TextKind::Error, _) | (_, Some("error")) => NoticeLevel::Error,
         (_, Some("warning")) => NoticeLevel::Warning,
@@ -70,12 +70,12 @@ fn spoken(text: &TextEvent, event: &Event) -> Option<Notice> {
     Some(Notice::new(level, level.word(), text.text.to_str()))
 }
 
-fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
+fn diagnostic_notice(diagnostic: &Diagnostic, event: &Event) -> Notice {
     let raw = event
         .base
         .raw
         .as_ref()
-        .map(|raw| json_text::readable(raw.token()));
+        .map(|raw| json_text::readable_text(raw.token()));
     match (&diagnostic.kind, raw) {
         // Records that were replaced are no fault: every tool call of a session file replaces one.
         (DiagnosticKind::SessionRecords, _) => {
@@ -99,7 +99,7 @@ fn diagnosed(diagnostic: &Diagnostic, event: &Event) -> Notice {
     }
 }
 
-fn elicited(request: &ElicitationRequest) -> Notice {
+fn elicitation_notice(request: &ElicitationRequest) -> Notice {
     let url = request.url.as_ref().map(|url| format!(" ({url})"));
     let text = format!("{}{}", request.message, url.unwrap_or_default());
     Notice::new(NoticeLevel::Info, "asks the user", text)
@@ -127,7 +127,7 @@ fn failed_command(result: &CommandResult) -> Option<Notice> {
     result.is_error.then(notice)
 }
 
-fn hook(run: &HookRun) -> Notice {
+fn hook_notice(run: &HookRun) -> Notice {
     let failed =
         run.timed_out || run.error.is_some() || run.exit_code.is_some_and(|code| code != 0);
     let code = run
@@ -172,7 +172,7 @@ fn timed_out(run: &HookRun) -> String {
     format!("timed out{}{so}", after.unwrap_or_default())
 }
 
-fn spawned(spawn: &SubagentSpawn) -> Notice {
+fn spawn_notice(spawn: &SubagentSpawn) -> Notice {
     let name = spawn
         .agent_type
         .as_ref()
@@ -190,7 +190,7 @@ fn spawned(spawn: &SubagentSpawn) -> Notice {
     Notice::new(NoticeLevel::Info, verb, name + &task)
 }
 
-fn reported(done: &SubagentComplete) -> Notice {
+fn report_notice(done: &SubagentComplete) -> Notice {
     let status = done
         .status
         .as_ref()
@@ -200,7 +200,7 @@ fn reported(done: &SubagentComplete) -> Notice {
     notice
 }
 
-fn compacted(compaction: &ContextCompaction) -> Notice {
+fn compaction_notice(compaction: &ContextCompaction) -> Notice {
     let before = compaction
         .pre_tokens
         .as_ref()
@@ -211,18 +211,18 @@ fn compacted(compaction: &ContextCompaction) -> Notice {
     notice
 }
 
-fn unknown(whole: &Json) -> Notice {
+fn unknown_notice(whole: &Json) -> Notice {
     let name = whole
         .token()
         .get("event")
-        .map(json_text::readable)
+        .map(json_text::readable_text)
         .unwrap_or_default();
     let mut notice = Notice::new(NoticeLevel::Warning, "event of an unknown kind", name);
-    notice.detail = Some(json_text::pretty(whole.token()));
+    notice.detail = Some(json_text::pretty_json(whole.token()));
     notice
 }
 
-fn extension(event: &Event, key: &str) -> Option<String> {
+fn extension_text(event: &Event, key: &str) -> Option<String> {
     event
         .base
         .extensions

@@ -77,10 +77,10 @@ impl PermissionAnswer {
     /// The decider and the reason of a denial: `Denied by rule lapidary.toml:12: no network`. None if the action was allowed, or
     /// neither is known.
     pub(crate) fn refusal(&self) -> Option<String> {
-        let words = words::capitalised(&self.in_words());
+        let words = words::capitalised_text(&self.in_words());
         match &self.reason {
             _ if self.is_allowed() => None,
-            Some(reason) if self.names_rule(reason) => Some(words::capitalised(reason)),
+            Some(reason) if self.names_rule(reason) => Some(words::capitalised_text(reason)),
             Some(reason) => Some(format!("{words}: {reason}")),
             None => self.by.as_ref().map(|_| words),
         }
@@ -136,9 +136,9 @@ impl PermissionAnswer {
 }
 
 /// An answer as a line of its own.
-pub(crate) fn decided(decision: &PermissionDecision) -> Notice {
+pub(crate) fn decision_notice(decision: &PermissionDecision) -> Notice {
     let title = decision.title.as_ref();
-    let what = subject(&decision.tool_name, &decision.tool_input, title);
+    let what = request_subject(&decision.tool_name, &decision.tool_input, title);
     PermissionAnswer::from(decision).notice(&what)
 }
 
@@ -151,7 +151,7 @@ pub(crate) struct OpenRequests {
 impl OpenRequests {
     pub(crate) fn ask(&mut self, request: &PermissionRequest) {
         let title = request.title.as_ref();
-        let what = subject(&request.tool_name, &request.tool_input, title);
+        let what = request_subject(&request.tool_name, &request.tool_input, title);
         let reason = request.reason.as_ref().map(|reason| format!(": {reason}"));
         let text = format!("{what}{}", reason.unwrap_or_default());
         let notice = Notice::new(NoticeLevel::Warning, "permission asked, no answer", text);
@@ -173,8 +173,8 @@ impl OpenRequests {
 }
 
 /// A tool and its telling argument, else the rest of its title. Agents that give a tool no name call it by its command.
-fn subject(name: &Text, input: &Json, title: Option<&Text>) -> String {
-    let said = || Some(tool_argument::untold(&name.to_str(), title?));
+fn request_subject(name: &Text, input: &Json, title: Option<&Text>) -> String {
+    let said = || Some(tool_argument::title_beside_name(&name.to_str(), title?));
     let argument = tool_argument::telling_argument(input).or_else(said);
     match argument.filter(|argument| *name != **argument) {
         Some(argument) => format!("{name} {argument}"),

@@ -68,7 +68,7 @@ impl ChunkFilter {
         text.push_str(chunk);
         let mut from = 0;
         while let Some(at) = text[from..].find(is_suspect).map(|at| from + at) {
-            match sequence(&text[at..]) {
+            match escape_sequence(&text[at..]) {
                 EscapeSequence::Unfinished => {
                     self.held = text.split_off(at);
                     break;
@@ -115,14 +115,14 @@ fn take_suspect<'a>(rest: &'a str, clean: &mut String) -> &'a str {
     } else if is_bidi_override(suspect) {
         clean.extend(suspect.escape_unicode());
     }
-    match sequence(rest) {
+    match escape_sequence(rest) {
         EscapeSequence::Whole(len) => &rest[len..],
         EscapeSequence::Unfinished => &rest[suspect.len_utf8()..],
     }
 }
 
 /// The sequence that begins with the suspect character at the start of `text`.
-fn sequence(text: &str) -> EscapeSequence {
+fn escape_sequence(text: &str) -> EscapeSequence {
     let mut chars = text.chars();
     let opener = chars.next().unwrap_or_default();
     let alone = opener.len_utf8();

@@ -20,21 +20,21 @@ pub(crate) struct PreviewLimits {
 }
 
 /// What fits behind the check mark: the size of a change or of a file that was read.
-pub(crate) fn summary(tool: &ToolCallItem, parts: &[ToolPart]) -> Option<String> {
+pub(crate) fn preview_summary(tool: &ToolCallItem, parts: &[ToolPart]) -> Option<String> {
     parts.iter().find_map(|part| match part {
         ToolPart::Diff { diff, .. } if tool.state() == CallState::Done => {
-            let (added, removed) = diff::sizes(diff);
+            let (added, removed) = diff::diff_size(diff);
             Some(format!("+{added} −{removed}"))
         }
         ToolPart::File { text, .. } if tool.returned_a_file() => {
-            Some(words::count(text.lines().count() as u64, "line"))
+            Some(words::counted_noun(text.lines().count() as u64, "line"))
         }
         _ => None,
     })
 }
 
 /// The glance, line by line. Hostile as the parts are.
-pub(crate) fn lines(
+pub(crate) fn preview_lines(
     tool: &ToolCallItem,
     parts: &[ToolPart],
     limits: PreviewLimits,
@@ -49,18 +49,18 @@ pub(crate) fn lines(
     for part in parts {
         match part {
             ToolPart::Diff { diff, .. } if is_done => {
-                some(diff_lines(diff), limits.change, &mut lines);
+                add_first_lines(diff_lines(diff), limits.change, &mut lines);
             }
             ToolPart::Terminal {
                 output: Some(text),
                 note,
                 ..
             } => {
-                some(text_lines(text), limit, &mut lines);
-                lines.extend(note.iter().map(aside));
+                add_first_lines(text_lines(text), limit, &mut lines);
+                lines.extend(note.iter().map(note_line));
             }
-            ToolPart::Output(text) => some(text_lines(text), limit, &mut lines),
-            ToolPart::Note(note) => lines.push(aside(note)),
+            ToolPart::Output(text) => add_first_lines(text_lines(text), limit, &mut lines),
+            ToolPart::Note(note) => lines.push(note_line(note)),
             // Arguments are in the headline as far as they fit; files are only counted.
             _ => {}
         }
@@ -68,7 +68,7 @@ pub(crate) fn lines(
     lines
 }
 
-fn aside(note: &String) -> (TextInk, String) {
+fn note_line(note: &String) -> (TextInk, String) {
     (TextInk::Faint, format!("({note})"))
 }
 
@@ -79,7 +79,7 @@ fn diff_lines(diff: &str) -> Vec<(TextInk, &str)> {
         diff::DiffLine::Context => Some(TextInk::Faint),
         diff::DiffLine::Head | diff::DiffLine::Hunk => None,
     };
-    diff::lines(diff)
+    diff::diff_lines(diff)
         .filter_map(|(kind, line)| Some((ink(kind)?, line)))
         .collect()
 }
@@ -92,7 +92,7 @@ fn text_lines(text: &str) -> Vec<(TextInk, &str)> {
 }
 
 /// Adds the first of these lines, and how many there are besides.
-fn some(mut of: Vec<(TextInk, &str)>, limit: usize, lines: &mut Vec<(TextInk, String)>) {
+fn add_first_lines(mut of: Vec<(TextInk, &str)>, limit: usize, lines: &mut Vec<(TextInk, String)>) {
     // A note about a single line would be as long as the line.
     let shown = if of.len() <= limit + 1 {
         of.len()
@@ -100,20 +100,20 @@ fn some(mut of: Vec<(TextInk, &str)>, limit: usize, lines: &mut Vec<(TextInk, St
         limit
     };
     let more = of.split_off(shown).len();
-    lines.extend(of.into_iter().map(|(ink, line)| (ink, shortened(line))));
+    lines.extend(of.into_iter().map(|(ink, line)| (ink, shortened_line(line))));
     if more > 0 {
-        let more = words::count(more as u64, "more line");
+        let more = words::counted_noun(more as u64, "more line");
         lines.push((TextInk::Faint, format!("… {more}")));
     }
 }
 
-fn shortened(line: &str) -> String {
+fn shortened_line(line: &str) -> String {
     let more = line.chars().count().saturating_sub(CHARACTERS);
     match more {
         0 => line.to_owned(),
         more => {
             let start: String = line.chars().take(CHARACTERS).collect();
-            format!("{start}… ({})", words::count(more as u64, "more character"))
+            format!("{start}… ({})", words::counted_noun(more as u64, "more character"))
         }
     }
 }

@@ -33,7 +33,7 @@ use crate::permission::{self, OpenRequests, PermissionAnswer};
 use crate::plain;
 use crate::preview::{self, PreviewLimits};
 use crate::times::ShownTimes;
-use crate::tool::{CallState, parts};
+use crate::tool::{CallState, tool_parts};
 use crate::totals::{UsageTotals, begins_turn};
 use crate::transcript::{ToolCallItem, is_replayed};
 use crate::words;
@@ -225,7 +225,7 @@ impl TextRenderer {
             0 => Ok(()),
             images => self.pen.line(
                 TextInk::Prompt,
-                &format!("> ({})", words::count(images as u64, "image")),
+                &format!("> ({})", words::counted_noun(images as u64, "image")),
                 out,
             ),
         }
@@ -251,7 +251,7 @@ impl TextRenderer {
         };
         let text = text.to_str();
         let text = match kind {
-            "thinking" => words::untitled(&text),
+            "thinking" => words::without_empty_title(&text),
             _ => &text,
         };
         self.pen.chunk(margin, ink, text, out)
@@ -270,7 +270,7 @@ impl TextRenderer {
             let line = format!("  · {}", answer.in_words());
             return self.pen.line(TextInk::Faint, &line, out);
         }
-        self.notice(&permission::decided(decision), out)
+        self.notice(&permission::decision_notice(decision), out)
     }
 
     pub(super) fn close_requests(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
@@ -354,9 +354,9 @@ impl TextRenderer {
         if tool.state() != CallState::Done {
             facts.push(tool.state().word().to_owned());
         }
-        let parts = parts(&tool);
-        facts.extend(tool.millis().map(words::duration));
-        facts.extend(preview::summary(&tool, &parts));
+        let parts = tool_parts(&tool);
+        facts.extend(tool.millis().map(words::spoken_duration));
+        facts.extend(preview::preview_summary(&tool, &parts));
         let ink = if tool.state() == CallState::Done {
             TextInk::Good
         } else {
@@ -367,7 +367,7 @@ impl TextRenderer {
             format!("  {} {}", tool.state().mark(), facts.join(" · ")).trim_end(),
             out,
         )?;
-        for (ink, line) in preview::lines(&tool, &parts, LIMITS) {
+        for (ink, line) in preview::preview_lines(&tool, &parts, LIMITS) {
             self.pen.line(ink, &format!("  │ {line}"), out)?;
         }
         Ok(())

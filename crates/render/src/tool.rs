@@ -9,11 +9,11 @@ use lapidary_vocab::event::{ToolCallStatus, ToolKind};
 pub(crate) use crate::call_state::CallState;
 use crate::permission::PermissionAnswer;
 use crate::plain;
-use crate::tool_argument::{LONGEST_ARGUMENT, telling_argument, untold};
+use crate::tool_argument::{LONGEST_ARGUMENT, telling_argument, title_beside_name};
 use crate::totals;
 use crate::transcript::ToolCallItem;
 
-pub(crate) use parts::{DiffOrigin, ToolPart, parts};
+pub(crate) use parts::{DiffOrigin, ToolPart, tool_parts};
 
 impl ToolCallItem {
     pub(crate) fn state(&self) -> CallState {
@@ -21,7 +21,7 @@ impl ToolCallItem {
             None if self.is_denied() => CallState::Denied,
             None => CallState::Unanswered,
             Some(done) if done.status == ToolCallStatus::Cancelled => CallState::Cancelled,
-            Some(done) if totals::failed(done) => CallState::Failed,
+            Some(done) if totals::is_failed_call(done) => CallState::Failed,
             Some(_) => CallState::Done,
         }
     }
@@ -45,7 +45,7 @@ impl ToolCallItem {
     /// The subject of the call, on one line.
     pub(crate) fn subject(&self) -> Option<String> {
         let call = self.call.as_ref()?;
-        let title = || Some(untold(&self.name(), call.title.as_ref()?));
+        let title = || Some(title_beside_name(&self.name(), call.title.as_ref()?));
         telling_argument(&call.input)
             .or_else(title)
             .filter(|subject| *subject != self.name())
@@ -143,13 +143,13 @@ mod tests {
             path: "a.rs".to_owned(),
             text: "x".to_owned(),
         };
-        assert_eq!(parts(&read), [arguments.clone(), file]);
+        assert_eq!(tool_parts(&read), [arguments.clone(), file]);
         let failed = tool(&[
             CALL,
             r#"{"event":"tool_completion","callId":"c","status":"failed","output":"no"}"#,
         ]);
         assert_eq!(
-            parts(&failed),
+            tool_parts(&failed),
             [ToolPart::Output("no".to_owned()), arguments]
         );
     }
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_result_that_comes_twice_is_shown_once() {
         let done = r#"{"event":"tool_completion","callId":"c","status":"completed","output":"x","content":[{"type":"text","text":"x"}]}"#;
-        assert_eq!(parts(&tool(&[done])), [ToolPart::Output("x".to_owned())]);
+        assert_eq!(tool_parts(&tool(&[done])), [ToolPart::Output("x".to_owned())]);
         assert_eq!(tool(&[done]).name(), "result of an unknown call");
     }
 }

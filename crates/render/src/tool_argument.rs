@@ -44,7 +44,7 @@ pub(crate) fn telling_argument(input: &Json) -> Option<String> {
 }
 
 /// The part of a title beside the tool's name: `edit a.txt` of an `edit` gives `a.txt`.
-pub(crate) fn untold(name: &str, title: &Text) -> String {
+pub(crate) fn title_beside_name(name: &str, title: &Text) -> String {
     let title = plain::first_line(&title.to_str(), LONGEST_ARGUMENT);
     let rest = title
         .strip_prefix(name)

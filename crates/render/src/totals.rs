@@ -24,19 +24,19 @@ pub(crate) struct TokenSums {
 impl TokenSums {
     fn of_turn(usage: &TokenUsage) -> Self {
         Self {
-            input: whole(usage.input_tokens.as_ref()),
-            output: whole(usage.output_tokens.as_ref()),
-            cached: whole(usage.cache_read_tokens.as_ref()),
-            total: whole(usage.total_tokens.as_ref()),
+            input: whole_number(usage.input_tokens.as_ref()),
+            output: whole_number(usage.output_tokens.as_ref()),
+            cached: whole_number(usage.cache_read_tokens.as_ref()),
+            total: whole_number(usage.total_tokens.as_ref()),
         }
     }
 
     pub(crate) fn of_model(usage: &ModelTokenUsage) -> Self {
         Self {
-            input: whole(usage.input_tokens.as_ref()),
-            output: whole(usage.output_tokens.as_ref()),
-            cached: whole(usage.cache_read_tokens.as_ref()),
-            total: whole(usage.total_tokens.as_ref()),
+            input: whole_number(usage.input_tokens.as_ref()),
+            output: whole_number(usage.output_tokens.as_ref()),
+            cached: whole_number(usage.cache_read_tokens.as_ref()),
+            total: whole_number(usage.total_tokens.as_ref()),
         }
     }
 
@@ -76,7 +76,7 @@ impl TokenSums {
 
     /// `220 tokens (200 in, 20 out)`
     pub(crate) fn in_words(self) -> Option<String> {
-        let sum = words::count(self.sum()?, "token");
+        let sum = words::counted_noun(self.sum()?, "token");
         match self.parts_in_words() {
             parts if parts.is_empty() => Some(sum),
             parts => Some(format!("{sum} ({parts})")),
@@ -92,13 +92,13 @@ impl TokenSums {
             (self.output, "out"),
         ]
         .into_iter()
-        .filter_map(|(value, what)| Some(format!("{} {what}", words::number(value?))))
+        .filter_map(|(value, what)| Some(format!("{} {what}", words::grouped_number(value?))))
         .collect::<Vec<_>>()
         .join(", ")
     }
 }
 
-fn whole(number: Option<&Number>) -> Option<u64> {
+fn whole_number(number: Option<&Number>) -> Option<u64> {
     number.and_then(Number::u64)
 }
 
@@ -167,7 +167,7 @@ impl UsageTotals {
         match &event.body {
             Body::ToolInvocation(call) => self.note_call(&call.call_id),
             Body::ToolCompletion(done)
-                if failed(done) && done.status != ToolCallStatus::Cancelled =>
+                if is_failed_call(done) && done.status != ToolCallStatus::Cancelled =>
             {
                 self.failed_calls += 1;
             }
@@ -235,7 +235,7 @@ impl UsageTotals {
     /// The cost, in words: `$0.02` as the agent reports it, or `~$0.02` as it was computed from tokens.
     pub(crate) fn cost(&self) -> Option<String> {
         let own = |cost: f64| (cost - self.cost_before).max(0.0);
-        let reported = self.cost.map(|cost| words::dollars(own(cost)));
+        let reported = self.cost.map(|cost| words::dollar_amount(own(cost)));
         let computed = || Some(format!("~{}", words::least_dollars(self.computed_cost()?)));
         reported.or_else(computed)
     }
@@ -296,17 +296,17 @@ impl UsageTotals {
 
     /// `3 tool calls, 1 failed`
     pub(crate) fn calls_in_words(&self) -> String {
-        let calls = words::count(self.tool_calls, "tool call");
+        let calls = words::counted_noun(self.tool_calls, "tool call");
         match self.failed_calls {
             0 => calls,
-            failed => format!("{calls}, {} failed", words::number(failed)),
+            failed => format!("{calls}, {} failed", words::grouped_number(failed)),
         }
     }
 
     /// Tokens, time and tool calls, as far as they are known.
     pub(crate) fn facts(&self) -> Vec<String> {
         let calls = (self.tool_calls > 0).then(|| self.calls_in_words());
-        let time = self.millis().map(words::duration);
+        let time = self.millis().map(words::spoken_duration);
         [self.tokens().in_words(), self.cost(), time, calls]
             .into_iter()
             .flatten()
@@ -329,7 +329,7 @@ impl UsageTotals {
         let hidden = self
             .hidden
             .iter()
-            .map(|(what, times)| words::count(*times, &format!("{what} update")));
+            .map(|(what, times)| words::counted_noun(*times, &format!("{what} update")));
         let hidden: Vec<_> = hidden.collect();
         (!hidden.is_empty()).then(|| format!("not shown: {}", hidden.join(", ")))
     }
@@ -349,7 +349,7 @@ pub(crate) fn begins_turn(body: &Body) -> bool {
 }
 
 /// True if a call failed or was cancelled.
-pub(crate) fn failed(done: &ToolCompletion) -> bool {
+pub(crate) fn is_failed_call(done: &ToolCompletion) -> bool {
     done.is_error
         || matches!(
             done.status,

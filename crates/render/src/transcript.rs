@@ -106,7 +106,7 @@ impl AgentProse {
     pub(crate) fn text(&self) -> String {
         let text = self.words.to_str();
         match self.kind.as_str() {
-            "thinking" => words::untitled(&text).to_owned(),
+            "thinking" => words::without_empty_title(&text).to_owned(),
             _ => text.into_owned(),
         }
     }
@@ -141,14 +141,14 @@ impl ToolCallItem {
     pub(crate) fn called(call: &ToolInvocation, event: &Event) -> Self {
         Self {
             call: Some(call.clone()),
-            began: timestamp(event),
+            began: event_timestamp(event),
             ..Self::default()
         }
     }
 
     pub(crate) fn complete(&mut self, done: &ToolCompletion, event: &Event) {
         self.done = Some(done.clone());
-        self.ended = timestamp(event);
+        self.ended = event_timestamp(event);
     }
 
     /// How long it took, if both times are known.
@@ -231,7 +231,7 @@ impl Transcript {
         if !input.is_synthetic {
             self.prompts.push(PromptEntry {
                 title: plain::first_line(&input.text.to_str(), LONGEST_TITLE),
-                at: timestamp(event),
+                at: event_timestamp(event),
                 failures: 0,
             });
         }
@@ -240,7 +240,7 @@ impl Transcript {
             images: input.images.len(),
             is_synthetic: input.is_synthetic,
             is_replayed: is_replayed(event),
-            at: timestamp(event),
+            at: event_timestamp(event),
         }));
     }
 
@@ -444,7 +444,7 @@ impl Transcript {
         let mut days = self
             .prompts
             .iter()
-            .filter_map(|prompt| words::day(prompt.at.as_deref()?));
+            .filter_map(|prompt| words::spoken_day(prompt.at.as_deref()?));
         let first = days.next();
         days.any(|day| Some(day) != first)
     }
@@ -460,6 +460,6 @@ pub(crate) fn is_replayed(event: &Event) -> bool {
     event.base.extensions.contains_key("acp.replay")
 }
 
-fn timestamp(event: &Event) -> Option<String> {
+fn event_timestamp(event: &Event) -> Option<String> {
     event.base.timestamp.as_ref().map(Text::to_string)
 }

@@ -13,11 +13,11 @@ use super::message::{
 };
 
 /// A line of the agent and its kind. The caller sets whether an answer is awaited; here it never is.
-pub(super) fn read(line: lines::RawLine<'_>) -> ReceivedMessage {
+pub(super) fn classify_line(line: lines::RawLine<'_>) -> ReceivedMessage {
     match line {
         lines::RawLine::Whole(bytes) => {
             let line = ReceivedLine::new(bytes);
-            let what = classify(&line);
+            let what = message_content(&line);
             ReceivedMessage { line, what }
         }
         lines::RawLine::TooLong { head, length, .. } => ReceivedMessage {
@@ -27,10 +27,10 @@ pub(super) fn read(line: lines::RawLine<'_>) -> ReceivedMessage {
     }
 }
 
-fn classify(line: &ReceivedLine) -> MessageContent {
+fn message_content(line: &ReceivedLine) -> MessageContent {
     let text = line.text();
     match envelope::parse(text) {
-        Envelope::Object { message, .. } => known(text, message),
+        Envelope::Object { message, .. } => known_message(text, message),
         Envelope::NotAnObject(_) => MessageContent::Noise(LineNoise::NotAnObject),
         Envelope::NotJson(_) if text.trim_ascii().is_empty() => {
             MessageContent::Noise(LineNoise::Blank)
@@ -39,20 +39,20 @@ fn classify(line: &ReceivedLine) -> MessageContent {
     }
 }
 
-fn known(text: &Arc<str>, message: RpcMessage<'_>) -> MessageContent {
+fn known_message(text: &Arc<str>, message: RpcMessage<'_>) -> MessageContent {
     match message {
         RpcMessage::Request { id, method, params } => MessageContent::Request {
             id: RequestId::of_wire(id),
             method: Text::from_token(SharedToken::new(text, method)),
-            params: params.map(|params| json(text, params)),
+            params: params.map(|params| token_json(text, params)),
         },
         RpcMessage::Notification { method, params } => MessageContent::Notification {
             method: Text::from_token(SharedToken::new(text, method)),
-            params: params.map(|params| json(text, params)),
+            params: params.map(|params| token_json(text, params)),
         },
         RpcMessage::Result { id, result } => MessageContent::Answer {
             id: RequestId::of_wire(id),
-            outcome: Ok(json(text, result)),
+            outcome: Ok(token_json(text, result)),
             asked: AnswerExpectation::Never,
         },
         RpcMessage::Error { id, error } => MessageContent::Answer {
@@ -64,7 +64,7 @@ fn known(text: &Arc<str>, message: RpcMessage<'_>) -> MessageContent {
     }
 }
 
-fn json(text: &Arc<str>, token: Token<'_>) -> Json {
+fn token_json(text: &Arc<str>, token: Token<'_>) -> Json {
     Json::from(SharedToken::new(text, token))
 }
 
@@ -74,7 +74,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: &str) {
-        let seen = match classify(&ReceivedLine::new(line.as_bytes())) {
+        let seen = match message_content(&ReceivedLine::new(line.as_bytes())) {
             MessageContent::Request { id, method, params } => {
                 format!("request {} {method} {params:?}", id.as_str())
             }

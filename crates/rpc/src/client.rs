@@ -18,7 +18,7 @@ pub use answers::{
 };
 
 /// Our capabilities for every agent, as the schema has them.
-fn abilities() -> serde_json::Value {
+fn client_capabilities() -> serde_json::Value {
     serde_json::json!({
         "fs": {"readTextFile": true, "writeTextFile": true},
         "terminal": true,
@@ -56,7 +56,7 @@ impl AcpClient {
         &self,
         time: Option<Duration>,
     ) -> Result<InitializeAnswer, RequestError> {
-        self.initialize_with(&Json::from_value(&abilities()), time)
+        self.initialize_with(&Json::from_value(&client_capabilities()), time)
             .await
     }
 
@@ -65,7 +65,7 @@ impl AcpClient {
         &self,
         time: Option<Duration>,
     ) -> Result<InitializeAnswer, RequestError> {
-        let mut abilities = abilities();
+        let mut abilities = client_capabilities();
         abilities["elicitation"] = serde_json::json!({"form": {}, "url": {}});
         self.initialize_with(&Json::from_value(&abilities), time)
             .await
@@ -127,7 +127,7 @@ impl AcpClient {
         id: &str,
         setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
-        let members = [session(id)].into_iter().chain(setting.members());
+        let members = [session_param(id)].into_iter().chain(setting.members());
         let answer = self.ask(method, members).await?;
         Ok(OpenedSession::from_token(&answer, Some(id)))
     }
@@ -146,18 +146,18 @@ impl AcpClient {
 
     /// Ends a session, which stays on disk.
     pub async fn close_session(&self, id: &str) -> Result<RequestAnswer, RequestError> {
-        self.ask("session/close", [session(id)]).await
+        self.ask("session/close", [session_param(id)]).await
     }
 
     /// Deletes a session.
     pub async fn delete_session(&self, id: &str) -> Result<RequestAnswer, RequestError> {
-        self.ask("session/delete", [session(id)]).await
+        self.ask("session/delete", [session_param(id)]).await
     }
 
     /// Puts a session into one of the modes that it has listed.
     pub async fn set_mode(&self, id: &str, mode: &str) -> Result<RequestAnswer, RequestError> {
         let mode = ("modeId", Json::from_value(&mode));
-        self.ask("session/set_mode", [session(id), mode]).await
+        self.ask("session/set_mode", [session_param(id), mode]).await
     }
 
     /// Sets one of the options that the session has listed: a text for a choice, `true` or `false` for a switch.
@@ -170,7 +170,7 @@ impl AcpClient {
         let option = ("configId", Json::from_value(&option));
         let is_switch = value.token().bool().is_some();
         let kind = is_switch.then(|| ("type", Json::from_value(&"boolean")));
-        let members = [session(id), option, ("value", value.clone())];
+        let members = [session_param(id), option, ("value", value.clone())];
         self.ask("session/set_config_option", members.into_iter().chain(kind))
             .await
     }
@@ -178,19 +178,19 @@ impl AcpClient {
     /// Chooses a model, as agents had it before there were options.
     pub async fn set_model(&self, id: &str, model: &str) -> Result<RequestAnswer, RequestError> {
         let model = ("modelId", Json::from_value(&model));
-        self.ask("session/set_model", [session(id), model]).await
+        self.ask("session/set_model", [session_param(id), model]).await
     }
 
     /// Gives the agent a prompt of these content blocks. The answer comes when the turn is over, however long that takes.
     pub fn prompt(&self, id: &str, prompt: &[Json]) -> Result<PendingCall, RequestError> {
         let prompt = ("prompt", Json::array(prompt.iter().cloned()));
-        let params = Json::object([session(id), prompt]);
+        let params = Json::object([session_param(id), prompt]);
         self.connection.ask("session/prompt", Some(&params))
     }
 
     /// Asks the agent to end a session's turn.
     pub fn cancel(&self, id: &str) -> Result<(), ConnectionError> {
-        let params = Json::object([session(id)]);
+        let params = Json::object([session_param(id)]);
         self.connection.notify("session/cancel", Some(&params))
     }
 
@@ -237,6 +237,6 @@ impl SessionParams<'_> {
     }
 }
 
-fn session(id: &str) -> (&'static str, Json) {
+fn session_param(id: &str) -> (&'static str, Json) {
     ("sessionId", Json::from(&Text::from(id.to_owned())))
 }

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::driver::{DriverGuard, drive};
+use super::driver::{DriverGuard, drive_connection};
 use super::error::{ConnectionError, RequestError};
 use super::limits::{ConnectionLimits, HandledMethods};
 use super::log::{TrafficLog, TrafficObserver};
@@ -49,7 +49,7 @@ pub(super) fn connect_noting(
     let observer = TrafficObserver::new(&log);
     let (sender, requests) = mpsc::unbounded_channel(); // as many as may be unanswered
     let shared = Arc::new(SharedConnection::new(log, methods, limits, sender));
-    let task = tokio::spawn(drive(transport, DriverGuard(Arc::clone(&shared))));
+    let task = tokio::spawn(drive_connection(transport, DriverGuard(Arc::clone(&shared))));
     OpenConnection {
         connection: Connection(Arc::new(HeldConnection { shared, task })),
         requests: IncomingRequests(requests),
@@ -98,7 +98,7 @@ impl Connection {
 
     /// Sends a notification.
     pub fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), ConnectionError> {
-        self.0.shared.tell(outgoing::notification(method, params))
+        self.0.shared.tell(outgoing::notification_line(method, params))
     }
 
     /// Sends the queued lines and no more, and closes the agent's stdin: most agents end then. Their output until they do is

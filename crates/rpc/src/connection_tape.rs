@@ -91,7 +91,7 @@ impl ConnectionTape {
         self.complained_before = self.complained;
         self.grew(bytes.len() as u64)?;
         let written = self.stdout.write_all(bytes);
-        written.map_err(unrecorded)?;
+        written.map_err(recording_error)?;
         self.recorded += bytes.len() as u64;
         self.flush_if_due()
     }
@@ -129,7 +129,7 @@ impl ConnectionTape {
 
     /// The agent is told this. Returns where it begins in all that it was told.
     pub(super) fn told(&mut self, bytes: &[u8]) -> Result<u64, ConnectionError> {
-        let written = self.stdin.write_all(bytes).map_err(unrecorded);
+        let written = self.stdin.write_all(bytes).map_err(recording_error);
         let noted = written.and_then(|()| {
             self.note(Channel::In, bytes.len() as u64);
             self.flush_if_due()
@@ -178,7 +178,7 @@ impl ConnectionTape {
         if more > 0 {
             self.note(Channel::Err, more);
         }
-        self.flush().map_err(unrecorded)?;
+        self.flush().map_err(recording_error)?;
         self.grew(more)
     }
 
@@ -228,7 +228,7 @@ impl ConnectionTape {
 
     fn flush_if_due(&mut self) -> Result<(), ConnectionError> {
         if self.recorder.elapsed().saturating_sub(self.noted) > OFTEN {
-            self.flush().map_err(unrecorded)?;
+            self.flush().map_err(recording_error)?;
         }
         Ok(())
     }
@@ -241,6 +241,6 @@ impl Drop for ConnectionTape {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-fn unrecorded(error: io::Error) -> ConnectionError {
+fn recording_error(error: io::Error) -> ConnectionError {
     ConnectionError::Unrecorded { kind: error.kind() }
 }

@@ -6,19 +6,19 @@ use tokio::time::timeout;
 
 use super::error::ConnectionError;
 use super::limits::LAST_WORDS;
-use super::reader::read;
+use super::reader::read_messages;
 use super::shared_connection::SharedConnection;
 use super::transport::{PeerDeparture, Transport};
-use super::writer::write;
+use super::writer::write_lines;
 
 /// Drives a connection to its end. Dropping it ends the connection, and with its transport the agent.
-pub(super) async fn drive(transport: impl Transport, over: DriverGuard) {
+pub(super) async fn drive_connection(transport: impl Transport, over: DriverGuard) {
     let shared = &over.0;
     let (reads, writes, gone) = transport.open();
     let has_process = gone.is_some();
     let mut gone = gone.unwrap_or_else(|| Box::pin(std::future::pending()));
-    let mut reading = Box::pin(read(reads, Arc::clone(shared)));
-    let mut writing = Box::pin(write(writes, Arc::clone(shared)));
+    let mut reading = Box::pin(read_messages(reads, Arc::clone(shared)));
+    let mut writing = Box::pin(write_lines(writes, Arc::clone(shared)));
     let (mut is_written, mut is_read, mut departure) = (false, false, None);
     // All three go on where they were when another one comes first.
     while !is_read && departure.is_none() {
@@ -35,7 +35,7 @@ pub(super) async fn drive(transport: impl Transport, over: DriverGuard) {
         departure = timeout(LAST_WORDS, &mut gone).await.ok();
     }
     let lives_on = has_process && departure.is_none();
-    shared.close(&reason(departure.unwrap_or_default()));
+    shared.close(&departure_error(departure.unwrap_or_default()));
     shared.log.finish();
     drop(writing);
     if lives_on {
@@ -43,7 +43,7 @@ pub(super) async fn drive(transport: impl Transport, over: DriverGuard) {
     }
 }
 
-fn reason(departure: PeerDeparture) -> ConnectionError {
+fn departure_error(departure: PeerDeparture) -> ConnectionError {
     departure.sent_away.unwrap_or(ConnectionError::Closed {
         exit: departure.exit,
         stderr_tail: departure.stderr_tail,

@@ -13,7 +13,7 @@ use lapidary_process::Exit;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectionError {
     /// The agent has ended, or has closed its side.
-    #[error("{}", closed(*exit))]
+    #[error("{}", closed_message(*exit))]
     Closed {
         /// How it ended. Unknown if it has closed its stdout and lives on.
         exit: Option<Exit>,
@@ -56,7 +56,7 @@ pub enum ConnectionError {
     Released,
 }
 
-fn closed(exit: Option<Exit>) -> String {
+fn closed_message(exit: Option<Exit>) -> String {
     match exit {
         Some(Exit::Code(code)) => format!("the agent has ended with exit code {code}"),
         Some(Exit::Signal(signal)) => format!("the agent was ended by signal {signal}"),

@@ -18,7 +18,7 @@ use super::error::ConnectionError;
 use super::limits::ConnectionLimits;
 use super::message::{AnswerExpectation, MessageContent, ReceivedMessage};
 use super::playback::{TrafficPassage, TrafficPlayback, TrafficSide};
-use super::traffic::{ObservedLine, TrafficLine, length};
+use super::traffic::{ObservedLine, TrafficLine, line_length};
 use lapidary_recording::Manifest;
 
 /// The cost of an item beside its line: so that even a million empty lines cannot be kept for free.
@@ -198,14 +198,14 @@ impl KeptTraffic {
     /// How many lines it is, and how many bytes they have.
     fn amount(&self) -> (u64, u64) {
         match self {
-            Self::Whole(observed) => (1, length(&observed.traffic)),
+            Self::Whole(observed) => (1, line_length(&observed.traffic)),
             Self::Passage(passage) => (passage.lines, passage.bytes),
         }
     }
 
     fn size(&self) -> usize {
         match self {
-            Self::Whole(observed) => size(&observed.traffic),
+            Self::Whole(observed) => traffic_size(&observed.traffic),
             Self::Passage(_) => size_of::<Self>(),
         }
     }
@@ -358,7 +358,7 @@ impl TrafficLog {
                 at: state.tape.as_ref().map_or_else(Timestamp::now, time),
                 traffic,
             };
-            if state.is_behind(size(&observed.traffic), self.most) {
+            if state.is_behind(traffic_size(&observed.traffic), self.most) {
                 state.note(&observed, start);
             } else {
                 state.keep(KeptTraffic::Whole(observed));
@@ -401,7 +401,7 @@ impl LogState {
     fn passage(&mut self, observed: &ObservedLine, start: Option<u64>) -> TrafficPassage {
         let (side, asked) = match &observed.traffic {
             TrafficLine::Sent(_) => (TrafficSide::Ours, None),
-            TrafficLine::Received(received) => (TrafficSide::Theirs, asked(received)),
+            TrafficLine::Received(received) => (TrafficSide::Theirs, answer_expectation(received)),
             TrafficLine::Skipped { .. } => (TrafficSide::Nowhere, None),
         };
         TrafficPassage {
@@ -414,7 +414,7 @@ impl LogState {
             },
             start: start.unwrap_or_default(),
             lines: 1,
-            bytes: length(&observed.traffic),
+            bytes: line_length(&observed.traffic),
             asked,
         }
     }
@@ -431,7 +431,7 @@ impl LogState {
 }
 
 /// Whether a request waits for this answer: the line itself does not tell.
-fn asked(received: &ReceivedMessage) -> Option<AnswerExpectation> {
+fn answer_expectation(received: &ReceivedMessage) -> Option<AnswerExpectation> {
     match received.what {
         MessageContent::Answer { asked, .. } => Some(asked),
         MessageContent::Request { .. }
@@ -441,10 +441,10 @@ fn asked(received: &ReceivedMessage) -> Option<AnswerExpectation> {
 }
 
 /// The approximate size of an item in memory.
-fn size(traffic: &TrafficLine) -> usize {
+fn traffic_size(traffic: &TrafficLine) -> usize {
     let held = match traffic {
         TrafficLine::Skipped { .. } => 0,
-        held @ (TrafficLine::Sent(_) | TrafficLine::Received(_)) => length(held),
+        held @ (TrafficLine::Sent(_) | TrafficLine::Received(_)) => line_length(held),
     };
     ITEM + usize::try_from(held).unwrap_or(usize::MAX / 2)
 }

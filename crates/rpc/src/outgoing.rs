@@ -7,13 +7,13 @@ use lapidary_vocab::Json;
 use super::error::RpcError;
 use super::message::RequestId;
 
-pub(super) fn request(id: &RequestId, method: &str, params: Option<&Json>) -> Arc<str> {
+pub(super) fn request_line(id: &RequestId, method: &str, params: Option<&Json>) -> Arc<str> {
     let id = format!(r#","id":{}"#, id.as_str());
-    call(&id, method, params)
+    call_line(&id, method, params)
 }
 
-pub(super) fn notification(method: &str, params: Option<&Json>) -> Arc<str> {
-    call("", method, params)
+pub(super) fn notification_line(method: &str, params: Option<&Json>) -> Arc<str> {
+    call_line("", method, params)
 }
 
 /// Tells the agent that the answer to this request is no longer needed.
@@ -24,7 +24,7 @@ pub(super) fn cancel_request(id: &RequestId) -> Arc<str> {
     ))
 }
 
-pub(super) fn answer(id: &RequestId, outcome: Result<&Json, &RpcError>) -> Arc<str> {
+pub(super) fn answer_line(id: &RequestId, outcome: Result<&Json, &RpcError>) -> Arc<str> {
     let id = id.as_str();
     Arc::from(match outcome {
         Ok(result) => {
@@ -39,7 +39,7 @@ pub(super) fn answer(id: &RequestId, outcome: Result<&Json, &RpcError>) -> Arc<s
     })
 }
 
-fn call(id: &str, method: &str, params: Option<&Json>) -> Arc<str> {
+fn call_line(id: &str, method: &str, params: Option<&Json>) -> Arc<str> {
     let method = Json::from_value(&method);
     let method = method.as_str();
     let params = params.map(|params| format!(r#","params":{}"#, params.as_str()));

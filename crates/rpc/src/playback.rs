@@ -10,7 +10,7 @@ use lapidary_wire::lines::{self, LineBuffer};
 use super::classify;
 use super::connection_tape::RecordedTraffic;
 use super::message::{AnswerExpectation, MessageContent};
-use super::traffic::{ObservedLine, TrafficLine, length};
+use super::traffic::{ObservedLine, TrafficLine, line_length};
 
 /// The sender of a line, and so the file in which it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,10 +102,10 @@ impl TrafficPlayback {
     pub(super) fn next(&mut self) -> Option<ObservedLine> {
         let mut passage = self.passage.take()?;
         let traffic = match passage.side {
-            TrafficSide::Ours => self.ours.line(&self.recorded.stdin).map(sent),
+            TrafficSide::Ours => self.ours.line(&self.recorded.stdin).map(sent_line),
             TrafficSide::Theirs => {
                 let line = self.theirs.line(&self.recorded.stdout);
-                line.map(|line| received(line, passage.asked))
+                line.map(|line| received_line(line, passage.asked))
             }
             TrafficSide::Nowhere => None,
         };
@@ -120,7 +120,7 @@ impl TrafficPlayback {
         };
         passage.number += 1;
         passage.lines -= 1;
-        passage.bytes = passage.bytes.saturating_sub(length(&observed.traffic));
+        passage.bytes = passage.bytes.saturating_sub(line_length(&observed.traffic));
         if passage.lines > 0 {
             self.passage = Some(passage);
         }
@@ -128,13 +128,13 @@ impl TrafficPlayback {
     }
 }
 
-fn sent(line: lines::RawLine<'_>) -> TrafficLine {
+fn sent_line(line: lines::RawLine<'_>) -> TrafficLine {
     let (lines::RawLine::Whole(bytes) | lines::RawLine::TooLong { head: bytes, .. }) = line;
     TrafficLine::Sent(Arc::from(String::from_utf8_lossy(bytes)))
 }
 
-fn received(line: lines::RawLine<'_>, known: Option<AnswerExpectation>) -> TrafficLine {
-    let mut received = classify::read(line);
+fn received_line(line: lines::RawLine<'_>, known: Option<AnswerExpectation>) -> TrafficLine {
+    let mut received = classify::classify_line(line);
     if let (MessageContent::Answer { asked, .. }, Some(known)) = (&mut received.what, known) {
         *asked = known;
     }

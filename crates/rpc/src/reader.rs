@@ -18,7 +18,7 @@ use super::shared_connection::{RawRequest, SharedConnection, ToldSender};
 use super::truncated::{TruncatedEnvelope, last_id};
 
 /// Reads until there is nothing more to read.
-pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<SharedConnection>) {
+pub(super) async fn read_messages(mut from: impl AsyncRead + Unpin, shared: Arc<SharedConnection>) {
     let mut lines = LineBuffer::with_limit(shared.limits.line);
     loop {
         let room = lines.room();
@@ -36,21 +36,21 @@ pub(super) async fn read(mut from: impl AsyncRead + Unpin, shared: Arc<SharedCon
                 break;
             };
             if let Some(line) = lines.next_line() {
-                take(line, start..end, &shared);
+                take_line(line, start..end, &shared);
             }
         }
         shared.log.caught_up();
     }
     let start = lines.taken();
     if let Some(line) = lines.last_line() {
-        take(line, start..u64::MAX, &shared);
+        take_line(line, start..u64::MAX, &shared);
     }
 }
 
 /// Takes a line, with its place in the agent's output.
-fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedConnection>) {
+fn take_line(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedConnection>) {
     let id_at_end = last_id(line);
-    let ReceivedMessage { line, what } = classify::read(line);
+    let ReceivedMessage { line, what } = classify::classify_line(line);
     match &what {
         MessageContent::Answer { id, outcome, .. } => {
             let (id, outcome) = (id.clone(), outcome.clone());
@@ -73,7 +73,7 @@ fn take(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedConnecti
             });
         }
         MessageContent::Notification { method, params } => {
-            let cancelled = cancelled(method, params.as_ref());
+            let cancelled = cancelled_request(method, params.as_ref());
             shared.log.received(ReceivedMessage { line, what }, place);
             if let Some(id) = cancelled {
                 shared.cancelled(&id);
@@ -106,11 +106,11 @@ fn too_long(
     match truncated {
         TruncatedEnvelope::Request(id) => {
             let refusal = refusal(RpcError::BAD_REQUEST);
-            let _ = shared.tell(outgoing::answer(&id, Err(&refusal)));
+            let _ = shared.tell(outgoing::answer_line(&id, Err(&refusal)));
         }
         TruncatedEnvelope::Answer(id) => {
             if let (_, Some(waiting)) = shared.awaited(&id) {
-                tell(waiting, id, number, Err(refusal(RpcError::INTERNAL)));
+                tell_sender(waiting, id, number, Err(refusal(RpcError::INTERNAL)));
             }
         }
         TruncatedEnvelope::Method(method) if !shared.handles(&Text::from(method.clone())) => {}
@@ -136,11 +136,11 @@ fn take_answer(
     };
     let (number, _) = shared.log.received(ReceivedMessage { line, what }, place);
     if let Some(waiting) = waiting {
-        tell(waiting, id, number, outcome);
+        tell_sender(waiting, id, number, outcome);
     }
 }
 
-fn tell(
+fn tell_sender(
     waiting: oneshot::Sender<ToldSender>,
     id: RequestId,
     number: u64,
@@ -157,7 +157,7 @@ fn tell(
 }
 
 /// The request that the other side does not want answered any more, in the words of ACP or of MCP.
-fn cancelled(method: &Text, params: Option<&Json>) -> Option<RequestId> {
+fn cancelled_request(method: &Text, params: Option<&Json>) -> Option<RequestId> {
     if *method != *"$/cancel_request" && *method != *"notifications/cancelled" {
         return None;
     }

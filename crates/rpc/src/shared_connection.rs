@@ -112,7 +112,7 @@ impl SharedConnection {
         let id = RequestId::from_token(number);
         state.next += 1;
         state.pending.insert(number, sender);
-        let said = self.say(&mut state, outgoing::request(&id, method, params));
+        let said = self.say(&mut state, outgoing::request_line(&id, method, params));
         drop(state);
         said.inspect_err(|error| self.close(error))?;
         Ok((id, told))
@@ -155,7 +155,7 @@ impl SharedConnection {
     /// A request of the agent: its handler gets it, or, if there is none, the agent gets an error at once.
     pub(super) fn asked(self: &Arc<Self>, asking: RawRequest) {
         if let Err((id, refusal)) = self.hand_over(asking) {
-            let _ = self.tell(outgoing::answer(&id, Err(&refusal)));
+            let _ = self.tell(outgoing::answer_line(&id, Err(&refusal)));
         }
     }
 
@@ -215,7 +215,7 @@ impl SharedConnection {
     /// Answers the agent.
     pub(super) fn answer(&self, serial: u64, id: &RequestId, outcome: Result<&Json, &RpcError>) {
         self.state().settle(serial);
-        let _ = self.tell(outgoing::answer(id, outcome)); // without a connection the answer is not needed
+        let _ = self.tell(outgoing::answer_line(id, outcome)); // without a connection the answer is not needed
     }
 
     /// The next line to send. None if there will be none. Can be cancelled.

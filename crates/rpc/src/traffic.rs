@@ -34,7 +34,7 @@ pub enum TrafficLine {
 }
 
 /// How many bytes its line has.
-pub(super) fn length(traffic: &TrafficLine) -> u64 {
+pub(super) fn line_length(traffic: &TrafficLine) -> u64 {
     match traffic {
         TrafficLine::Sent(line) => line.len() as u64,
         TrafficLine::Received(received) => received.line.bytes().len() as u64,

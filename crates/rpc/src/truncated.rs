@@ -78,10 +78,10 @@ struct PartialMembers<'a>(&'a str);
 impl<'a> PartialMembers<'a> {
     fn next(&mut self) -> Option<(String, Option<Token<'a>>)> {
         let text = self.0.trim_start_matches([',', ' ', '\t', '\r']);
-        let name = scalar(text)?;
+        let name = leading_scalar(text)?;
         let after = text[name.as_str().len()..].trim_start();
         let value = after.strip_prefix(':')?.trim_start();
-        let found = scalar(value);
+        let found = leading_scalar(value);
         // A value that is no scalar, or breaks off, is the last one that is read: only the members before it are certain.
         self.0 = found.map_or("", |found| &value[found.as_str().len()..]);
         Some((name.string()?.into_owned(), found))
@@ -89,7 +89,7 @@ impl<'a> PartialMembers<'a> {
 }
 
 /// The text, number or word that a text begins with, if it ends before the text does.
-fn scalar(text: &str) -> Option<Token<'_>> {
+fn leading_scalar(text: &str) -> Option<Token<'_>> {
     let length = if text.starts_with('"') {
         let mut is_escaped = false;
         let end = text.bytes().skip(1).position(|byte| {

@@ -12,13 +12,13 @@ use super::limits::LAST_WORDS;
 use super::shared_connection::SharedConnection;
 
 /// Writes until no line will follow or the agent does not read. Then the agent's stdin is closed.
-pub(super) async fn write(mut to: impl AsyncWrite + Unpin, shared: Arc<SharedConnection>) {
+pub(super) async fn write_lines(mut to: impl AsyncWrite + Unpin, shared: Arc<SharedConnection>) {
     while let Some(line) = shared.next_line().await {
         if let Err(error) = shared.log.sent(&line) {
             shared.close(&error);
             return;
         }
-        match say(&mut to, line.as_bytes(), shared.limits.patience).await {
+        match write_bytes(&mut to, line.as_bytes(), shared.limits.patience).await {
             Ok(()) => {}
             Err(WriteFailure::Late { left }) => {
                 let unread = left + shared.unsaid();
@@ -43,7 +43,7 @@ enum WriteFailure {
 }
 
 /// The patience is with an agent that takes nothing at all: one that is slow may be as slow as it likes.
-async fn say(
+async fn write_bytes(
     to: &mut (impl AsyncWrite + Unpin),
     mut bytes: &[u8],
     patience: Duration,

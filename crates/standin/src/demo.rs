@@ -67,32 +67,32 @@ pub fn script(prompt: &str) -> Script {
     let push = json!({ "command": PUSH });
     let rules = [
         // The newest turn first: its own call is in the conversation that it is asked about.
-        last(REJECTED, done(&denied)).body(format!("\"{PUSH}\"")),
-        after(SHELL, done(passed)).body(format!("\"{PUSH}\"")),
-        last(
+        after_message(REJECTED, final_turn(&denied)).body(format!("\"{PUSH}\"")),
+        after_tool(SHELL, final_turn(passed)).body(format!("\"{PUSH}\"")),
+        after_message(
             "not ok: ",
-            done("greet.sh stays as it was, and its test fails."),
+            final_turn("greet.sh stays as it was, and its test fails."),
         ),
-        last("ok: Hello, Ada!", call("I publish that:\n\n", SHELL, push)),
-        after(SHELL, done("I was not allowed to run the test.")),
-        last(
+        after_message("ok: Hello, Ada!", call_turn("I publish that:\n\n", SHELL, push)),
+        after_tool(SHELL, final_turn("I was not allowed to run the test.")),
+        after_message(
             REJECTED,
-            call(
+            call_turn(
                 "I leave the file alone, and run its test:\n\n",
                 SHELL,
                 test(),
             ),
         ),
-        after("replace", call("Now the test:\n\n", SHELL, test())),
-        after(
+        after_tool("replace", call_turn("Now the test:\n\n", SHELL, test())),
+        after_tool(
             "read_file",
-            call("It never says the name:\n\n", "replace", edit()),
+            call_turn("It never says the name:\n\n", "replace", edit_arguments()),
         ),
-        after(
+        after_tool(
             "list_directory",
-            call("", "read_file", json!({"file_path": "greet.sh"})),
+            call_turn("", "read_file", json!({"file_path": "greet.sh"})),
         ),
-        ScriptRule::new(call(&opening, "list_directory", json!({"dir_path": "."}))),
+        ScriptRule::new(call_turn(&opening, "list_directory", json!({"dir_path": "."}))),
     ];
     rules.into_iter().fold(Script::new(), Script::rule)
 }
@@ -125,19 +125,19 @@ fn answer_to(prompt: &str) -> String {
 }
 
 /// A turn for the request that carries the result of this tool.
-fn after(tool: &str, turn: Turn) -> ScriptRule {
-    last(&format!("\"name\":\"{tool}\""), turn)
+fn after_tool(tool: &str, turn: Turn) -> ScriptRule {
+    after_message(&format!("\"name\":\"{tool}\""), turn)
 }
 
 /// A turn for the request whose last message contains this. It follows a call: a prompt with these words is no such request.
-fn last(text: &str, turn: Turn) -> ScriptRule {
+fn after_message(text: &str, turn: Turn) -> ScriptRule {
     ScriptRule::new(turn)
         .last(text)
         .body("\"functionResponse\"")
 }
 
 /// A turn that says a few words and calls a tool. No token is counted: none was used.
-fn call(words: &str, tool: &str, arguments: Value) -> Turn {
+fn call_turn(words: &str, tool: &str, arguments: Value) -> Turn {
     let turn = match words {
         "" => Turn::call(tool, arguments),
         words => Turn::text(words).and_call(tool, arguments),
@@ -146,11 +146,11 @@ fn call(words: &str, tool: &str, arguments: Value) -> Turn {
 }
 
 /// The last turn.
-fn done(result: &str) -> Turn {
-    call("", "complete_task", json!({ "result": result }))
+fn final_turn(result: &str) -> Turn {
+    call_turn("", "complete_task", json!({ "result": result }))
 }
 
-fn edit() -> Value {
+fn edit_arguments() -> Value {
     json!({
         "file_path": "greet.sh",
         "instruction": "Say the name.",

@@ -83,23 +83,23 @@ impl Peer {
     /// If the peers are not installed: nothing passes for want of a peer.
     pub fn command_line(self) -> Vec<String> {
         match self {
-            Self::SdkExample => words(["node", &installed("acp-sdk-1.9.0/dist/examples/agent.js")]),
+            Self::SdkExample => owned_words(["node", &installed_program("acp-sdk-1.9.0/dist/examples/agent.js")]),
             Self::Claude => {
-                let script = installed("@agentclientprotocol/claude-agent-acp/dist/index.js");
-                words(["node", &script])
+                let script = installed_program("@agentclientprotocol/claude-agent-acp/dist/index.js");
+                owned_words(["node", &script])
             }
             Self::Codex => {
                 let script = "node_modules/@agentclientprotocol/codex-acp/dist/index.js";
                 let script = peers().with_file_name("peers-codex").join(script);
                 assert!(script.is_file(), "no peer at {}", script.display());
-                words(["node", &text(&script)])
+                owned_words(["node", &path_text(&script)])
             }
             Self::Opencode => {
-                let program = installed("opencode-linux-x64-baseline/bin/opencode");
-                words([&program, "acp"])
+                let program = installed_program("opencode-linux-x64-baseline/bin/opencode");
+                owned_words([&program, "acp"])
             }
-            Self::Gemini061 => words([&text(&GeminiVersion::V0_61_0.program()), "--acp"]),
-            Self::Qwen => words([&installed("@qwen-code/qwen-code/cli-entry.js"), "--acp"]),
+            Self::Gemini061 => owned_words([&path_text(&GeminiVersion::V0_61_0.program()), "--acp"]),
+            Self::Qwen => owned_words([&installed_program("@qwen-code/qwen-code/cli-entry.js"), "--acp"]),
         }
     }
 
@@ -168,12 +168,12 @@ impl AcpWorld {
         environment.retain(|(name, _)| name != "GEMINI_API_KEY" || self.peer == Peer::Gemini061);
         let own = match self.peer {
             Peer::SdkExample | Peer::Gemini061 => Vec::new(),
-            Peer::Qwen => qwen(base_url),
-            Peer::Claude => claude(base_url),
-            Peer::Codex => codex(base_url),
-            Peer::Opencode => opencode(base_url),
+            Peer::Qwen => qwen_variables(base_url),
+            Peer::Claude => claude_variables(base_url),
+            Peer::Codex => codex_variables(base_url),
+            Peer::Opencode => opencode_variables(base_url),
         };
-        let all = own.into_iter().chain(nowhere());
+        let all = own.into_iter().chain(dead_proxy());
         environment.extend(all.map(|(name, value)| (name.into(), value.into())));
         environment
     }
@@ -202,7 +202,7 @@ impl AcpWorld {
 }
 
 /// Keeps agents from the network, for updates or packages: no server listens at this proxy.
-fn nowhere() -> Vec<(&'static str, String)> {
+fn dead_proxy() -> Vec<(&'static str, String)> {
     let nobody = "http://127.0.0.1:9";
     vec![
         ("HTTP_PROXY", nobody.to_owned()),
@@ -212,7 +212,7 @@ fn nowhere() -> Vec<(&'static str, String)> {
     ]
 }
 
-fn claude(base_url: &str) -> Vec<(&'static str, String)> {
+fn claude_variables(base_url: &str) -> Vec<(&'static str, String)> {
     let on = "1".to_owned();
     vec![
         ("ANTHROPIC_BASE_URL", base_url.to_owned()),
@@ -225,7 +225,7 @@ fn claude(base_url: &str) -> Vec<(&'static str, String)> {
 }
 
 /// A model provider of its own, with a model whose tools Codex knows.
-fn codex(base_url: &str) -> Vec<(&'static str, String)> {
+fn codex_variables(base_url: &str) -> Vec<(&'static str, String)> {
     let provider = json!({
         "name": "Stand-in",
         "base_url": format!("{base_url}/v1"),
@@ -242,7 +242,7 @@ fn codex(base_url: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn qwen(base_url: &str) -> Vec<(&'static str, String)> {
+fn qwen_variables(base_url: &str) -> Vec<(&'static str, String)> {
     vec![
         ("OPENAI_BASE_URL", format!("{base_url}/v1")),
         ("OPENAI_API_KEY", "not-a-key".to_owned()),
@@ -251,7 +251,7 @@ fn qwen(base_url: &str) -> Vec<(&'static str, String)> {
 }
 
 /// A model of its own, and settings that make it ask for permission: by default it asks for none.
-fn opencode(base_url: &str) -> Vec<(&'static str, String)> {
+fn opencode_variables(base_url: &str) -> Vec<(&'static str, String)> {
     let options = json!({ "baseURL": format!("{base_url}/v1"), "apiKey": "not-a-key" });
     let config = json!({
         "model": "stand-in/model",
@@ -285,17 +285,17 @@ fn opencode(base_url: &str) -> Vec<(&'static str, String)> {
     environment
 }
 
-fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+fn owned_words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).into()
 }
 
-fn installed(path: &str) -> String {
+fn installed_program(path: &str) -> String {
     let path = peers().join("node_modules").join(path);
     assert!(path.is_file(), "no peer at {}", path.display());
-    text(&path)
+    path_text(&path)
 }
 
-fn text(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     let text = path.to_str().expect("the peers are at a path of text");
     text.to_owned()
 }

@@ -62,8 +62,8 @@ impl SchemaOracle {
 
     fn new(mut schema: Value) -> Self {
         add_legacy(&mut schema["$defs"]);
-        strict::tighten(&mut schema);
-        let names = |side: &str, kind: &str| names(&schema["$defs"], [side, "protocol"], kind);
+        strict::tighten_schema(&mut schema);
+        let names = |side: &str, kind: &str| method_names(&schema["$defs"], [side, "protocol"], kind);
         // The schema names the side that handles a method.
         let sendable = |sender: &str, handler: &str| Sendable {
             requests: names(handler, "Request"),
@@ -117,11 +117,11 @@ impl SchemaOracle {
         }
         match (message["method"].as_str(), id) {
             (Some(method), Some(_)) => {
-                only(message, &["jsonrpc", "id", "method", "params"])?;
+                only_members(message, &["jsonrpc", "id", "method", "params"])?;
                 self.check_call(&sender.requests, method, message.get("params"))
             }
             (Some(method), None) => {
-                only(message, &["jsonrpc", "method", "params"])?;
+                only_members(message, &["jsonrpc", "method", "params"])?;
                 self.check_call(&sender.notifications, method, message.get("params"))
             }
             (None, Some(_)) => self.check_answer(sender, message, answers_to),
@@ -152,11 +152,11 @@ impl SchemaOracle {
         let method = answers_to.ok_or("an answer that nobody asked for")?;
         match (answer.get("result"), answer.get("error")) {
             (None, Some(error)) => {
-                only(answer, &["jsonrpc", "id", "error"])?;
+                only_members(answer, &["jsonrpc", "id", "error"])?;
                 self.check("Error", error)
             }
             (Some(result), None) => {
-                only(answer, &["jsonrpc", "id", "result"])?;
+                only_members(answer, &["jsonrpc", "id", "result"])?;
                 self.check_call(&sender.results, method, Some(result))
             }
             _ => Err("an answer has either a result or an error".to_owned()),
@@ -179,7 +179,7 @@ impl SchemaOracle {
 }
 
 /// The shapes with names of this ending, by the methods that they belong to, if one of these sides handles them.
-fn names(definitions: &Value, sides: [&str; 2], kind: &str) -> MethodNames {
+fn method_names(definitions: &Value, sides: [&str; 2], kind: &str) -> MethodNames {
     let definitions = definitions.as_object().into_iter().flatten();
     let of_kind = definitions.filter(|(name, _)| name.ends_with(kind));
     of_kind
@@ -191,7 +191,7 @@ fn names(definitions: &Value, sides: [&str; 2], kind: &str) -> MethodNames {
         .collect()
 }
 
-fn only(message: &Value, members: &[&str]) -> Result<(), String> {
+fn only_members(message: &Value, members: &[&str]) -> Result<(), String> {
     let mut names = message.as_object().into_iter().flat_map(|map| map.keys());
     match names.find(|name| !members.contains(&name.as_str())) {
         None => Ok(()),

@@ -64,11 +64,11 @@ pub fn fixtures() -> PathBuf {
 /// If there is none: a walk over nothing would pass for the wrong reason.
 pub fn all() -> Vec<Capture> {
     let mut captures = Vec::new();
-    for agent in sorted(&fixtures()) {
-        for path in sorted(&agent) {
-            captures.extend(capture(&agent, &path));
+    for agent in sorted_entries(&fixtures()) {
+        for path in sorted_entries(&agent) {
+            captures.extend(read_capture(&agent, &path));
         }
-        for path in sorted(&agent.join("sessions")) {
+        for path in sorted_entries(&agent.join("sessions")) {
             captures.push(Capture {
                 name: format!("{}/sessions/{}", file_name(&agent), file_name(&path)),
                 kind: CaptureKind::Session,
@@ -90,7 +90,7 @@ pub fn named(name: &str) -> Capture {
     found.unwrap_or_else(|| panic!("there is no capture `{name}`"))
 }
 
-fn capture(agent: &Path, path: &Path) -> Option<Capture> {
+fn read_capture(agent: &Path, path: &Path) -> Option<Capture> {
     let file = file_name(path);
     let (scenario, kind) = if let Some(scenario) = file.strip_suffix(".stdout.jsonl") {
         (scenario, CaptureKind::StreamJson)
@@ -121,7 +121,7 @@ fn exit_code(meta: &Path) -> Option<i32> {
     meta["exit_code"].as_i64()?.try_into().ok()
 }
 
-fn sorted(directory: &Path) -> Vec<PathBuf> {
+fn sorted_entries(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.sort();

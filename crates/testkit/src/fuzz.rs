@@ -55,7 +55,7 @@ pub fn line(data: &[u8]) {
     if line.trim_ascii().is_empty() {
         assert!(with_raw.is_empty(), "a blank line says nothing");
     } else {
-        let carriers: Vec<_> = with_raw.iter().filter(|event| carries(event)).collect();
+        let carriers: Vec<_> = with_raw.iter().filter(|event| carries_line(event)).collect();
         let [carrier] = carriers[..] else {
             panic!("{} events carry the line", carriers.len());
         };
@@ -102,7 +102,7 @@ pub fn session(data: &[u8]) {
         events.push(event);
     });
     check_events(&events);
-    let carriers = events.iter().filter(|event| carries(event)).count();
+    let carriers = events.iter().filter(|event| carries_line(event)).count();
     let expected = messages.len() + usize::from(log.header.is_some());
     assert_eq!(carriers, expected, "each record is carried once");
     let counts = |body: &Body| matches!(body, Body::Diagnostic(told) if told.kind == DiagnosticKind::SessionRecords);
@@ -132,14 +132,14 @@ pub fn translate(data: &[u8]) {
     detect::document(&String::from_utf8_lossy(data));
     for deltas in [DeltaMode::Only, DeltaMode::Final, DeltaMode::Both] {
         for limit in [DEFAULT_LIMIT, SHORT_LINE] {
-            let events = stream([data], deltas, limit);
+            let events = stream_events([data], deltas, limit);
             check_run(&events);
-            let whole = written(&events);
-            let chunks = pieces(data);
-            assert_eq!(whole, written(&stream(chunks, deltas, limit)), "{deltas:?}");
+            let whole = written_lines(&events);
+            let chunks = data_pieces(data);
+            assert_eq!(whole, written_lines(&stream_events(chunks, deltas, limit)), "{deltas:?}");
             if data.len() <= 2 * SHORT_LINE {
                 let bytes = data.chunks(1);
-                assert_eq!(whole, written(&stream(bytes, deltas, limit)), "{deltas:?}");
+                assert_eq!(whole, written_lines(&stream_events(bytes, deltas, limit)), "{deltas:?}");
             }
             if limit == DEFAULT_LIMIT {
                 check_views(&events);
@@ -160,7 +160,7 @@ fn one_line(line: &[u8], keep_raw: bool) -> Vec<Event> {
     events
 }
 
-fn carries(event: &Event) -> bool {
+fn carries_line(event: &Event) -> bool {
     event.base.raw.is_some()
 }
 
@@ -233,14 +233,14 @@ fn check_views(events: &[Event]) {
 
 fn check_renderers(events: &[Event]) {
     let plain = TextRenderer::new(text::TextOptions { colour: false });
-    let plain = render(plain, events);
+    let plain = render_events(plain, events);
     let control = |c: char| c.is_control() && c != '\n' && c != '\t';
     assert!(!plain.contains(control), "a terminal would obey: {plain:?}");
-    render(
+    render_events(
         TextRenderer::new(text::TextOptions { colour: true }),
         events,
     );
-    render(MarkdownRenderer::default(), events);
+    render_events(MarkdownRenderer::default(), events);
     check_rows(events);
 }
 
@@ -277,11 +277,11 @@ fn check_rows(events: &[Event]) {
 
 fn check_page(events: &[Event], size: usize) {
     if size <= LARGEST_PAGE {
-        render(HtmlRenderer::default(), events);
+        render_events(HtmlRenderer::default(), events);
     }
 }
 
-fn render(mut renderer: impl Renderer, events: &[Event]) -> String {
+fn render_events(mut renderer: impl Renderer, events: &[Event]) -> String {
     let mut out = Vec::new();
     let written = events
         .iter()
@@ -291,7 +291,7 @@ fn render(mut renderer: impl Renderer, events: &[Event]) -> String {
     String::from_utf8(out).expect("people read text")
 }
 
-fn stream<'d>(
+fn stream_events<'d>(
     chunks: impl IntoIterator<Item = &'d [u8]>,
     deltas: DeltaMode,
     limit: usize,
@@ -315,7 +315,7 @@ fn stream<'d>(
 }
 
 /// The data in chunks whose sizes depend on nothing but the data.
-fn pieces(data: &[u8]) -> Vec<&[u8]> {
+fn data_pieces(data: &[u8]) -> Vec<&[u8]> {
     let mut rng = SeededRng::from_bytes(data);
     let mut rest = data;
     let mut pieces = Vec::new();
@@ -327,7 +327,7 @@ fn pieces(data: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-fn written(events: &[Event]) -> Vec<String> {
+fn written_lines(events: &[Event]) -> Vec<String> {
     events.iter().map(Event::to_json).collect()
 }
 

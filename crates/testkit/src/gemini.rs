@@ -78,8 +78,8 @@ impl GeminiWorld {
     pub fn with_settings(overrides: &Value) -> Self {
         let root = tempfile::tempdir().expect("a temporary folder can be made");
         let world = Self { root };
-        let mut settings = settings();
-        merge(&mut settings, overrides);
+        let mut settings = home_settings();
+        merge_settings(&mut settings, overrides);
         let folder = world.home().join(".gemini");
         fs::create_dir_all(&folder).expect("the home can be made");
         fs::create_dir_all(world.project()).expect("the project can be made");
@@ -150,7 +150,7 @@ impl Default for GeminiWorld {
 
 /// An account that is a key, a trusted folder, and no reason to use the network: not to look for updates (the two versions have
 /// different words for it), not to report use, not to download `ripgrep`.
-fn settings() -> Value {
+fn home_settings() -> Value {
     json!({
         "security": {
             "auth": { "selectedType": "gemini-api-key" },
@@ -168,11 +168,11 @@ fn settings() -> Value {
     })
 }
 
-fn merge(base: &mut Value, over: &Value) {
+fn merge_settings(base: &mut Value, over: &Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
             for (key, value) in over {
-                merge(base.entry(key).or_insert(Value::Null), value);
+                merge_settings(base.entry(key).or_insert(Value::Null), value);
             }
         }
         (base, over) => *base = over.clone(),
@@ -191,7 +191,7 @@ mod tests {
         let written = fs::read_to_string(world.home().join(".gemini/settings.json"));
         let written: Value =
             serde_json::from_str(&written.expect("there are settings")).expect("of JSON");
-        let mut expected = settings();
+        let mut expected = home_settings();
         expected["security"]["folderTrust"]["enabled"] = true.into();
         expected["model"] = json!({ "maxSessionTurns": 1 });
         assert_eq!(written, expected);

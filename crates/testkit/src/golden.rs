@@ -26,7 +26,7 @@ impl GoldenFiles {
         }
         match fs::read(path) {
             Ok(expected) if expected == actual => {}
-            Ok(expected) => self.stale.push(difference(path, &expected, actual)),
+            Ok(expected) => self.stale.push(first_difference(path, &expected, actual)),
             Err(_) => self
                 .stale
                 .push(format!("{}: there is no golden file yet", path.display())),
@@ -48,7 +48,7 @@ impl GoldenFiles {
     }
 }
 
-fn difference(path: &Path, expected: &[u8], actual: &[u8]) -> String {
+fn first_difference(path: &Path, expected: &[u8], actual: &[u8]) -> String {
     let (expected, actual) = (
         String::from_utf8_lossy(expected),
         String::from_utf8_lossy(actual),

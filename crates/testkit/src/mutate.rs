@@ -47,7 +47,7 @@ pub fn case(seed: u64, corpus: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = some_lines(&mut rng, corpus);
     for _ in 0..=rng.below(8) {
         let other = some_lines(&mut rng, corpus);
-        change(&mut rng, &mut bytes, &other);
+        change_bytes(&mut rng, &mut bytes, &other);
     }
     bytes.truncate(LARGEST);
     bytes
@@ -77,15 +77,15 @@ fn some_lines(rng: &mut SeededRng, corpus: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-fn change(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u8]) {
+fn change_bytes(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u8]) {
     match rng.below(9) {
-        0 => flip(rng, bytes),
+        0 => flip_bit(rng, bytes),
         1 => bytes.truncate(rng.below(bytes.len() + 1)),
-        2 => splice(rng, bytes, other),
+        2 => splice_piece(rng, bytes, other),
         3 => replace_value(rng, bytes),
         4 => repeat_member(rng, bytes),
         5 => {
-            let nested = nested(rng);
+            let nested = nested_brackets(rng);
             insert(rng, bytes, &nested);
         }
         6 => {
@@ -93,7 +93,7 @@ fn change(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u8]) {
             insert(rng, bytes, odd);
         }
         7 => replace_value_with_value(rng, bytes, other),
-        _ => remove(rng, bytes),
+        _ => remove_piece(rng, bytes),
     }
 }
 
@@ -226,7 +226,7 @@ const KEYS: &[&str] = &[
     "",
 ];
 
-fn flip(rng: &mut SeededRng, bytes: &mut [u8]) {
+fn flip_bit(rng: &mut SeededRng, bytes: &mut [u8]) {
     for _ in 0..=rng.below(4) {
         let at = rng.below(bytes.len());
         if let Some(byte) = bytes.get_mut(at) {
@@ -240,14 +240,14 @@ fn insert(rng: &mut SeededRng, bytes: &mut Vec<u8>, what: &[u8]) {
     bytes.splice(at..at, what.iter().copied());
 }
 
-fn remove(rng: &mut SeededRng, bytes: &mut Vec<u8>) {
+fn remove_piece(rng: &mut SeededRng, bytes: &mut Vec<u8>) {
     let from = rng.below(bytes.len() + 1);
     let to = from + rng.below(bytes.len() - from + 1).min(64);
     bytes.drain(from..to);
 }
 
 /// Puts a piece of another input in the place of a piece of this one.
-fn splice(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u8]) {
+fn splice_piece(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u8]) {
     let from = rng.below(other.len() + 1);
     let piece = &other[from..from + rng.below(other.len() - from + 1)];
     let start = rng.below(bytes.len() + 1);
@@ -270,7 +270,7 @@ fn replace_value_with_value(rng: &mut SeededRng, bytes: &mut Vec<u8>, other: &[u
 
 /// Puts a member in front of the others of some object, where its key may stand already.
 fn repeat_member(rng: &mut SeededRng, bytes: &mut Vec<u8>) {
-    let objects: Vec<_> = places(bytes, b'{');
+    let objects: Vec<_> = byte_places(bytes, b'{');
     if objects.is_empty() {
         return;
     }
@@ -280,7 +280,7 @@ fn repeat_member(rng: &mut SeededRng, bytes: &mut Vec<u8>) {
 }
 
 /// Arrays or objects within each other, deeper than a recursive reader likes; not all of them are closed again.
-fn nested(rng: &mut SeededRng) -> Vec<u8> {
+fn nested_brackets(rng: &mut SeededRng) -> Vec<u8> {
     let depth = 1 + rng.below(600);
     let (open, close) = *rng.pick(&[("[", "]"), ("{\"a\":", "}"), ("[{\"a\":[", "]}]")]);
     let closed = if rng.below(4) == 0 {
@@ -293,7 +293,7 @@ fn nested(rng: &mut SeededRng) -> Vec<u8> {
 
 /// The range of some value: from a colon up to the end of a string or to the next separator. A guess is enough.
 fn some_value(rng: &mut SeededRng, bytes: &[u8]) -> Option<std::ops::Range<usize>> {
-    let colons = places(bytes, b':');
+    let colons = byte_places(bytes, b':');
     if colons.is_empty() {
         return None;
     }
@@ -316,7 +316,7 @@ fn some_value(rng: &mut SeededRng, bytes: &[u8]) -> Option<std::ops::Range<usize
     Some(start..start + length)
 }
 
-fn places(bytes: &[u8], wanted: u8) -> Vec<usize> {
+fn byte_places(bytes: &[u8], wanted: u8) -> Vec<usize> {
     let found = bytes
         .iter()
         .enumerate()

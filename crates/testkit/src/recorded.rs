@@ -116,7 +116,7 @@ impl RecordedHome {
 
     /// Every file, folder and link below `.gemini`, with its content or its target.
     pub fn tree(&self) -> BTreeMap<String, String> {
-        tree(&self.home().join(".gemini"))
+        directory_tree(&self.home().join(".gemini"))
     }
 
     /// Makes a file look as old as this.
@@ -171,7 +171,7 @@ pub fn log(id: &str, start: &str, says: &[&str]) -> String {
         .fold(String::new(), |text, line| text + &line.to_string() + "\n")
 }
 
-fn tree(folder: &Path) -> BTreeMap<String, String> {
+fn directory_tree(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut left = vec![folder.to_owned()];
     while let Some(at) = left.pop() {

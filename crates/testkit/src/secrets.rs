@@ -90,7 +90,7 @@ pub struct SecretSample {
 pub fn secrets(count: usize) -> Vec<SecretSample> {
     let mut rng = SeededRng::new(16);
     let contexts = SecretContext::ALL.into_iter().cycle().take(count);
-    contexts.map(|context| secret(&mut rng, context)).collect()
+    contexts.map(|context| secret_sample(&mut rng, context)).collect()
 }
 
 /// Texts without a secret, the same number for each context.
@@ -99,17 +99,17 @@ pub fn innocent(count: usize) -> Vec<SecretSample> {
     let contexts = SecretContext::ALL.into_iter().cycle().take(count);
     let sample = |context| SecretSample {
         context,
-        text: innocent::text(&mut rng, context),
+        text: innocent::innocent_text(&mut rng, context),
         secret: None,
     };
     contexts.map(sample).collect()
 }
 
-fn secret(rng: &mut SeededRng, context: SecretContext) -> SecretSample {
+fn secret_sample(rng: &mut SeededRng, context: SecretContext) -> SecretSample {
     let fitting: Vec<_> = TEMPLATES.iter().filter(|it| it.0 == context).collect();
     let (_, class, template) = fitting[rng.below(fitting.len())];
-    let secret = values::secret(rng, *class, context);
-    let text = values::fill(rng, &template.replace("<<secret>>", &secret));
+    let secret = values::secret_value(rng, *class, context);
+    let text = values::fill_template(rng, &template.replace("<<secret>>", &secret));
     SecretSample {
         context,
         text,

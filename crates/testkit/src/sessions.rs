@@ -146,7 +146,7 @@ impl SessionCorpus {
     }
 
     fn session(&self, number: u32) -> CorpusSession {
-        let id = session::uuid(&mut self.rng(number));
+        let id = session::random_uuid(&mut self.rng(number));
         let start = SessionClock::from_number(number).minute();
         let ending = match self.format {
             SessionFormat::Jsonl => "jsonl",

@@ -37,7 +37,7 @@ pub fn ways(count: usize, seed: u64) -> Vec<CallWay> {
     (0..count)
         .map(|at| {
             if at % 2 == 0 {
-                written(&mut dice)
+                written_way(&mut dice)
             } else {
                 run(&mut dice)
             }
@@ -110,7 +110,7 @@ const SPELLINGS: &[&str] = &[
 ];
 
 /// A way to write the file. `CWD` stands for the directory of the session.
-fn written(dice: &mut CallDice) -> CallWay {
+fn written_way(dice: &mut CallDice) -> CallWay {
     let spelling = dice.one(SPELLINGS);
     let mut call = Map::new();
     if let Some(kind) = dice.one(KINDS) {
@@ -121,14 +121,14 @@ fn written(dice: &mut CallDice) -> CallWay {
     match dice.below(10) {
         0..=3 => {
             let name = dice.one(NAMES);
-            let input = nested(dice, json!({name: spelling, "content": "new"}));
+            let input = nested_input(dice, json!({name: spelling, "content": "new"}));
             call.insert("rawInput".to_owned(), input);
         }
         4 => {
             let name = dice.one(&["paths", "files", "edits", "changes", "targets"]);
             let item = dice.one(&["path", "file", "filePath", "uri"]);
             let input = json!({name: [{item: "a.txt"}, {item: spelling}], "newText": "x"});
-            call.insert("rawInput".to_owned(), nested(dice, input));
+            call.insert("rawInput".to_owned(), nested_input(dice, input));
         }
         5 => {
             let patch = dice.one(&[
@@ -138,7 +138,7 @@ fn written(dice: &mut CallDice) -> CallWay {
                 "diff --git a/secret.txt b/secret.txt\n--- a/secret.txt\n+++ b/secret.txt\n@@ -1 +1 @@\n-a\n+b\n",
             ]);
             let name = dice.one(&["patch", "input", "patchText", "diff", "text"]);
-            call.insert("rawInput".to_owned(), nested(dice, json!({name: patch})));
+            call.insert("rawInput".to_owned(), nested_input(dice, json!({name: patch})));
         }
         6 => {
             let place = dice.one(&["path", "uri", "filePath", "file"]);
@@ -169,7 +169,7 @@ fn written(dice: &mut CallDice) -> CallWay {
 }
 
 /// Arguments within others.
-fn nested(dice: &mut CallDice, input: Value) -> Value {
+fn nested_input(dice: &mut CallDice, input: Value) -> Value {
     match dice.below(6) {
         0 => json!({"input": input}),
         1 => json!({"args": [input]}),
@@ -304,7 +304,7 @@ fn run(dice: &mut CallDice) -> CallWay {
         "title".to_owned(),
         dice.one(&["Run it", "ls", "bash"]).into(),
     );
-    call.insert("rawInput".to_owned(), nested(dice, input));
+    call.insert("rawInput".to_owned(), nested_input(dice, input));
     told_in_parts(dice, ToolAction::Run(line), call)
 }
 

@@ -9,7 +9,7 @@ use lapidary_wire::acp::results::{InitializeResult, PromptResult, SessionOpened}
 use super::line::AcpLine;
 use super::requests::{self, PendingRequest};
 use super::{AcpNormalizer, LineDirection, turn};
-use crate::excerpt::shortened;
+use crate::excerpt::shortened_name;
 use crate::verdict::INITIALIZE_REFUSED;
 use crate::{EventBuffer, own};
 
@@ -21,8 +21,8 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let key = requests::key(LineDirection::FromClient, id);
-        let Some(asked) = self.asked(&key, id, guess(result), current) else {
+        let key = requests::request_key(LineDirection::FromClient, id);
+        let Some(asked) = self.asked(&key, id, guess_method(result), current) else {
             return;
         };
         let decides = self.decides(&key);
@@ -68,7 +68,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let key = requests::key(LineDirection::FromClient, id);
+        let key = requests::request_key(LineDirection::FromClient, id);
         // Where only the agent is seen, a refusal after a session has begun is most likely that of a prompt.
         let guess = match &self.stamp.session_id {
             Some(_) => "session/prompt",
@@ -91,7 +91,7 @@ impl AcpNormalizer {
                 let message = self.say_error(error, current, out);
                 // Without a prompt this is all that the run comes to.
                 if self.last_prompt.is_none() {
-                    let mut reported = turn::reported(error, &message);
+                    let mut reported = turn::agent_report(error, &message);
                     if asked.method == "initialize" {
                         let name = reported.error_type.take();
                         let name = name.unwrap_or_else(|| INITIALIZE_REFUSED.to_owned());
@@ -101,7 +101,7 @@ impl AcpNormalizer {
                 }
             }
             _ => {
-                let message = Some(turn::worded(error, current));
+                let message = Some(turn::error_text(error, current));
                 self.state(SessionState::Error, message, current, out);
             }
         }
@@ -120,7 +120,7 @@ impl AcpNormalizer {
             let id = id.shown();
             let message = format!(
                 "an answer to `{}`, a request that was not sent",
-                shortened(&id)
+                shortened_name(&id)
             );
             current.complain(DiagnosticKind::ProtocolViolation, message);
             return None;
@@ -152,13 +152,13 @@ impl AcpNormalizer {
 }
 
 /// The method that an answer of this shape belongs to.
-fn guess(result: Token<'_>) -> &'static str {
+fn guess_method(result: Token<'_>) -> &'static str {
     let has = |name| result.get(name).is_some();
     if has("stopReason") {
         "session/prompt"
     } else if has("protocolVersion") {
         "initialize"
-    } else if own::string(result.get("sessionId")).is_some() {
+    } else if own::string_token(result.get("sessionId")).is_some() {
         "session/new"
     } else if has("modes") || has("models") {
         "session/load"

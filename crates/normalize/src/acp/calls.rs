@@ -71,7 +71,7 @@ impl TrackedCall {
     /// A call of which only the id is known.
     fn new(id: Token<'_>, session: Option<&Text>) -> Self {
         Self {
-            id: own::text(id),
+            id: own::owned_text(id),
             session: session.cloned(),
             ..Self::default()
         }
@@ -87,7 +87,7 @@ impl TrackedCall {
     /// The content that the agent shows for the call.
     pub(super) fn blocks(&self, current: &AcpLine<'_>) -> Vec<ContentBlock> {
         let items = self.content.iter().map(Json::token);
-        items.map(|item| content::block(item, current)).collect()
+        items.map(|item| content::content_block(item, current)).collect()
     }
 
     /// What hooks and rules have to know of a call that is told of nowhere else.
@@ -104,37 +104,37 @@ impl TrackedCall {
 
     /// Adds the fields of a message.
     fn patch(&mut self, patch: &AcpToolCall<'_>) {
-        let name = own::string(patch.name).or_else(|| name_in(patch.meta?));
-        let copy = |token| own::string(token).map(own::text);
+        let name = own::string_token(patch.name).or_else(|| name_in(patch.meta?));
+        let copy = |token| own::string_token(token).map(own::owned_text);
         // The first mention counts: later ones may be titles, or unrelated.
         if self.name.is_none() {
-            self.name = name.map(own::text);
+            self.name = name.map(own::owned_text);
         }
         let is_first_title = self.title.is_none();
-        update(&mut self.title, copy(patch.title));
+        update_known(&mut self.title, copy(patch.title));
         let is_tool =
             |title: &&Text| tools::kind_of_any_agent(&title.to_str()) != ToolKind::Unclassified;
         if is_first_title {
             self.first_title = self.title.as_ref().filter(is_tool).cloned();
         }
-        update(&mut self.kind, copy(patch.kind));
-        update(&mut self.status, copy(patch.status));
-        update(&mut self.output, patch.raw_output.map(own::json));
-        update(&mut self.parent, patch.meta.and_then(parent_in));
-        update(&mut self.meta, patch.meta.map(own::json));
+        update_known(&mut self.kind, copy(patch.kind));
+        update_known(&mut self.status, copy(patch.status));
+        update_known(&mut self.output, patch.raw_output.map(own::owned_json));
+        update_known(&mut self.parent, patch.meta.and_then(parent_in));
+        update_known(&mut self.meta, patch.meta.map(own::owned_json));
         // Agents announce a call with an empty object, and some go back to it when they ask for permission.
         let is_rich =
             |input: &Token<'_>| input.as_str() != "{}" && input.members().next().is_some();
         if let Some(input) = patch.raw_input
             && (self.input.is_none() || is_rich(&input) || input.kind() != TokenKind::Object)
         {
-            self.input = Some(own::json(input));
+            self.input = Some(own::owned_json(input));
         }
         if patch.locations.is_some() {
-            self.locations = listed(patch.locations).into_iter().map(own::json).collect();
+            self.locations = listed(patch.locations).into_iter().map(own::owned_json).collect();
         }
         if patch.content.is_some() {
-            self.content = listed(patch.content).into_iter().map(own::json).collect();
+            self.content = listed(patch.content).into_iter().map(own::owned_json).collect();
         }
         self.is_over = self.outcome().is_some();
         self.has_ended |= self.is_over;
@@ -236,7 +236,7 @@ impl TrackedCall {
                 return Some(place.to_text());
             }
             let mut names = PLACES.iter();
-            names.find_map(|name| own::string(place.token().get(name)).map(own::text))
+            names.find_map(|name| own::string_token(place.token().get(name)).map(own::owned_text))
         };
         self.locations.iter().filter_map(path).collect()
     }
@@ -297,11 +297,11 @@ impl TrackedCall {
         }
         extra.extend(self.lines());
         extra.extend(self.meta.clone().map(|meta| ("acp.meta", meta)));
-        let mut blocks: Vec<_> = items().map(|item| content::block(item, current)).collect();
+        let mut blocks: Vec<_> = items().map(|item| content::content_block(item, current)).collect();
         let own = self.output.clone().or_else(|| match blocks.as_slice() {
             [] => self.answer_in_meta(),
             _ if is_special => None,
-            blocks => said(blocks),
+            blocks => output_text(blocks),
         });
         let logged = self.logged.as_ref().map(|logged| &logged.call);
         let in_log = logged.and_then(|logged| logged.output.clone());
@@ -359,7 +359,7 @@ impl TrackedCall {
             .and_then(|claude| claude.get("toolResponse"));
         answer
             .or_else(|| meta.get("terminal_output"))
-            .map(own::json)
+            .map(own::owned_json)
     }
 }
 
@@ -378,12 +378,12 @@ impl AcpNormalizer {
     ) -> Option<TrackedCall> {
         let announces_name =
             moment == CallStage::Announced && self.stamp.provider.as_str() == "opencode";
-        let Some(id) = own::string(patch.tool_call_id) else {
+        let Some(id) = own::string_token(patch.tool_call_id) else {
             current.lacks("toolCallId", patch.tool_call_id);
             return None;
         };
         let session = self.stamp.session_id.clone();
-        let key = key(session.as_ref(), id);
+        let key = call_key(session.as_ref(), id);
         let mut before = self.calls.close(&key);
         let fresh = || TrackedCall::new(id, session.as_ref());
         let mut call = before.clone().unwrap_or_else(fresh);
@@ -419,11 +419,11 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let (Some(token), Some(item)) = (own::string(id), item) else {
+        let (Some(token), Some(item)) = (own::string_token(id), item) else {
             return current.lacks("toolCallId", id);
         };
         let session = self.stamp.session_id.clone();
-        let key = key(session.as_ref(), token);
+        let key = call_key(session.as_ref(), token);
         let call = self.calls.close(&key);
         let mut call = call.unwrap_or_else(|| TrackedCall::new(token, session.as_ref()));
         let (body, mut extra) = call.invocation();
@@ -431,7 +431,7 @@ impl AcpNormalizer {
         extra.push(("acp.toolContentChunk", current.json(item)));
         self.tell(body, extra, current, out);
         if call.content.len() < MOST_CHUNKS {
-            call.content.push(own::json(item));
+            call.content.push(own::owned_json(item));
         }
         let size = call.size();
         self.calls.open(&key, call, size);
@@ -479,14 +479,14 @@ impl AcpNormalizer {
 }
 
 /// The same for each spelling of an id: the key must agree with the ids in events.
-fn key(session: Option<&Text>, id: Token<'_>) -> String {
+fn call_key(session: Option<&Text>, id: Token<'_>) -> String {
     let session = session.map(Text::to_str).unwrap_or_default();
     let id = id.string().unwrap_or_default();
     format!("{} {session} {id}", session.len())
 }
 
 /// An absent value keeps the known one.
-fn update<T>(known: &mut Option<T>, new: Option<T>) {
+fn update_known<T>(known: &mut Option<T>, new: Option<T>) {
     if new.is_some() {
         *known = new;
     }
@@ -501,7 +501,7 @@ fn name_in(meta: Token<'_>) -> Option<Token<'_>> {
     let claude = meta
         .get("claudeCode")
         .and_then(|claude| claude.get("toolName"));
-    own::string(claude.or_else(|| meta.get("toolName")))
+    own::string_token(claude.or_else(|| meta.get("toolName")))
 }
 
 /// Adds a diff of the session log: as the unified form of the agent's own, else as a block.
@@ -517,7 +517,7 @@ fn add_diff(blocks: &mut Vec<ContentBlock>, logged: &DiffBlock) {
 }
 
 /// The texts of a tool's content, as its output.
-fn said(blocks: &[ContentBlock]) -> Option<Json> {
+fn output_text(blocks: &[ContentBlock]) -> Option<Json> {
     let mut parts = Vec::new();
     for block in blocks {
         if let ContentBlock::Text(block) = block {

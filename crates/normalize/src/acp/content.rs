@@ -11,18 +11,18 @@ use super::line::AcpLine;
 use crate::own;
 
 /// The text of a text block, or of a block that is just a string.
-pub(super) fn text(block: Token<'_>) -> Option<Token<'_>> {
+pub(super) fn block_text(block: Token<'_>) -> Option<Token<'_>> {
     if block.kind() == TokenKind::String {
         return Some(block);
     }
     let kind = block.get("type");
     let is_text = kind.is_none_or(|kind| kind.is("text"));
-    own::string(block.get("text")).filter(|_| is_text)
+    own::string_token(block.get("text")).filter(|_| is_text)
 }
 
 /// The texts among blocks, one after the other on lines of their own.
-pub(super) fn joined(blocks: &[Token<'_>], current: &AcpLine<'_>) -> Text {
-    let texts: Vec<_> = blocks.iter().filter_map(|block| text(*block)).collect();
+pub(super) fn joined_text(blocks: &[Token<'_>], current: &AcpLine<'_>) -> Text {
+    let texts: Vec<_> = blocks.iter().filter_map(|block| block_text(*block)).collect();
     match texts.as_slice() {
         [] => Text::default(),
         [single] => current.text(*single),
@@ -40,7 +40,7 @@ pub(super) fn joined(blocks: &[Token<'_>], current: &AcpLine<'_>) -> Text {
 }
 
 /// A picture as `mediaType` and `data`.
-pub(super) fn picture(block: Token<'_>) -> Option<Json> {
+pub(super) fn image_block(block: Token<'_>) -> Option<Json> {
     block.get("type").filter(|kind| kind.is("image"))?;
     let members = [
         ("mediaType", block.get("mimeType")),
@@ -48,18 +48,18 @@ pub(super) fn picture(block: Token<'_>) -> Option<Json> {
     ];
     let present = members.into_iter();
     Some(Json::object(
-        present.filter_map(|(key, value)| Some((key, own::json(value?)))),
+        present.filter_map(|(key, value)| Some((key, own::owned_json(value?)))),
     ))
 }
 
 /// An item of a tool's content: a wrapped block, a diff or a terminal.
-pub(super) fn block(item: Token<'_>, current: &AcpLine<'_>) -> ContentBlock {
-    let of = |token: Token<'_>, name: &str| own::string(token.get(name)).map(|it| current.text(it));
+pub(super) fn content_block(item: Token<'_>, current: &AcpLine<'_>) -> ContentBlock {
+    let of = |token: Token<'_>, name: &str| own::string_token(token.get(name)).map(|it| current.text(it));
     let wrapped = item.get("content").filter(|_| is(item, "content"));
     let inner = wrapped.unwrap_or(item);
     let field = |name| of(inner, name);
     match inner.get("type").and_then(Token::string).as_deref() {
-        Some("text") => text(inner)
+        Some("text") => block_text(inner)
             .map(|it| current.text(it))
             .map(|text| ContentBlock::Text(TextBlock { text })),
         Some("image") => Some(ContentBlock::Image(ImageBlock {

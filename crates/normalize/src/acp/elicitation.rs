@@ -6,7 +6,7 @@ use lapidary_vocab::{Body, Text};
 
 use super::AcpNormalizer;
 use super::line::AcpLine;
-use super::permission_result::{RpcAnswer, mark};
+use super::permission_result::{RpcAnswer, decision_mark};
 use super::requests::RequestedAction;
 use crate::{EventBuffer, own};
 
@@ -25,7 +25,7 @@ impl AcpNormalizer {
             return current.lacks("elicitation/create.params", params);
         };
         wish.request_id = self.request_ids.unique(&wish.request_id);
-        let text = |name: &str| Some(current.text(own::string(params.get(name))?));
+        let text = |name: &str| Some(current.text(own::string_token(params.get(name))?));
         let schema = params.get("requestedSchema").and_then(Token::non_null);
         let body = Body::ElicitationRequest(Box::new(ElicitationRequest {
             request_id: wish.request_id.clone(),
@@ -48,11 +48,11 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let Ok(result) = answer else { return };
-        let Some(action) = own::string(result.get("action")).and_then(Token::string) else {
+        let Some(action) = own::string_token(result.get("action")).and_then(Token::string) else {
             return;
         };
-        let mark = mark(answer);
-        let said = |name| -> Option<Text> { Some(current.text(own::string(mark?.get(name))?)) };
+        let mark = decision_mark(answer);
+        let said = |name| -> Option<Text> { Some(current.text(own::string_token(mark?.get(name))?)) };
         let content = result.get("content").and_then(Token::non_null);
         let body = Body::ElicitationResult(Box::new(ElicitationResult {
             request_id: wish.request_id.clone(),

@@ -8,7 +8,7 @@ use super::line::AcpLine;
 use super::permission::LONGEST_ARGUMENT;
 use super::permission_result::RpcAnswer;
 use super::requests::PendingRequest;
-use super::{AcpNormalizer, shown, turn};
+use super::{AcpNormalizer, shortened_agent_name, turn};
 use crate::{EventBuffer, own};
 
 /// The method that writes a file.
@@ -21,10 +21,10 @@ pub(super) const READ: &str = "fs/read_text_file";
 const PARAMETERS: [&str; 4] = ["path", "line", "limit", "content"];
 
 /// The file to be read or written, for the decision about it. Long content is omitted: it may be a whole file.
-pub(super) fn input(params: Token<'_>) -> Json {
+pub(super) fn file_input(params: Token<'_>) -> Json {
     let field = |name: &'static str| {
         let value = params.get(name)?.non_null()?;
-        (value.as_str().len() <= LONGEST_ARGUMENT).then(|| (name, own::json(value)))
+        (value.as_str().len() <= LONGEST_ARGUMENT).then(|| (name, own::owned_json(value)))
     };
     Json::object(PARAMETERS.into_iter().filter_map(field))
 }
@@ -43,11 +43,11 @@ impl AcpNormalizer {
             let value = params?.get(name)?.non_null()?;
             Some((name, current.json(value)))
         };
-        let path = params.and_then(|params| own::string(params.get("path")));
+        let path = params.and_then(|params| own::string_token(params.get("path")));
         let path = path.map(|path| current.text(path));
         let body = Body::ToolInvocation(Box::new(ToolInvocation {
             call_id: call_id(&request_id.to_str()),
-            tool_name: Text::from(shown(method)),
+            tool_name: Text::from(shortened_agent_name(method)),
             kind: if method.is(WRITE) {
                 ToolKind::Edit
             } else {
@@ -75,14 +75,14 @@ impl AcpNormalizer {
         };
         let (status, output) = match answer {
             Ok(result) => {
-                let content = own::string(result.get("content"));
+                let content = own::string_token(result.get("content"));
                 (
                     ToolCallStatus::Completed,
                     content.map(|it| current.json(it)),
                 )
             }
             Err(error) => {
-                let message = turn::worded(error, current);
+                let message = turn::error_text(error, current);
                 (ToolCallStatus::Failed, Some(Json::from(&message)))
             }
         };

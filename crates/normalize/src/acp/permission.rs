@@ -53,13 +53,13 @@ impl AcpNormalizer {
         };
         wish.tool_use_id = Some(call.id.clone()).filter(|id| !id.is_empty());
         wish.title.clone_from(&call.title);
-        wish.command = command(&wish.tool_kind, &tool_input);
+        wish.command = command_line(&wish.tool_kind, &tool_input);
         wish.options = listed(asked.options)
             .into_iter()
-            .filter_map(option)
+            .filter_map(permission_option)
             .collect();
         wish.input = without_long(&tool_input);
-        if size(&content) <= LONGEST_CONTENT {
+        if content_size(&content) <= LONGEST_CONTENT {
             wish.content.clone_from(&content);
         }
         let body = Body::PermissionRequest(Box::new(PermissionRequest {
@@ -77,7 +77,7 @@ impl AcpNormalizer {
             suggestions: Vec::new(),
         }));
         let mut extra = call.odd_input().into_iter().collect::<Vec<_>>();
-        extra.extend(wish.is_derived.then(self::derived));
+        extra.extend(wish.is_derived.then(self::derived_input_mark));
         if let Some(options) = asked.options.filter(|options| has_more(*options)) {
             extra.push(("acp.options", current.json(options)));
         }
@@ -89,7 +89,7 @@ impl AcpNormalizer {
 }
 
 /// Says that the arguments are not the agent's own.
-pub(super) fn derived() -> (&'static str, Json) {
+pub(super) fn derived_input_mark() -> (&'static str, Json) {
     ("lapidary.derived", Json::from_value(&["toolInput"]))
 }
 
@@ -116,7 +116,7 @@ fn derived_input(call: &TrackedCall, given: &Json, content: &[ContentBlock]) -> 
 }
 
 /// The command line of a call that runs one.
-fn command(kind: &ToolKind, input: &Json) -> Option<Text> {
+fn command_line(kind: &ToolKind, input: &Json) -> Option<Text> {
     if *kind != ToolKind::Execute {
         return None;
     }
@@ -129,14 +129,14 @@ fn command(kind: &ToolKind, input: &Json) -> Option<Text> {
             Some(Text::from(words.collect::<Vec<_>>().join(" ")))
         }
         TokenKind::String => {
-            super::terminals::command_line(input).or_else(|| Some(own::text(command)))
+            super::terminals::command_line(input).or_else(|| Some(own::owned_text(command)))
         }
         _ => None,
     }
 }
 
-fn option(option: Token<'_>) -> Option<PermissionOption> {
-    let word = |name| own::string(option.get(name)).map(own::text);
+fn permission_option(option: Token<'_>) -> Option<PermissionOption> {
+    let word = |name| own::string_token(option.get(name)).map(own::owned_text);
     Some(PermissionOption {
         id: word("optionId")?,
         name: word("name").unwrap_or_default(),
@@ -149,7 +149,7 @@ fn has_more(options: Token<'_>) -> bool {
     let is_known = |key: Token<'_>| ["optionId", "name", "kind"].iter().any(|it| key.is(it));
     let mut options = options.elements();
     options.any(|option| {
-        self::option(option).is_none() || option.members().any(|(key, _)| !is_known(key))
+        self::permission_option(option).is_none() || option.members().any(|(key, _)| !is_known(key))
     })
 }
 
@@ -165,7 +165,7 @@ fn without_long(input: &Json) -> Json {
         .take(64)
         .map(|(key, value)| {
             let key = key.string().unwrap_or_default().into_owned();
-            (key, own::json(value))
+            (key, own::owned_json(value))
         })
         .collect();
     let members = members
@@ -175,7 +175,7 @@ fn without_long(input: &Json) -> Json {
 }
 
 /// About how many bytes these blocks hold.
-pub(super) fn size(content: &[ContentBlock]) -> usize {
+pub(super) fn content_size(content: &[ContentBlock]) -> usize {
     let size = |block: &ContentBlock| match block {
         ContentBlock::Diff(diff) => {
             let texts = [&diff.path, &diff.old_text, &diff.new_text, &diff.unified];

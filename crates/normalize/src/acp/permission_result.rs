@@ -25,10 +25,10 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let mark = mark(answer);
+        let mark = decision_mark(answer);
         let is_permission = asked.method == PERMISSION;
-        let on_the_wire = || is_permission.then(|| outcome(wish, answer)).flatten();
-        let Some(decision) = marked(mark).or_else(on_the_wire) else {
+        let on_the_wire = || is_permission.then(|| permission_outcome(wish, answer)).flatten();
+        let Some(decision) = marked_outcome(mark).or_else(on_the_wire) else {
             return;
         };
         if is_permission && answer.is_err() && decision == PermissionOutcome::Denied {
@@ -36,10 +36,10 @@ impl AcpNormalizer {
             session.denials.could_not_refuse(); // else an option would say so
         }
         let said = |name| {
-            let token = own::string(mark?.get(name))?;
+            let token = own::string_token(mark?.get(name))?;
             Some(current.text(token)).filter(|text| !text.is_empty())
         };
-        let refusal = || own::string(answer.err()?.get("message"));
+        let refusal = || own::string_token(answer.err()?.get("message"));
         let reason = said("reason").or_else(|| Some(current.text(refusal()?)));
         let body = Body::PermissionDecision(Box::new(PermissionDecision {
             request_id: wish.request_id.clone(),
@@ -57,9 +57,9 @@ impl AcpNormalizer {
             reason,
             unattended: is_marked(mark, "unattended"),
             for_run: is_marked(mark, "forRun"),
-            option_id: chosen(answer).map(|id| current.text(id)),
+            option_id: chosen_option(answer).map(|id| current.text(id)),
         }));
-        let derived = wish.is_derived.then(permission::derived);
+        let derived = wish.is_derived.then(permission::derived_input_mark);
         self.tell(body, derived.into_iter().collect(), current, out);
     }
 }
@@ -69,7 +69,7 @@ fn is_marked(mark: Option<Token<'_>>, name: &str) -> bool {
     value.unwrap_or_default()
 }
 
-pub(super) fn mark(answer: RpcAnswer<'_>) -> Option<Token<'_>> {
+pub(super) fn decision_mark(answer: RpcAnswer<'_>) -> Option<Token<'_>> {
     let mark = match answer {
         Ok(result) => result.get("_meta")?.get("lapidary"),
         Err(error) => error.get("data")?.get("lapidary"),
@@ -79,20 +79,20 @@ pub(super) fn mark(answer: RpcAnswer<'_>) -> Option<Token<'_>> {
 
 /// Our own mark counts for more than the selected option: where an agent offers no way to refuse, a denial has to be sent as
 /// another answer.
-fn marked(mark: Option<Token<'_>>) -> Option<PermissionOutcome> {
-    let word = own::string(mark?.get("decision"))?.string()?;
+fn marked_outcome(mark: Option<Token<'_>>) -> Option<PermissionOutcome> {
+    let word = own::string_token(mark?.get("decision"))?.string()?;
     Some(PermissionOutcome::from(word.as_ref()))
 }
 
-fn outcome(wish: &RequestedAction, answer: RpcAnswer<'_>) -> Option<PermissionOutcome> {
+fn permission_outcome(wish: &RequestedAction, answer: RpcAnswer<'_>) -> Option<PermissionOutcome> {
     let Ok(result) = answer else {
         return Some(PermissionOutcome::Denied);
     };
-    let word = own::string(result.get("outcome")?.get("outcome"))?.string()?;
+    let word = own::string_token(result.get("outcome")?.get("outcome"))?.string()?;
     if word != "selected" {
         return Some(PermissionOutcome::from(word.as_ref()));
     }
-    let id = chosen(answer).map(own::text);
+    let id = chosen_option(answer).map(own::owned_text);
     let option = id.and_then(|id| wish.options.iter().find(|option| option.id == id));
     let kind = option.map_or("".into(), |option| option.kind.to_str());
     Some(if kind.starts_with("allow") {
@@ -105,6 +105,6 @@ fn outcome(wish: &RequestedAction, answer: RpcAnswer<'_>) -> Option<PermissionOu
     })
 }
 
-fn chosen(answer: RpcAnswer<'_>) -> Option<Token<'_>> {
-    own::string(answer.ok()?.get("outcome")?.get("optionId"))
+fn chosen_option(answer: RpcAnswer<'_>) -> Option<Token<'_>> {
+    own::string_token(answer.ok()?.get("outcome")?.get("optionId"))
 }

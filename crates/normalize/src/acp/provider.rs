@@ -9,7 +9,7 @@ const FAMILIES: &[&str] = &[
 ];
 
 /// The family of an agent that calls itself so, such as `@agentclientprotocol/claude-agent-acp`. `None` for an unknown name.
-pub(super) fn family(name: &str) -> Option<Provider> {
+pub(super) fn provider_family(name: &str) -> Option<Provider> {
     let name = name.to_ascii_lowercase();
     let own = name.rsplit('/').next().unwrap_or_default();
     let mut words = own.split(|c: char| !c.is_ascii_alphanumeric());
@@ -38,7 +38,7 @@ mod tests {
             ("mongoose", None),
             ("", None),
         ] {
-            let found = family(name);
+            let found = provider_family(name);
             assert_eq!(found.as_ref().map(Provider::as_str), expected, "{name}");
         }
     }

@@ -16,7 +16,7 @@ use super::permission_result::RpcAnswer;
 use super::terminals::{self, CREATE};
 use super::updates::CompactionSummary;
 use super::usage::StepUsage;
-use super::{AcpNormalizer, LineDirection, content, is_known, session_of, shown};
+use super::{AcpNormalizer, LineDirection, content, is_known, session_of, shortened_agent_name};
 use crate::verdict::AgentActivity;
 use crate::{DeniedCalls, EventBuffer, OutcomeJudge, own};
 
@@ -64,9 +64,9 @@ impl RequestedAction {
     /// The action of a request, as far as its method and parameters say.
     fn new(request_id: Text, method: &str, params: Option<Token<'_>>) -> Self {
         let (tool_kind, input) = match method {
-            CREATE => (ToolKind::Execute, params.map(terminals::input)),
-            WRITE => (ToolKind::Edit, params.map(files::input)),
-            READ => (ToolKind::Read, params.map(files::input)),
+            CREATE => (ToolKind::Execute, params.map(terminals::terminal_input)),
+            WRITE => (ToolKind::Edit, params.map(files::file_input)),
+            READ => (ToolKind::Read, params.map(files::file_input)),
             _ => (ToolKind::Unclassified, None),
         };
         let input = input.unwrap_or_else(Json::empty_object);
@@ -97,7 +97,7 @@ impl RequestedAction {
             self.command.as_ref(),
         ];
         let texts: usize = texts.into_iter().flatten().map(Text::size).sum();
-        options + texts + self.input.as_str().len() + permission::size(&self.content)
+        options + texts + self.input.as_str().len() + permission::content_size(&self.content)
     }
 }
 
@@ -150,15 +150,15 @@ impl KnownSessions {
 /// The names of MCP servers. All else is not repeated: there are keys and headers in it.
 fn names_of(servers: Option<Token<'_>>) -> Vec<Json> {
     let servers = servers.into_iter().flat_map(Token::elements);
-    let names = servers.filter_map(|server| own::string(server.get("name")));
+    let names = servers.filter_map(|server| own::string_token(server.get("name")));
     let names = names.take(MOST_SERVERS);
     names
-        .map(|name| Json::object([("name", own::json(name))]))
+        .map(|name| Json::object([("name", own::owned_json(name))]))
         .collect()
 }
 
 /// Either side counts its own ids, so the direction belongs to them.
-pub(super) fn key(asking: LineDirection, id: RpcId<'_>) -> String {
+pub(super) fn request_key(asking: LineDirection, id: RpcId<'_>) -> String {
     let side = match asking {
         LineDirection::FromAgent => 'a',
         LineDirection::FromClient => 'c',
@@ -177,7 +177,7 @@ impl AcpNormalizer {
             LineDirection::FromAgent => &mut self.requests,
             LineDirection::FromClient => &mut self.errands,
         };
-        requests.open(&key(asking, id), asked, size);
+        requests.open(&request_key(asking, id), asked, size);
     }
 
     pub(super) fn agent_asks(
@@ -190,7 +190,7 @@ impl AcpNormalizer {
     ) {
         self.end_block(out);
         self.belongs_to(session_of(params));
-        let name = shown(method);
+        let name = shortened_agent_name(method);
         if name == "initialize" {
             self.verdict.echoed();
         }
@@ -229,8 +229,8 @@ impl AcpNormalizer {
         };
         let asked = PendingRequest {
             method: name,
-            session: own::string(session_of(params)).map(own::text),
-            detail: own::string(detail).map(own::text),
+            session: own::string_token(session_of(params)).map(own::owned_text),
+            detail: own::string_token(detail).map(own::owned_text),
             servers: Vec::new(),
             wish: Some(wish),
         };
@@ -245,7 +245,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        current.about = format!("the client asks `{}`", shown(method));
+        current.about = format!("the client asks `{}`", shortened_agent_name(method));
         let field = |name| params.and_then(|params| params.get(name));
         let detail = match method.string().as_deref() {
             Some("session/new" | "session/load" | "session/resume") => field("cwd"),
@@ -253,9 +253,9 @@ impl AcpNormalizer {
             _ => None,
         };
         let asked = PendingRequest {
-            method: shown(method),
-            session: own::string(session_of(params)).map(own::text),
-            detail: own::string(detail).map(own::text),
+            method: shortened_agent_name(method),
+            session: own::string_token(session_of(params)).map(own::owned_text),
+            detail: own::string_token(detail).map(own::owned_text),
             servers: names_of(field("mcpServers")),
             wish: None,
         };
@@ -265,7 +265,7 @@ impl AcpNormalizer {
                 self.end_message(out);
                 self.belongs_to(session_of(params));
                 self.prompt(
-                    key(LineDirection::FromClient, id),
+                    request_key(LineDirection::FromClient, id),
                     field("prompt"),
                     current,
                     out,
@@ -303,7 +303,7 @@ impl AcpNormalizer {
         session.steps = StepUsage::default();
         session.denials = DeniedCalls::default();
         let blocks: Vec<_> = prompt.into_iter().flat_map(Token::elements).collect();
-        let is_plain = |block: &Token<'_>| content::text(*block).is_some();
+        let is_plain = |block: &Token<'_>| content::block_text(*block).is_some();
         let extra = match prompt {
             Some(prompt) if !blocks.iter().all(is_plain) => {
                 vec![("acp.prompt", current.json(prompt))]
@@ -311,10 +311,10 @@ impl AcpNormalizer {
             _ => Vec::new(),
         };
         let input = UserInput {
-            text: content::joined(&blocks, current),
+            text: content::joined_text(&blocks, current),
             images: blocks
                 .iter()
-                .filter_map(|it| content::picture(*it))
+                .filter_map(|it| content::image_block(*it))
                 .collect(),
             is_synthetic: false,
         };
@@ -347,7 +347,7 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let does = if answer.is_ok() { "answers" } else { "refuses" };
-        let Some(asked) = self.requests.close(&key(LineDirection::FromAgent, id)) else {
+        let Some(asked) = self.requests.close(&request_key(LineDirection::FromAgent, id)) else {
             current.about = format!("the client {does} a request");
             return;
         };

@@ -7,7 +7,7 @@ use lapidary_wire::acp::results::{InitializeResult, SessionOpened};
 
 use super::AcpNormalizer;
 use super::line::{AcpLine, LineExtras};
-use super::provider::family;
+use super::provider::provider_family;
 use super::requests::PendingRequest;
 use crate::{EventBuffer, own};
 
@@ -33,7 +33,7 @@ impl AgentHandshake {
         let version = said.protocol_version.and_then(Token::u64);
         self.is_of_drafts = version.is_some_and(|version| version >= 2);
         self.said = present
-            .filter_map(|(key, value)| Some((key, own::json(value?))))
+            .filter_map(|(key, value)| Some((key, own::owned_json(value?))))
             .collect();
     }
 }
@@ -45,7 +45,7 @@ impl AcpNormalizer {
         self.verdict.greeted();
         let name = said.agent_info.and_then(|info| info.get("name")?.string());
         if self.stamp.provider == Provider::Acp
-            && let Some(family) = name.and_then(|name| family(&name))
+            && let Some(family) = name.and_then(|name| provider_family(&name))
         {
             self.verdict.set_family(&family);
             self.stamp.provider = family;
@@ -60,12 +60,12 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         self.belongs_to(opened.session_id);
-        let (model, available_models) = models(opened, current);
+        let (model, available_models) = session_models(opened, current);
         let init = SessionInit {
             model,
             available_models,
-            reasoning_effort: option(opened, "thought_level")
-                .and_then(|option| own::string(option.get("currentValue")))
+            reasoning_effort: config_option(opened, "thought_level")
+                .and_then(|option| own::string_token(option.get("currentValue")))
                 .map(|value| current.text(value)),
             cwd: asked.detail,
             mcp_servers: asked.servers,
@@ -84,8 +84,8 @@ impl AcpNormalizer {
                 .and_then(|it| it.if_kind(TokenKind::Array));
             let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
             let elements = list.into_iter().flat_map(Token::elements);
-            session.modes = elements.map(own::json).collect();
-            if let Some(mode) = own::string(modes.get("currentModeId")) {
+            session.modes = elements.map(own::owned_json).collect();
+            if let Some(mode) = own::string_token(modes.get("currentModeId")) {
                 self.mode(current.text(mode), current, out);
             }
         }
@@ -93,7 +93,7 @@ impl AcpNormalizer {
 }
 
 /// The option of a category.
-fn option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token<'a>> {
+fn config_option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token<'a>> {
     let options = opened.config_options?.if_kind(TokenKind::Array)?;
     options
         .elements()
@@ -101,9 +101,9 @@ fn option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token<'a>> {
 }
 
 /// The model in use and those to choose from: an option today, an object of its own in older agents.
-fn models(opened: &SessionOpened<'_>, current: &AcpLine<'_>) -> (Option<Text>, Vec<Json>) {
-    if let Some(option) = option(opened, "model") {
-        let model = own::string(option.get("currentValue")).map(|value| current.text(value));
+fn session_models(opened: &SessionOpened<'_>, current: &AcpLine<'_>) -> (Option<Text>, Vec<Json>) {
+    if let Some(option) = config_option(opened, "model") {
+        let model = own::string_token(option.get("currentValue")).map(|value| current.text(value));
         let choices = option
             .get("options")
             .and_then(|it| it.if_kind(TokenKind::Array));
@@ -114,30 +114,30 @@ fn models(opened: &SessionOpened<'_>, current: &AcpLine<'_>) -> (Option<Text>, V
         });
         return (
             model,
-            flat.map(|choice| described(choice, "value")).collect(),
+            flat.map(|choice| model_choice(choice, "value")).collect(),
         );
     }
     let Some(models) = opened.models else {
         return (None, Vec::new());
     };
-    let model = own::string(models.get("currentModelId")).map(|value| current.text(value));
+    let model = own::string_token(models.get("currentModelId")).map(|value| current.text(value));
     let list = models
         .get("availableModels")
         .and_then(|it| it.if_kind(TokenKind::Array));
     let list = list.into_iter().flat_map(Token::elements);
     (
         model,
-        list.map(|choice| described(choice, "modelId")).collect(),
+        list.map(|choice| model_choice(choice, "modelId")).collect(),
     )
 }
 
 /// A model to choose, under our names.
-fn described(choice: Token<'_>, id: &str) -> Json {
+fn model_choice(choice: Token<'_>, id: &str) -> Json {
     let members = [
         ("value", choice.get(id)),
         ("displayName", choice.get("name")),
         ("description", choice.get("description")),
     ];
     let present = members.into_iter();
-    Json::object(present.filter_map(|(key, value)| Some((key, own::json(value?.non_null()?)))))
+    Json::object(present.filter_map(|(key, value)| Some((key, own::owned_json(value?.non_null()?)))))
 }

@@ -27,7 +27,7 @@ pub(super) fn parent_of(update: &UpdateBody<'_>) -> Option<Text> {
 pub(super) fn parent_in(meta: Token<'_>) -> Option<Text> {
     let ours = || meta.get("lapidary")?.get("parentCallId");
     let claudes = || meta.get("claudeCode")?.get("parentToolUseId");
-    own::string(ours().or_else(claudes)).map(own::text)
+    own::string_token(ours().or_else(claudes)).map(own::owned_text)
 }
 
 impl AcpNormalizer {
@@ -42,11 +42,11 @@ impl AcpNormalizer {
             .meta
             .and_then(|meta| meta.get("lapidary")?.get("subagent"));
         let news = news.and_then(|news| news.if_kind(TokenKind::Object));
-        let (Some(news), Some(id)) = (news, own::string(call.tool_call_id)) else {
+        let (Some(news), Some(id)) = (news, own::string_token(call.tool_call_id)) else {
             return false;
         };
         let call_id = current.text(id);
-        let text = |key| own::string(news.get(key)).map(|token| current.text(token));
+        let text = |key| own::string_token(news.get(key)).map(|token| current.text(token));
         let Some(status) = text("terminateReason") else {
             let body = Body::SubagentSpawn(SubagentSpawn {
                 call_id,

@@ -36,8 +36,8 @@ pub(super) struct OpenTerminal {
 
 impl OpenTerminal {
     fn look(&mut self, shown: Token<'_>) {
-        if let Some(output) = own::string(shown.get("output")) {
-            self.output = Some(own::text(output));
+        if let Some(output) = own::string_token(shown.get("output")) {
+            self.output = Some(own::owned_text(output));
         }
         if let Some(cut) = shown
             .get("truncated")
@@ -56,7 +56,7 @@ impl OpenTerminal {
     fn exited(&mut self, status: Token<'_>) {
         let code = status.get("exitCode").map(SharedToken::from);
         self.exit_code = code.and_then(Number::from_token);
-        self.signal = own::string(status.get("signal")).map(own::text);
+        self.signal = own::string_token(status.get("signal")).map(own::owned_text);
         self.has_exited = true;
     }
 
@@ -123,9 +123,9 @@ impl AcpNormalizer {
     ) {
         if asked.method == CREATE {
             let input = asked.wish.as_ref().map(|wish| wish.input.clone());
-            if let Some(id) = own::string(result.get("terminalId")) {
+            if let Some(id) = own::string_token(result.get("terminalId")) {
                 let input = input.unwrap_or_else(Json::empty_object);
-                self.open_terminal(own::text(id), input, current, out);
+                self.open_terminal(own::owned_text(id), input, current, out);
             }
             return;
         }
@@ -167,8 +167,8 @@ impl AcpNormalizer {
         let Some(wish) = &asked.wish else { return };
         let call_id = Text::from(format!("{CREATE}:{}", wish.request_id));
         let input = wish.input.clone();
-        self.tell(invocation(call_id.clone(), input), Vec::new(), current, out);
-        let message = turn::worded(error, current);
+        self.tell(terminal_invocation(call_id.clone(), input), Vec::new(), current, out);
+        let message = turn::error_text(error, current);
         let body = Body::ToolCompletion(Box::new(ToolCompletion {
             parent_call_id: None,
             call_id,
@@ -191,19 +191,19 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let Some(id) = own::string(update.get("terminalId")) else {
+        let Some(id) = own::string_token(update.get("terminalId")) else {
             return current.lacks("terminalId", update.get("terminalId"));
         };
-        let id = own::text(id);
+        let id = own::owned_text(id);
         let mut known = self.take_terminal(Some(&id));
         if known.is_none() {
-            self.open_terminal(id.clone(), input(update), current, out);
+            self.open_terminal(id.clone(), terminal_input(update), current, out);
             known = self.take_terminal(Some(&id));
         }
         let mut terminal = known.unwrap_or_default();
         if let Some(data) = update.get("output").and_then(|output| output.get("data")) {
             terminal.printed.clear();
-            terminal.print(&decoded(data));
+            terminal.print(&decoded_base64(data));
         }
         terminal.look(update);
         if terminal.has_exited {
@@ -215,12 +215,12 @@ impl AcpNormalizer {
 
     /// A piece of a terminal's output. It is emitted as a whole, at the end.
     pub(super) fn terminal_chunk(&mut self, update: Token<'_>, current: &mut AcpLine<'_>) {
-        let Some(id) = own::string(update.get("terminalId")) else {
+        let Some(id) = own::string_token(update.get("terminalId")) else {
             return current.lacks("terminalId", update.get("terminalId"));
         };
         "a terminal prints".clone_into(&mut current.about);
-        if let Some(mut terminal) = self.take_terminal(Some(&own::text(id))) {
-            terminal.print(&update.get("data").map(decoded).unwrap_or_default());
+        if let Some(mut terminal) = self.take_terminal(Some(&own::owned_text(id))) {
+            terminal.print(&update.get("data").map(decoded_base64).unwrap_or_default());
             self.keep_terminal(terminal);
         }
     }
@@ -258,7 +258,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        self.tell(invocation(id.clone(), input), Vec::new(), current, out);
+        self.tell(terminal_invocation(id.clone(), input), Vec::new(), current, out);
         let session = self.stamp.session_id.clone();
         self.keep_terminal(OpenTerminal {
             id,
@@ -277,7 +277,7 @@ impl AcpNormalizer {
     }
 }
 
-fn invocation(call_id: Text, input: Json) -> Body {
+fn terminal_invocation(call_id: Text, input: Json) -> Body {
     Body::ToolInvocation(Box::new(ToolInvocation {
         call_id,
         tool_name: Text::from(CREATE),
@@ -291,20 +291,20 @@ fn invocation(call_id: Text, input: Json) -> Body {
 }
 
 /// The command line of a terminal. Of its environment only the names: values are often secrets.
-pub(super) fn input(params: Token<'_>) -> Json {
+pub(super) fn terminal_input(params: Token<'_>) -> Json {
     let names = params
         .get("env")
         .and_then(Token::non_null)
         .map(|env| match env.kind() {
-            TokenKind::Object => Json::array(env.members().map(|(name, _)| own::json(name))),
+            TokenKind::Object => Json::array(env.members().map(|(name, _)| own::owned_json(name))),
             _ => Json::array(
                 env.elements()
-                    .filter_map(|it| Some(own::json(it.get("name")?))),
+                    .filter_map(|it| Some(own::owned_json(it.get("name")?))),
             ),
         });
     let field = |name: &'static str| {
         let value = params.get(name).and_then(Token::non_null)?;
-        Some((name, own::json(value)))
+        Some((name, own::owned_json(value)))
     };
     let plain = ["command", "args", "cwd", "outputByteLimit"];
     let members = plain.into_iter().filter_map(field);
@@ -313,7 +313,7 @@ pub(super) fn input(params: Token<'_>) -> Json {
 
 /// The command with its arguments, for people.
 pub(super) fn command_line(input: &Json) -> Option<Text> {
-    let command = own::string(input.token().get("command"))?.string()?;
+    let command = own::string_token(input.token().get("command"))?.string()?;
     let arguments = input
         .token()
         .get("args")
@@ -324,7 +324,7 @@ pub(super) fn command_line(input: &Json) -> Option<Text> {
 }
 
 /// Bytes in Base64. Invalid Base64 gives no bytes.
-fn decoded(data: Token<'_>) -> Vec<u8> {
+fn decoded_base64(data: Token<'_>) -> Vec<u8> {
     let text = data.string().unwrap_or_default();
     STANDARD.decode(text.as_bytes()).unwrap_or_default()
 }

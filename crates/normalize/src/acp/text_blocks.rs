@@ -34,7 +34,7 @@ const MOST_STREAMED: usize = 64;
 impl OpenSpeech {
     /// True if this message was streamed, chunk by chunk.
     pub(super) fn has_streamed(&self, id: Option<Token<'_>>) -> bool {
-        own::string(id).is_some_and(|id| self.streamed.contains(&own::text(id)))
+        own::string_token(id).is_some_and(|id| self.streamed.contains(&own::owned_text(id)))
     }
 
     fn streams(&mut self, id: &Text) {
@@ -95,7 +95,7 @@ impl AcpNormalizer {
             .stamp
             .keep_raw
             .then(|| RawContent::line(text, chunk.whole));
-        let body = delta(StreamDeltaKind::Text, Some(words), Some(index));
+        let body = text_delta(StreamDeltaKind::Text, Some(words), Some(index));
         out.push(self.stamp.event(body, &mut raw));
         true
     }
@@ -113,7 +113,7 @@ impl AcpNormalizer {
         let Some(block) = chunk.content else {
             return current.lacks("content", None);
         };
-        match content::text(block) {
+        match content::block_text(block) {
             // Some agents count tokens on a chunk that says nothing.
             Some(words) if words.is("") && counts.is_some() => {}
             Some(words) => {
@@ -154,10 +154,10 @@ impl AcpNormalizer {
             current.is_told |= self.deltas == DeltaMode::Final;
         }
         if self.deltas != DeltaMode::Final {
-            self.tell(delta(kind, Some(words), index), extra, current, out);
+            self.tell(text_delta(kind, Some(words), index), extra, current, out);
         } else if !extra.is_empty() {
             // Content that is no text cannot be joined: it is an event of its own.
-            self.tell(whole(&kind, words), extra, current, out);
+            self.tell(whole_text(&kind, words), extra, current, out);
         }
     }
 
@@ -168,7 +168,7 @@ impl AcpNormalizer {
         current: &AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let id = own::string(message_id).map(own::text);
+        let id = own::string_token(message_id).map(own::owned_text);
         let session = self.stamp.session_id.clone();
         let is_another = self.speech.message.as_ref().is_some_and(|open| {
             let has_other_id = open.id.is_some() && id.is_some() && open.id != id;
@@ -259,7 +259,7 @@ impl AcpNormalizer {
         }
         let (words, mut raw, since) = text.finish();
         let now = std::mem::replace(&mut self.stamp.timestamp, since);
-        let body = super::below(whole(kind, words), parent);
+        let body = super::with_parent_call(whole_text(kind, words), parent);
         let mut event = self.stamp.event(body, &mut raw);
         for tag in tags {
             event
@@ -282,7 +282,7 @@ impl AcpNormalizer {
         if self.deltas == DeltaMode::Final {
             return;
         }
-        let body = super::below(delta(kind, None, index), parent);
+        let body = super::with_parent_call(text_delta(kind, None, index), parent);
         let mut event = self.stamp.event(body, &mut None);
         let extra = extra
             .into_iter()
@@ -295,12 +295,12 @@ impl AcpNormalizer {
     fn step(&mut self, counts: Token<'_>, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         session.steps.add(counts);
-        let body = usage::step(counts);
+        let body = usage::step_usage(counts);
         self.tell(body, Vec::new(), current, out);
     }
 }
 
-fn delta(kind: StreamDeltaKind, words: Option<Text>, index: Option<u64>) -> Body {
+fn text_delta(kind: StreamDeltaKind, words: Option<Text>, index: Option<u64>) -> Body {
     Body::StreamDelta(StreamDelta {
         kind,
         text_delta: words,
@@ -311,7 +311,7 @@ fn delta(kind: StreamDeltaKind, words: Option<Text>, index: Option<u64>) -> Body
     })
 }
 
-fn whole(kind: &StreamDeltaKind, text: Text) -> Body {
+fn whole_text(kind: &StreamDeltaKind, text: Text) -> Body {
     Body::Text(TextEvent {
         text,
         kind: match kind {

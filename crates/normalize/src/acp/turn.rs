@@ -48,7 +48,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let reason = own::string(prompted.stop_reason);
+        let reason = own::string_token(prompted.stop_reason);
         if reason.is_none() {
             current.lacks("stopReason", prompted.stop_reason);
         }
@@ -102,12 +102,12 @@ impl AcpNormalizer {
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         let quota = prompted.meta.and_then(|meta| meta.get("quota"));
         let quota = quota.and_then(|quota| quota.if_kind(TokenKind::Object));
-        let summed = prompted.usage.and_then(usage::tokens);
-        let counted = || usage::tokens(quota?.get("token_count")?);
+        let summed = prompted.usage.and_then(usage::token_usage);
+        let counted = || usage::token_usage(quota?.get("token_count")?);
         turn.usage = summed.or_else(counted).or_else(|| session.steps.usage());
-        turn.model_usage = quota.map(usage::models).unwrap_or_default();
+        turn.model_usage = quota.map(usage::model_usage).unwrap_or_default();
         if let Some(cost) = &session.cost {
-            turn.cost_usd = usage::dollars(cost.token());
+            turn.cost_usd = usage::cost_in_dollars(cost.token());
             extra.push(("acp.cost", cost.clone()));
         }
         extra.extend(quota.map(|quota| ("acp.quota", current.json(quota))));
@@ -126,7 +126,7 @@ impl AcpNormalizer {
         self.end_terminals(false, current, out);
         let message = self.say_error(error, current, out);
         if decides {
-            self.decided(true, reported(error, &message));
+            self.decided(true, agent_report(error, &message));
         }
         let turn = TurnComplete {
             is_error: true,
@@ -157,7 +157,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) -> Text {
-        let message = worded(error, current);
+        let message = error_text(error, current);
         let body = Body::Text(TextEvent {
             text: message.clone(),
             kind: TextKind::Error,
@@ -227,7 +227,7 @@ fn task_of(task: Option<Token<'_>>, current: &AcpLine<'_>) -> Option<(&'static s
 }
 
 /// What an error of the protocol means for the run.
-pub(super) fn reported(error: Token<'_>, message: &Text) -> AgentReport {
+pub(super) fn agent_report(error: Token<'_>, message: &Text) -> AgentReport {
     let code = error.get("code");
     let name = code.and_then(|code| {
         let known = CODES.iter().find(|(known, _)| *known == code.as_str());
@@ -237,7 +237,7 @@ pub(super) fn reported(error: Token<'_>, message: &Text) -> AgentReport {
         let names = ["error", "terminateReason"];
         names
             .iter()
-            .find_map(|key| own::string(task.get(key))?.string())
+            .find_map(|key| own::string_token(task.get(key))?.string())
     });
     AgentReport {
         status: "error".to_owned(),
@@ -249,11 +249,11 @@ pub(super) fn reported(error: Token<'_>, message: &Text) -> AgentReport {
 }
 
 /// The message, with the details that agents put under a general one.
-pub(super) fn worded(error: Token<'_>, current: &AcpLine<'_>) -> Text {
-    let message = own::string(error.get("message")).filter(|message| !message.is(""));
+pub(super) fn error_text(error: Token<'_>, current: &AcpLine<'_>) -> Text {
+    let message = own::string_token(error.get("message")).filter(|message| !message.is(""));
     let data = error.get("data");
     let details =
-        data.and_then(|data| own::string(data.get("details")).or(own::string(Some(data))));
+        data.and_then(|data| own::string_token(data.get("details")).or(own::string_token(Some(data))));
     match (message, details) {
         (Some(message), Some(details)) => {
             let parts = [

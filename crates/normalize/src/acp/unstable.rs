@@ -25,7 +25,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let Some((text, extra)) = whole(message, current) else {
+        let Some((text, extra)) = message_parts(message, current) else {
             return;
         };
         if self.speech.has_streamed(message.message_id) {
@@ -49,7 +49,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let Some((text, extra)) = whole(message, current) else {
+        let Some((text, extra)) = message_parts(message, current) else {
             return;
         };
         let blocks = listed(message.content);
@@ -57,7 +57,7 @@ impl AcpNormalizer {
             text,
             images: blocks
                 .iter()
-                .filter_map(|it| content::picture(*it))
+                .filter_map(|it| content::image_block(*it))
                 .collect(),
             is_synthetic: true,
         };
@@ -71,7 +71,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let Some(word) = own::string(state.state) else {
+        let Some(word) = own::string_token(state.state) else {
             return current.lacks("state", state.state);
         };
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
@@ -103,12 +103,12 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let Some(id) = own::string(news.session_id) else {
+        let Some(id) = own::string_token(news.session_id) else {
             return current.lacks("sessionId", news.session_id);
         };
         let key = id.string().unwrap_or_default().into_owned();
         let id = current.text(id);
-        let state = news.state.and_then(|state| own::string(state.get("state")));
+        let state = news.state.and_then(|state| own::string_token(state.get("state")));
         let rests = state.is_some_and(|state| state.is("idle"));
         let before = self.subagents.close(&key);
         let works = state.map_or(before.unwrap_or(true), |_| !rests);
@@ -116,7 +116,7 @@ impl AcpNormalizer {
         let extra = vec![("acp.subagent", current.json(news.whole))];
         if before.is_none() || (works && before == Some(false)) {
             let called = [news.title, news.description];
-            let called = called.into_iter().find_map(own::string);
+            let called = called.into_iter().find_map(own::string_token);
             let body = Body::SubagentSpawn(SubagentSpawn {
                 call_id: id.clone(),
                 agent_type: None,
@@ -127,7 +127,7 @@ impl AcpNormalizer {
             self.tell(body, extra.clone(), current, out);
         }
         if rests && before != Some(false) {
-            let reason = news.state.and_then(|it| own::string(it.get("stopReason")));
+            let reason = news.state.and_then(|it| own::string_token(it.get("stopReason")));
             let body = Body::SubagentComplete(SubagentComplete {
                 call_id: id.clone(),
                 agent_id: Some(id),
@@ -146,9 +146,9 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let extra = vec![("acp.sessionMessage", current.json(message.whole))];
-        let text = content::joined(&listed(message.content), current);
+        let text = content::joined_text(&listed(message.content), current);
         let here = self.stamp.session_id.as_ref();
-        let comes_in = own::string(message.recipient_session_id)
+        let comes_in = own::string_token(message.recipient_session_id)
             .is_some_and(|to| here.is_some_and(|here| to.is(&here.to_str())));
         if comes_in {
             let input = UserInput {
@@ -170,7 +170,7 @@ impl AcpNormalizer {
         let Some(block) = chunk.content else {
             return current.lacks("content", None);
         };
-        let text = content::joined(&[block], current);
+        let text = content::joined_text(&[block], current);
         let id = chunk
             .message_id
             .map(|id| ("acp.messageId", current.json(id)));
@@ -202,7 +202,7 @@ impl AcpNormalizer {
 }
 
 /// The words of a message and its other fields. `None` if only other fields are new.
-fn whole(message: &WholeMessage<'_>, current: &AcpLine<'_>) -> Option<(Text, LineExtras)> {
+fn message_parts(message: &WholeMessage<'_>, current: &AcpLine<'_>) -> Option<(Text, LineExtras)> {
     let blocks = listed(message.content);
     if blocks.is_empty() {
         return None;
@@ -213,13 +213,13 @@ fn whole(message: &WholeMessage<'_>, current: &AcpLine<'_>) -> Option<(Text, Lin
             .message_id
             .map(|id| ("acp.messageId", current.json(id))),
     );
-    if !blocks.iter().all(|block| content::text(*block).is_some()) {
+    if !blocks.iter().all(|block| content::block_text(*block).is_some()) {
         let list = message
             .content
             .filter(|list| list.kind() == TokenKind::Array);
         extra.extend(list.map(|list| ("acp.content", current.json(list))));
     }
-    Some((content::joined(&blocks, current), extra))
+    Some((content::joined_text(&blocks, current), extra))
 }
 
 fn between_sessions(text: Text) -> Body {

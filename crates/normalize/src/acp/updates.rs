@@ -13,7 +13,7 @@ use lapidary_wire::acp::update::{
 
 use super::calls::CallStage;
 use super::line::AcpLine;
-use super::{AcpNormalizer, content, shown, usage};
+use super::{AcpNormalizer, content, shortened_agent_name, usage};
 use crate::verdict::AgentActivity;
 use crate::{EventBuffer, own};
 
@@ -48,10 +48,10 @@ pub(super) fn is_work(update: &UpdateBody<'_>) -> bool {
 }
 
 /// What kind of work an update is. A chunk without text is none.
-pub(super) fn activity(update: &UpdateBody<'_>) -> Option<AgentActivity> {
+pub(super) fn update_activity(update: &UpdateBody<'_>) -> Option<AgentActivity> {
     Some(match update {
         UpdateBody::AgentMessageChunk(chunk) => {
-            let words = chunk.content.and_then(content::text);
+            let words = chunk.content.and_then(content::block_text);
             if words.is_some_and(|words| words.is("")) {
                 return None;
             }
@@ -94,7 +94,7 @@ impl AcpNormalizer {
                 let body = Body::AvailableCommands(AvailableCommands { available_commands });
                 self.tell(body, Vec::new(), current, out);
             }
-            UpdateBody::CurrentMode { current_mode_id } => match own::string(*current_mode_id) {
+            UpdateBody::CurrentMode { current_mode_id } => match own::string_token(*current_mode_id) {
                 Some(mode) => self.mode(current.text(mode), current, out),
                 None => current.lacks("currentModeId", *current_mode_id),
             },
@@ -136,7 +136,7 @@ impl AcpNormalizer {
             UpdateBody::Unknown => current.complain(
                 DiagnosticKind::UnknownType,
                 match read.kind {
-                    Some(kind) => format!("unknown update `{}`", shown(kind)),
+                    Some(kind) => format!("unknown update `{}`", shortened_agent_name(kind)),
                     None => "an update of no kind".to_owned(),
                 },
             ),
@@ -152,14 +152,14 @@ impl AcpNormalizer {
         let Some(block) = chunk.content else {
             return current.lacks("content", None);
         };
-        let words = content::text(block);
+        let words = content::block_text(block);
         let extra = match words {
             Some(_) => Vec::new(),
             None => vec![("acp.content", current.json(block))],
         };
         let input = UserInput {
             text: words.map(|words| current.text(words)).unwrap_or_default(),
-            images: content::picture(block).into_iter().collect(),
+            images: content::image_block(block).into_iter().collect(),
             is_synthetic: true,
         };
         self.tell(Body::UserInput(input), extra, current, out);
@@ -181,7 +181,7 @@ impl AcpNormalizer {
         let list = entries.map(|entries| current.json(entries));
         let list = list.unwrap_or_else(|| Json::array([]));
         let text = Text::concat(&lines);
-        self.tell(plan(text), vec![("acp.planEntries", list)], current, out);
+        self.tell(plan_text(text), vec![("acp.planEntries", list)], current, out);
     }
 
     fn plan_update(
@@ -194,11 +194,11 @@ impl AcpNormalizer {
             return current.lacks("plan", update);
         };
         let words = ["content", "uri"];
-        let words = words.iter().find_map(|name| own::string(update.get(name)));
+        let words = words.iter().find_map(|name| own::string_token(update.get(name)));
         match (update.get("entries"), words) {
             (None, Some(words)) => {
                 let extra = vec![("acp.plan", current.json(update))];
-                self.tell(plan(current.text(words)), extra, current, out);
+                self.tell(plan_text(current.text(words)), extra, current, out);
             }
             (entries, _) => self.plan(entries, current, out),
         }
@@ -213,7 +213,7 @@ impl AcpNormalizer {
     ) {
         let body = Body::SessionStatus(SessionStatus {
             status: SessionState::Other("session_info".to_owned()),
-            message: own::string(title).map(|title| current.text(title)),
+            message: own::string_token(title).map(|title| current.text(title)),
         });
         let members = [("acp.title", title), ("acp.updatedAt", updated_at)];
         let present = members.into_iter();
@@ -231,13 +231,13 @@ impl AcpNormalizer {
         let counts = [("used", report.used), ("size", report.size)];
         let present = counts.into_iter();
         let window =
-            Json::object(present.filter_map(|(key, value)| Some((key, own::json(value?)))));
-        let body = usage::step(window.token());
+            Json::object(present.filter_map(|(key, value)| Some((key, own::owned_json(value?)))));
+        let body = usage::step_usage(window.token());
         let mut extra = vec![("acp.contextWindow", window)];
         if let Some(cost) = report.cost {
             extra.push(("acp.cost", current.json(cost)));
             let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
-            session.cost = Some(own::json(cost));
+            session.cost = Some(own::owned_json(cost));
         }
         self.tell(body, extra, current, out);
     }
@@ -249,7 +249,7 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let is_error = notice.severity.is_some_and(|word| word.is("error"));
-        let words = |token| own::string(token).map(|token| current.text(token));
+        let words = |token| own::string_token(token).map(|token| current.text(token));
         let message = match (words(notice.title), words(notice.description)) {
             (Some(title), Some(more)) => Some(Text::concat(&[title, Text::from(": "), more])),
             (title, more) => title.or(more),
@@ -280,10 +280,10 @@ impl AcpNormalizer {
             return current.lacks("content", None);
         };
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
-        if let Some(words) = content::text(block) {
+        if let Some(words) = content::block_text(block) {
             session.summary.add(id, words);
         }
-        let text = content::joined(&[block], current);
+        let text = content::joined_text(&[block], current);
         let body = Body::SessionStatus(SessionStatus {
             status: SessionState::Compacting,
             message: Some(text),
@@ -298,12 +298,12 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let status = own::string(news.status).and_then(Token::string);
-        let message = own::string(news.error).map(|error| current.text(error));
+        let status = own::string_token(news.status).and_then(Token::string);
+        let message = own::string_token(news.error).map(|error| current.text(error));
         match status.as_deref() {
             Some("completed") => {
                 let blocks = listed(news.summary);
-                let summary = (!blocks.is_empty()).then(|| content::joined(&blocks, current));
+                let summary = (!blocks.is_empty()).then(|| content::joined_text(&blocks, current));
                 let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
                 let summary = summary.or_else(|| session.summary.take(news.compaction_id));
                 let body = Body::ContextCompaction(ContextCompaction {
@@ -333,7 +333,7 @@ pub(super) struct CompactionSummary {
 
 impl CompactionSummary {
     fn add(&mut self, id: Option<Token<'_>>, words: Token<'_>) {
-        let id = own::string(id).map(own::text);
+        let id = own::string_token(id).map(own::owned_text);
         if self.id != id {
             *self = Self::default();
             self.id = id;
@@ -341,20 +341,20 @@ impl CompactionSummary {
         // The cost of an empty piece beside its text counts too.
         self.bytes += words.as_str().len() + 64;
         if self.bytes <= MOST_SUMMARY {
-            self.pieces.push(own::text(words));
+            self.pieces.push(own::owned_text(words));
         }
     }
 
     /// All of it, if it is that of this compaction and was not too long.
     fn take(&mut self, id: Option<Token<'_>>) -> Option<Text> {
         let summary = std::mem::take(self);
-        let is_this = summary.id == own::string(id).map(own::text);
+        let is_this = summary.id == own::string_token(id).map(own::owned_text);
         let is_whole = summary.bytes <= MOST_SUMMARY && !summary.pieces.is_empty();
         (is_this && is_whole).then(|| Text::concat(&summary.pieces))
     }
 }
 
-fn plan(text: Text) -> Body {
+fn plan_text(text: Text) -> Body {
     Body::Text(TextEvent {
         text,
         kind: TextKind::Plan,
@@ -366,6 +366,6 @@ fn plan(text: Text) -> Body {
 /// An entry's words: the protocol's name for them, then those of others; else the entry as it stands.
 fn entry_text(entry: Token<'_>, current: &AcpLine<'_>) -> Text {
     let names = ["content", "text", "title", "description"];
-    let words = names.iter().find_map(|name| own::string(entry.get(name)));
+    let words = names.iter().find_map(|name| own::string_token(entry.get(name)));
     current.text(words.unwrap_or(entry))
 }

@@ -67,31 +67,31 @@ fn first_count<'a>(counts: Token<'a>, names: &[&str]) -> Option<Token<'a>> {
     names.iter().find_map(|name| counts.get(name)?.non_null())
 }
 
-fn number(counts: Token<'_>, names: &[&str]) -> Option<Number> {
+fn first_number(counts: Token<'_>, names: &[&str]) -> Option<Number> {
     Number::from_token(SharedToken::from(first_count(counts, names)?))
 }
 
 /// One report of tokens, whichever way it is spelt. None if nothing in it is known.
-pub(super) fn tokens(counts: Token<'_>) -> Option<TokenUsage> {
+pub(super) fn token_usage(counts: Token<'_>) -> Option<TokenUsage> {
     let usage = TokenUsage {
-        input_tokens: number(counts, INPUT),
-        output_tokens: number(counts, OUTPUT),
-        cache_read_tokens: number(counts, CACHED),
-        cache_creation_tokens: number(counts, WRITTEN),
-        total_tokens: number(counts, TOTAL),
+        input_tokens: first_number(counts, INPUT),
+        output_tokens: first_number(counts, OUTPUT),
+        cache_read_tokens: first_number(counts, CACHED),
+        cache_creation_tokens: first_number(counts, WRITTEN),
+        total_tokens: first_number(counts, TOTAL),
     };
     (usage != TokenUsage::default()).then_some(usage)
 }
 
 /// The models of a quota: `model` and `token_count` each.
-pub(super) fn models(quota: Token<'_>) -> BTreeMap<String, ModelTokenUsage> {
+pub(super) fn model_usage(quota: Token<'_>) -> BTreeMap<String, ModelTokenUsage> {
     let list = quota
         .get("model_usage")
         .and_then(|list| list.if_kind(TokenKind::Array));
     let models = list.into_iter().flat_map(Token::elements).take(MOST_MODELS);
     let counted = models.filter_map(|entry| {
         let name = entry.get("model")?.string()?.into_owned();
-        let usage = tokens(entry.get("token_count")?)?;
+        let usage = token_usage(entry.get("token_count")?)?;
         Some((name, by_model(usage)))
     });
     counted.collect()
@@ -109,16 +109,16 @@ fn by_model(usage: TokenUsage) -> ModelTokenUsage {
 }
 
 /// The cost in US dollars; other currencies are not converted.
-pub(super) fn dollars(cost: Token<'_>) -> Option<Number> {
+pub(super) fn cost_in_dollars(cost: Token<'_>) -> Option<Number> {
     cost.get("currency").filter(|currency| currency.is("USD"))?;
     Number::from_token(SharedToken::from(cost.get("amount")?))
 }
 
 /// Counts of a step, under names in snake case.
-pub(super) fn step(counts: Token<'_>) -> Body {
+pub(super) fn step_usage(counts: Token<'_>) -> Body {
     let members: Vec<_> = counts
         .members()
-        .map(|(name, value)| (snake(&name.string().unwrap_or_default()), own::json(value)))
+        .map(|(name, value)| (snake_case(&name.string().unwrap_or_default()), own::owned_json(value)))
         .collect();
     let members = members
         .iter()
@@ -130,7 +130,7 @@ pub(super) fn step(counts: Token<'_>) -> Body {
     })
 }
 
-fn snake(name: &str) -> String {
+fn snake_case(name: &str) -> String {
     let mut snake = String::with_capacity(name.len() + 4);
     for letter in name.chars() {
         if letter.is_ascii_uppercase() {

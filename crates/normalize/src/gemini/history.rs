@@ -29,7 +29,7 @@ use lapidary_wire::gemini::session::ReplayedLog;
 
 /// The messages that the CLI loads. In a log it knows them by their ids: one without, which only a checkpoint can hold, is passed
 /// over. A session of one document may do without.
-fn loaded<'a>(log: &'a ReplayedLog<'a>) -> impl Iterator<Item = Token<'a>> + 'a {
+fn loaded_messages<'a>(log: &'a ReplayedLog<'a>) -> impl Iterator<Item = Token<'a>> + 'a {
     let is_document = log
         .header
         .is_some_and(|header| header.get("messages").is_some());
@@ -42,7 +42,7 @@ fn loaded<'a>(log: &'a ReplayedLog<'a>) -> impl Iterator<Item = Token<'a>> + 'a 
 }
 
 /// The elements of a list, if it is one and has any.
-fn list<'a>(message: Token<'a>, name: &str) -> impl Iterator<Item = Token<'a>> + use<'a> {
+fn message_list<'a>(message: Token<'a>, name: &str) -> impl Iterator<Item = Token<'a>> + use<'a> {
     message
         .get(name)
         .into_iter()

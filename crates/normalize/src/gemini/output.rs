@@ -12,8 +12,8 @@ use lapidary_wire::lines::without_mark;
 
 use super::stream::{MOST_REPORTED, StreamNormalizer};
 use super::turn;
-use crate::excerpt::shortened;
-use crate::own::{json, string, text};
+use crate::excerpt::shortened_name;
+use crate::own::{owned_json, string_token, owned_text};
 use crate::raw::RawContent;
 use crate::stamp::EventStamp;
 use crate::{
@@ -96,25 +96,25 @@ impl OutputTranslator<'_> {
 
     fn document(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
         let mut raw = Some(RawContent::token(document.token));
-        self.stamp.session_id = string(document.session_id)
-            .map(text)
+        self.stamp.session_id = string_token(document.session_id)
+            .map(owned_text)
             .filter(|id| !id.is_empty());
         let mut init = self
             .stamp
             .event(Body::SessionInit(Box::default()), &mut raw);
         for (key, value) in &document.unknown_fields {
             let key = format!("gemini.{}", key.string().unwrap_or_default());
-            init.base.extensions.insert(key, json(*value));
+            init.base.extensions.insert(key, owned_json(*value));
         }
         out.push(init);
         for (key, _) in document.unknown_fields.iter().take(MOST_REPORTED) {
-            let message = format!("unknown field {}", shortened(key.as_str()));
+            let message = format!("unknown field {}", shortened_name(key.as_str()));
             self.stamp
                 .diagnostic(DiagnosticKind::UnknownField, message, &mut raw, out);
         }
         self.warnings(document, out);
-        if let Some(response) = string(document.response)
-            .map(text)
+        if let Some(response) = string_token(document.response)
+            .map(owned_text)
             .filter(|response| !response.is_empty())
         {
             let said = TextEvent {
@@ -130,7 +130,7 @@ impl OutputTranslator<'_> {
 
     fn warnings(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
         for warning in document.warnings.into_iter().flat_map(Token::elements) {
-            let message = text(warning);
+            let message = owned_text(warning);
             self.verdict.notice(false, &message);
             let status = SessionStatus {
                 status: SessionState::Error,
@@ -147,7 +147,7 @@ impl OutputTranslator<'_> {
 
     fn turn(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
         let error = document.error.and_then(Token::non_null);
-        let said = |name| string(error?.get(name)).map(text);
+        let said = |name| string_token(error?.get(name)).map(owned_text);
         let status = if error.is_none() { "success" } else { "error" };
         let message = said("message");
         let error_type = said("type").map(|name| name.to_str().into_owned());
@@ -166,7 +166,7 @@ impl OutputTranslator<'_> {
         };
         if let Some(stats) = document.stats {
             turn::output_stats(stats, &mut turn);
-            let has_spoken = string(document.response).is_some_and(|text| !text.is(""));
+            let has_spoken = string_token(document.response).is_some_and(|text| !text.is(""));
             self.verdict.asked(has_spoken || turn.usage.is_some());
         }
         let mut event = self
@@ -174,7 +174,7 @@ impl OutputTranslator<'_> {
             .event(Body::TurnComplete(Box::new(turn)), &mut None);
         for (name, token) in [("gemini.error", error), ("gemini.stats", document.stats)] {
             if let Some(token) = token {
-                event.base.extensions.insert(name.to_owned(), json(token));
+                event.base.extensions.insert(name.to_owned(), owned_json(token));
             }
         }
         out.push(event);

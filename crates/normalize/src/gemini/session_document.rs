@@ -7,7 +7,7 @@ use lapidary_vocab::{Json, Text, line};
 use lapidary_wire::gemini::session::ReplayedLog;
 
 use super::session_messages;
-use crate::own::{json, string, text};
+use crate::own::{owned_json, string_token, owned_text};
 
 /// Writes a session as a [`SessionDocument`](lapidary_vocab::session_document::SessionDocument), message by message: a large one is never
 /// held whole.
@@ -18,7 +18,7 @@ pub fn write(log: &ReplayedLog<'_>, redacted: bool, out: &mut impl Write) -> io:
         + skipped.rewound
         + skipped.unreadable
         + skipped.unknown;
-    let info = Json::from_value(&info(log));
+    let info = Json::from_value(&document_info(log));
     write!(out, r#"{{"schema":"{SCHEMA}","info":{},"#, info.as_str())?;
     write!(
         out,
@@ -31,11 +31,11 @@ pub fn write(log: &ReplayedLog<'_>, redacted: bool, out: &mut impl Write) -> io:
     out.write_all(b"]}\n")
 }
 
-fn info(log: &ReplayedLog<'_>) -> DocumentInfo {
-    let said = |name| string(log.get(name)).map(text);
+fn document_info(log: &ReplayedLog<'_>) -> DocumentInfo {
+    let said = |name| string_token(log.get(name)).map(owned_text);
     let metadata = log.metadata().map(|(key, value)| {
         let key = key.string().unwrap_or_default().into_owned();
-        (key, json(value))
+        (key, owned_json(value))
     });
     let metadata: Vec<(String, Json)> = metadata.collect();
     let members = metadata.iter();

@@ -17,7 +17,7 @@ use lapidary_wire::gemini::session::{
 use super::session_messages::{content_text, is_error, is_image, thought_text};
 use super::subagent_logs::{NoSubagents, SubagentLogs, set_parent};
 use crate::completions::CallSummary;
-use crate::own::{self, string};
+use crate::own::{self, string_token};
 use crate::raw::RawContent;
 use crate::stamp::EventStamp;
 use crate::{NormalizeOptions, RecordOrder, tools};
@@ -102,15 +102,15 @@ impl SessionTranslator<'_> {
 
     /// The header, with all that patched it since.
     fn header(&mut self, log: &ReplayedLog<'_>) {
-        self.stamp.session_id = string(log.get("sessionId")).map(own::text);
+        self.stamp.session_id = string_token(log.get("sessionId")).map(own::owned_text);
         let Some(header) = log.header else { return };
-        self.stamp.timestamp = string(log.get("startTime")).map(own::text);
+        self.stamp.timestamp = string_token(log.get("startTime")).map(own::owned_text);
         let mut event = self
             .stamp
             .event(Body::SessionInit(Box::default()), &mut header_raw(header));
         for (key, value) in log.metadata().filter(|(key, _)| !key.is("sessionId")) {
             let key = format!("gemini.{}", key.string().unwrap_or_default());
-            event.base.extensions.insert(key, own::json(value));
+            event.base.extensions.insert(key, own::owned_json(value));
         }
         (self.sink)(event);
     }
@@ -163,7 +163,7 @@ impl SessionTranslator<'_> {
     }
 
     fn at(&mut self, timestamp: Option<Token<'_>>, current: &CurrentRecord) {
-        if let Some(timestamp) = string(timestamp) {
+        if let Some(timestamp) = string_token(timestamp) {
             self.stamp.timestamp = Some(current.text(timestamp));
         }
     }
@@ -197,8 +197,8 @@ impl SessionTranslator<'_> {
     /// A record of the model or a note of the CLI: thoughts, calls with their results and text in the requested order, tokens.
     fn gemini(&mut self, message: &MessageRecord<'_>, kind: TextKind, current: &mut CurrentRecord) {
         let parts = message.parts();
-        let model = string(message.model).map(|model| current.text(model));
-        for text in thinking(message, &parts) {
+        let model = string_token(message.model).map(|model| current.text(model));
+        for text in record_thoughts(message, &parts) {
             self.emit(text_event(text, TextKind::Thinking, model.clone()), current);
         }
         let text = content_text(&parts);
@@ -235,23 +235,23 @@ impl SessionTranslator<'_> {
         model: Option<Text>,
         current: &mut CurrentRecord,
     ) {
-        let call_id = string(call.id)
+        let call_id = string_token(call.id)
             .map(|id| current.text(id))
             .unwrap_or_default();
-        let name = string(call.name)
+        let name = string_token(call.name)
             .and_then(Token::string)
             .unwrap_or_default();
         let args = call.args.and_then(|args| args.if_kind(TokenKind::Object));
         let locations = tools::locations(&name, args);
         let invocation = ToolInvocation {
             call_id: call_id.clone(),
-            tool_name: string(call.name)
+            tool_name: string_token(call.name)
                 .map(|name| current.text(name))
                 .unwrap_or_default(),
             kind: tools::kind(&name),
             input: args.map_or_else(Json::empty_object, |args| current.json(args)),
             parent_call_id: None,
-            title: string(call.description)
+            title: string_token(call.description)
                 .map(|title| current.text(title))
                 .filter(|title| !title.is_empty()),
             locations: locations.clone(),
@@ -261,7 +261,7 @@ impl SessionTranslator<'_> {
         let summary = CallSummary::new(tool, kind, args, &locations);
         self.emit(Body::ToolInvocation(Box::new(invocation)), current);
         self.subagent(call, args, current);
-        if let Some((status, result)) = ended(call) {
+        if let Some((status, result)) = call_end(call) {
             let began = self.stamp.timestamp.clone();
             self.at(call.timestamp, current);
             let mut completion = ToolCompletion {
@@ -272,7 +272,7 @@ impl SessionTranslator<'_> {
                 output: result.map(|result| current.json(result.token())),
                 content: call
                     .result_display
-                    .and_then(|display| diff(display, current))
+                    .and_then(|display| diff_block(display, current))
                     .into_iter()
                     .collect(),
                 locations,
@@ -293,7 +293,7 @@ impl SessionTranslator<'_> {
         args: Option<Token<'_>>,
         current: &mut CurrentRecord,
     ) {
-        let (Some(agent), Some(id)) = (string(call.agent_id), string(call.id)) else {
+        let (Some(agent), Some(id)) = (string_token(call.agent_id), string_token(call.id)) else {
             return;
         };
         if self.parents.len() >= DEEPEST_SUBAGENT {
@@ -304,7 +304,7 @@ impl SessionTranslator<'_> {
             return;
         };
         let call_id = current.text(id);
-        let argument = |key| string(args?.get(key)).map(|value| current.text(value));
+        let argument = |key| string_token(args?.get(key)).map(|value| current.text(value));
         let spawn = SubagentSpawn {
             call_id: call_id.clone(),
             agent_type: argument("agent_name"),
@@ -322,12 +322,12 @@ impl SessionTranslator<'_> {
         self.parents.pop();
         self.stamp.timestamp = began;
         let display = call.result_display;
-        let status = string(display.and_then(|display| display.get("terminateReason")));
+        let status = string_token(display.and_then(|display| display.get("terminateReason")));
         let complete = SubagentComplete {
             call_id,
             agent_id: Some(current.text(agent)),
             status: status.map(|status| current.text(status)),
-            summary: string(log.get("summary")).map(own::text),
+            summary: string_token(log.get("summary")).map(own::owned_text),
         };
         self.emit(Body::SubagentComplete(complete), current);
     }
@@ -412,7 +412,7 @@ fn header_raw(header: Token<'_>) -> Option<RawContent> {
 }
 
 /// The record's thoughts; else the parts of its content that are marked as such.
-fn thinking(message: &MessageRecord<'_>, parts: &[MessagePart<'_>]) -> Vec<Text> {
+fn record_thoughts(message: &MessageRecord<'_>, parts: &[MessagePart<'_>]) -> Vec<Text> {
     let thoughts: Vec<_> = message
         .thoughts()
         .map(|thought: ModelThought<'_>| thought_text(&thought))
@@ -421,7 +421,7 @@ fn thinking(message: &MessageRecord<'_>, parts: &[MessagePart<'_>]) -> Vec<Text>
         return thoughts;
     }
     let marked = parts.iter().filter_map(|part| match part {
-        MessagePart::Thought(text) => Some(own::text(*text)),
+        MessagePart::Thought(text) => Some(own::owned_text(*text)),
         _ => None,
     });
     marked.collect()
@@ -437,7 +437,7 @@ fn text_event(text: Text, kind: TextKind, model: Option<Text>) -> Body {
 }
 
 /// How a call ended, if it did: by its status, or by a result with any status.
-fn ended<'a>(call: &SessionToolCall<'a>) -> Option<(ToolCallStatus, Option<ToolCallResult<'a>>)> {
+fn call_end<'a>(call: &SessionToolCall<'a>) -> Option<(ToolCallStatus, Option<ToolCallResult<'a>>)> {
     let result = call.result();
     let status = call.status.and_then(Token::string);
     let status = match status.as_deref() {
@@ -452,8 +452,8 @@ fn ended<'a>(call: &SessionToolCall<'a>) -> Option<(ToolCallStatus, Option<ToolC
 }
 
 /// A file's change, where the tool's display tells it.
-fn diff(display: Token<'_>, current: &CurrentRecord) -> Option<ContentBlock> {
-    let text = |name| string(display.get(name)).map(|token| current.text(token));
+fn diff_block(display: Token<'_>, current: &CurrentRecord) -> Option<ContentBlock> {
+    let text = |name| string_token(display.get(name)).map(|token| current.text(token));
     let unified = text("fileDiff")?;
     Some(ContentBlock::Diff(DiffBlock {
         path: text("filePath").or_else(|| text("fileName")),

@@ -36,7 +36,7 @@ impl LoggedCall {
     fn from_call(call: &SessionToolCall<'_>, response: Option<u64>) -> Self {
         let text = |name| {
             let value = call.result_display.and_then(|display| display.get(name));
-            own::string(value).map(own::text)
+            own::string_token(value).map(own::owned_text)
         };
         let diff = text("fileDiff").map(|unified| DiffBlock {
             path: text("filePath").or_else(|| text("fileName")),
@@ -48,8 +48,8 @@ impl LoggedCall {
         let said = call.result().map(ToolCallResult::token);
         let said = said.and_then(|said| said.if_kind(TokenKind::String));
         Self {
-            input: args.map(own::json),
-            output: said.filter(|said| !said.is("")).map(own::json),
+            input: args.map(own::owned_json),
+            output: said.filter(|said| !said.is("")).map(own::owned_json),
             diff,
             response,
         }
@@ -92,19 +92,19 @@ impl LoggedCalls {
         let Ok(entry) = Token::parse(entry) else {
             return;
         };
-        let Some(session) = own::string(entry.get("sessionId")).and_then(Token::string) else {
+        let Some(session) = own::string_token(entry.get("sessionId")).and_then(Token::string) else {
             return;
         };
         if let Some(call) = entry.get("toolCall") {
             let call = SessionToolCall::from_token(call);
-            if let Some(id) = own::string(call.id).and_then(Token::string) {
+            if let Some(id) = own::string_token(call.id).and_then(Token::string) {
                 let key = (session.into_owned(), id.into_owned());
                 let response = entry.get("response").and_then(Token::u64);
                 self.calls
                     .insert(key, LoggedCall::from_call(&call, response));
             }
         } else if let Some(turn) = entry.get("turn")
-            && let Some(id) = own::string(turn.get("request")).and_then(Token::string)
+            && let Some(id) = own::string_token(turn.get("request")).and_then(Token::string)
         {
             let key = (session.into_owned(), id.into_owned());
             self.turns.insert(key, LoggedTurn::from_token(turn));
@@ -163,7 +163,7 @@ pub fn entry(session: &str, tool_call: Token<'_>, response: u64) -> String {
     let members = [
         ("sessionId", Json::from(&Text::from(session.to_owned()))),
         ("response", Json::from_value(&response)),
-        ("toolCall", own::json(tool_call)),
+        ("toolCall", own::owned_json(tool_call)),
     ];
     Json::object(members).as_str().to_owned()
 }

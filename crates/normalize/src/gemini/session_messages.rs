@@ -10,8 +10,8 @@ use lapidary_wire::gemini::session::{
     MessagePart, MessageRecord, ModelThought, ReplayedLog, SessionToolCall, ToolCallResult,
 };
 
-use super::turn::number;
-use crate::own::{json, string, text};
+use super::turn::optional_number;
+use crate::own::{owned_json, string_token, owned_text};
 use crate::{time, tools};
 
 /// The messages of a session, one for each record of its final state.
@@ -28,31 +28,31 @@ pub fn message(record: Token<'_>) -> Message {
         Role::Assistant
     };
     Message {
-        id: string(read.id).map(text).unwrap_or_default(),
+        id: string_token(read.id).map(owned_text).unwrap_or_default(),
         role,
-        content: content(&read),
-        timestamp: string(read.timestamp)
+        content: message_content(&read),
+        timestamp: string_token(read.timestamp)
             .and_then(Token::string)
             .and_then(|time| time::epoch_ms(&time)),
         tool: "gemini".into(),
-        model: string(read.model).map(text),
+        model: string_token(read.model).map(owned_text),
         usage: read
             .tokens
             .and_then(|tokens| tokens.if_kind(TokenKind::Object))
-            .map(usage),
-        original: json(record),
+            .map(message_usage),
+        original: owned_json(record),
     }
 }
 
 /// Thinking, then each call with its result, then text. Without any block, the text as it stands.
-fn content(message: &MessageRecord<'_>) -> Content {
+fn message_content(message: &MessageRecord<'_>) -> Content {
     let parts = message.parts();
     let mut blocks = Vec::new();
     let thoughts: Vec<_> = message.thoughts().collect();
-    blocks.extend(thoughts.iter().map(thought_text).map(thinking));
+    blocks.extend(thoughts.iter().map(thought_text).map(thinking_block));
     if thoughts.is_empty() {
         blocks.extend(parts.iter().filter_map(|part| match part {
-            MessagePart::Thought(thought) => Some(thinking(text(*thought))),
+            MessagePart::Thought(thought) => Some(thinking_block(owned_text(*thought))),
             _ => None,
         }));
     }
@@ -63,7 +63,7 @@ fn content(message: &MessageRecord<'_>) -> Content {
     if !said.to_str().trim().is_empty() {
         blocks.push(MessageBlock::Text(TextBlock { text: said.clone() }));
     }
-    blocks.extend(parts.iter().filter_map(image));
+    blocks.extend(parts.iter().filter_map(image_block));
     if blocks.is_empty() {
         Content::Plain(said)
     } else {
@@ -76,7 +76,7 @@ pub(crate) fn content_text(parts: &[MessagePart<'_>]) -> Text {
     let texts: Vec<_> = parts
         .iter()
         .filter_map(|part| match part {
-            MessagePart::Text(token) => Some(text(*token)),
+            MessagePart::Text(token) => Some(owned_text(*token)),
             _ => None,
         })
         .collect();
@@ -90,8 +90,8 @@ pub(crate) fn content_text(parts: &[MessagePart<'_>]) -> Text {
 /// A thought in one line: its subject, then its description.
 pub(crate) fn thought_text(thought: &ModelThought<'_>) -> Text {
     match (
-        string(thought.subject).map(text),
-        string(thought.description).map(text),
+        string_token(thought.subject).map(owned_text),
+        string_token(thought.description).map(owned_text),
     ) {
         (Some(subject), Some(description)) => {
             Text::concat(&[subject, Text::from(": "), description])
@@ -123,7 +123,7 @@ fn has_error(call: &SessionToolCall<'_>) -> bool {
 }
 
 fn call_blocks(call: &SessionToolCall<'_>) -> Vec<MessageBlock> {
-    let id = string(call.id).map(text).unwrap_or_default();
+    let id = string_token(call.id).map(owned_text).unwrap_or_default();
     let mut blocks = vec![MessageBlock::ToolUse(tool_use(
         id.clone(),
         call.name,
@@ -132,7 +132,7 @@ fn call_blocks(call: &SessionToolCall<'_>) -> Vec<MessageBlock> {
     if let Some(result) = call.result() {
         blocks.push(MessageBlock::ToolResult(ToolResultBlock {
             tool_use_id: id,
-            content: Some(json(result.token())),
+            content: Some(owned_json(result.token())),
             is_error: Some(is_error(call, Some(&result))),
         }));
     }
@@ -143,7 +143,7 @@ fn tool_use(id: Text, name: Option<Token<'_>>, args: Option<Token<'_>>) -> ToolU
     let plain = name.and_then(Token::string).unwrap_or_default();
     ToolUseBlock {
         id,
-        name: string(name).map(tools::claude_name).unwrap_or_default(),
+        name: string_token(name).map(tools::claude_name).unwrap_or_default(),
         input: tools::claude_input(&plain, args),
     }
 }
@@ -154,7 +154,7 @@ pub(crate) fn is_image(mime_type: Token<'_>) -> bool {
         .is_some_and(|name| name.starts_with("image/"))
 }
 
-fn image(part: &MessagePart<'_>) -> Option<MessageBlock> {
+fn image_block(part: &MessagePart<'_>) -> Option<MessageBlock> {
     let MessagePart::InlineData { mime_type, data } = part else {
         return None;
     };
@@ -164,22 +164,22 @@ fn image(part: &MessagePart<'_>) -> Option<MessageBlock> {
     Some(MessageBlock::Image(MessageImage {
         source: ImageSource {
             r#type: "base64".into(),
-            media_type: text(*mime_type),
-            data: text(data.if_kind(TokenKind::String)?),
+            media_type: owned_text(*mime_type),
+            data: owned_text(data.if_kind(TokenKind::String)?),
         },
     }))
 }
 
-fn usage(tokens: Token<'_>) -> MessageUsage {
+fn message_usage(tokens: Token<'_>) -> MessageUsage {
     MessageUsage {
-        input_tokens: number(tokens.get("input")),
-        output_tokens: number(tokens.get("output")),
-        total_tokens: number(tokens.get("total")),
-        cache_read_input_tokens: number(tokens.get("cached")),
+        input_tokens: optional_number(tokens.get("input")),
+        output_tokens: optional_number(tokens.get("output")),
+        total_tokens: optional_number(tokens.get("total")),
+        cache_read_input_tokens: optional_number(tokens.get("cached")),
     }
 }
 
-fn thinking(thinking: Text) -> MessageBlock {
+fn thinking_block(thinking: Text) -> MessageBlock {
     MessageBlock::Thinking(ThinkingBlock {
         thinking,
         signature: None,

@@ -28,7 +28,7 @@ use super::output::{NoisePolicy, OutputTranslator};
 use super::session_log::{self, LoggedCall, LoggedCalls};
 use super::turn;
 use crate::completions::CallSummary;
-use crate::excerpt::shortened;
+use crate::excerpt::shortened_name;
 use crate::held::HeldTurn;
 use crate::joined::JoinedText;
 use crate::normalizer::LineDirection;
@@ -178,7 +178,7 @@ impl StreamNormalizer {
                 // Noise is no action of the agent. An object may be the call of a tool, in words that are not known yet.
                 self.has_spoken |=
                     matches!(other, LineContent::UnknownType(_) | LineContent::Untyped);
-                let (kind, message) = unknown_fields::untranslatable(other, text);
+                let (kind, message) = unknown_fields::untranslatable_line(other, text);
                 self.stamp.diagnostic(kind, message, &mut current.raw, out);
             }
         }
@@ -196,7 +196,7 @@ impl StreamNormalizer {
             .stamp
             .keep_raw
             .then(|| RawContent::line(text, chunk.whole));
-        out.push(self.stamp.event(delta(shared(chunk.content)), &mut raw));
+        out.push(self.stamp.event(text_delta(shared(chunk.content)), &mut raw));
     }
 
     /// A line of a known type.
@@ -222,7 +222,7 @@ impl StreamNormalizer {
             }
             Ok(None) => {}
             Err(flaw) => {
-                let message = unknown_fields::flawed(line, &flaw);
+                let message = unknown_fields::flaw_message(line, &flaw);
                 self.stamp
                     .diagnostic(DiagnosticKind::InvalidField, message, &mut current.raw, out);
             }
@@ -334,7 +334,7 @@ impl StreamNormalizer {
         if self.deltas == DeltaMode::Final {
             return None;
         }
-        Some(delta(text))
+        Some(text_delta(text))
     }
 
     /// The answer that was being joined is complete.
@@ -360,7 +360,7 @@ impl StreamNormalizer {
         let input = current.optional("parameters", call.parameters, TokenKind::Object);
         let name = tool_name.to_str();
         let kind = tools::kind(&name);
-        let location = tools::location(&name, input);
+        let location = tools::call_location(&name, input);
         let locations: Vec<_> = location.map(|it| current.text(it)).into_iter().collect();
         if let Some(id) = call.tool_id {
             let summary = CallSummary::new(&tool_name, &kind, input, &locations);
@@ -389,7 +389,7 @@ impl StreamNormalizer {
         let call = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
         if call.is_none() {
             let id = call_id.to_str();
-            let message = format!("a result for `{}`, which was never called", shortened(&id));
+            let message = format!("a result for `{}`, which was never called", shortened_name(&id));
             current.complain(DiagnosticKind::ProtocolViolation, message);
         }
         let error = current.optional("error", result.error, TokenKind::Object);
@@ -405,7 +405,7 @@ impl StreamNormalizer {
         let session = self.stamp.session_id.as_ref();
         let logged = self.logged.take(session, &call_id);
         let (output, content) = match logged {
-            Some(logged) => completed(output, logged, current),
+            Some(logged) => completed_output(output, logged, current),
             None => (output, Vec::new()),
         };
         let call = call.unwrap_or_default();
@@ -573,7 +573,7 @@ impl Normalizer for StreamNormalizer {
 }
 
 /// A completion from the stream's result and the session log's additional fields.
-fn completed(
+fn completed_output(
     output: Option<Json>,
     logged: LoggedCall,
     current: &mut CurrentLine<'_>,
@@ -622,7 +622,7 @@ fn is_answer(line: &StreamLine<'_>) -> bool {
     }
 }
 
-fn delta(text: Text) -> Body {
+fn text_delta(text: Text) -> Body {
     Body::StreamDelta(StreamDelta {
         kind: StreamDeltaKind::Text,
         text_delta: Some(text),

@@ -12,14 +12,14 @@ use lapidary_wire::gemini::stream::StreamStats;
 /// How many models' counts are taken out of the statistics, which are kept whole beside them.
 const MOST_MODELS: usize = 1024;
 
-pub(crate) fn number(token: Option<Token<'_>>) -> Option<Number> {
+pub(crate) fn optional_number(token: Option<Token<'_>>) -> Option<Number> {
     Number::from_token(SharedToken::from(token?))
 }
 
 /// Fills in the statistics of a stream's result.
 pub(crate) fn stream_stats(stats: Token<'_>, turn: &mut TurnComplete) {
     let read = StreamStats::from_token(stats);
-    turn.duration_ms = number(read.duration_ms);
+    turn.duration_ms = optional_number(read.duration_ms);
     let models = read
         .models
         .filter(|models| models.members().next().is_some());
@@ -29,20 +29,20 @@ pub(crate) fn stream_stats(stats: Token<'_>, turn: &mut TurnComplete) {
         .any(|count| count.is_some_and(|count| count.as_str() != "0"));
     if counted || models.is_some() {
         turn.usage = Some(TokenUsage {
-            input_tokens: number(read.input_tokens),
-            output_tokens: number(read.output_tokens),
-            cache_read_tokens: number(read.cached),
+            input_tokens: optional_number(read.input_tokens),
+            output_tokens: optional_number(read.output_tokens),
+            cache_read_tokens: optional_number(read.cached),
             cache_creation_tokens: None,
-            total_tokens: number(read.total_tokens),
+            total_tokens: optional_number(read.total_tokens),
         });
     }
     turn.model_usage = by_model(models, |model| {
         let read = StreamStats::from_token(model);
         ModelTokenUsage {
-            input_tokens: number(read.input_tokens),
-            output_tokens: number(read.output_tokens),
-            cache_read_tokens: number(read.cached),
-            total_tokens: number(read.total_tokens),
+            input_tokens: optional_number(read.input_tokens),
+            output_tokens: optional_number(read.output_tokens),
+            cache_read_tokens: optional_number(read.cached),
+            total_tokens: optional_number(read.total_tokens),
             ..ModelTokenUsage::default()
         }
     });
@@ -79,10 +79,10 @@ pub(crate) fn output_stats(stats: Token<'_>, turn: &mut TurnComplete) {
     turn.model_usage = by_model(models, |model| {
         let read = ModelTokens::from_token(model);
         ModelTokenUsage {
-            input_tokens: number(read.prompt),
-            output_tokens: number(read.candidates),
-            cache_read_tokens: number(read.cached),
-            total_tokens: number(read.total),
+            input_tokens: optional_number(read.prompt),
+            output_tokens: optional_number(read.candidates),
+            cache_read_tokens: optional_number(read.cached),
+            total_tokens: optional_number(read.total),
             ..ModelTokenUsage::default()
         }
     });

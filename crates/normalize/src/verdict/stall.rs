@@ -6,7 +6,7 @@ use lapidary_vocab::Cause;
 
 use super::hints::{NO_CONNECTION, THEIR_FAULT};
 use super::words::{fatal_error, has_words_in, plain_words};
-use crate::excerpt::shortened;
+use crate::excerpt::shortened_name;
 
 /// The state of an agent at the moment when it was found to take too long.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl AgentStall {
             return Some(StallReason {
                 hint: error.cause.hint(),
                 message: error.sentence.to_owned(),
-                line: shortened(error.sentence).into_owned(),
+                line: shortened_name(error.sentence).into_owned(),
                 cause: error.cause,
             });
         }
@@ -67,7 +67,7 @@ impl AgentStall {
             cause: reason.cause(),
             message: format!("{}, and the agent kept trying{attempt}", reason.described()),
             hint: Some(reason.hint()),
-            line: shortened(series.last.lines().next()?).into_owned(),
+            line: shortened_name(series.last.lines().next()?).into_owned(),
         })
     }
 }
@@ -93,7 +93,7 @@ impl<'a> RetrySeries<'a> {
     /// The last series, unless the agent has given it up.
     fn last_in(stderr: &'a str) -> Option<Self> {
         let mut series: Option<Self> = None;
-        let starts: Vec<_> = starts(stderr).collect();
+        let starts: Vec<_> = attempt_starts(stderr).collect();
         for (index, (number, start)) in starts.iter().enumerate() {
             let end = starts.get(index + 1).map_or(stderr.len(), |next| next.1);
             let entry = &stderr[*start..end];
@@ -139,7 +139,7 @@ impl<'a> RetrySeries<'a> {
 const MOST_ATTEMPTS: usize = 100;
 
 /// Where reports of attempts begin, and the number of each.
-fn starts(stderr: &str) -> impl Iterator<Item = (u64, usize)> {
+fn attempt_starts(stderr: &str) -> impl Iterator<Item = (u64, usize)> {
     stderr.match_indices("Attempt ").filter_map(|(at, word)| {
         let rest = &stderr[at + word.len()..];
         let (number, rest) = rest.split_once(' ')?;
@@ -176,7 +176,7 @@ impl RetryReason {
     fn parse(entry: &str) -> Option<Self> {
         let words = entry.to_lowercase();
         let has = |phrase: &&str| has_words_in(&words, phrase);
-        let status = status(&words);
+        let status = http_status(&words);
         match status {
             Some(429) => return Some(Self::RateLimit),
             Some(status) if (500..600).contains(&status) => return Some(Self::Status(status)),
@@ -241,7 +241,7 @@ const NO_ROUTE: &[&str] = &[
 ];
 
 /// The HTTP status that an entry names. A number alone may have another meaning.
-fn status(words: &str) -> Option<u16> {
+fn http_status(words: &str) -> Option<u16> {
     let plain = plain_words(words);
     let words: Vec<_> = plain.split(' ').collect();
     words.windows(2).find_map(|pair| {

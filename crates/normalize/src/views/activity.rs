@@ -54,10 +54,10 @@ impl ActivityFold {
                 return None;
             }
             Body::StreamDelta(delta) if delta.kind == StreamDeltaKind::Thinking => {
-                thought(delta.parent_call_id.as_ref(), delta.text_delta.as_ref()?)
+                thought_activity(delta.parent_call_id.as_ref(), delta.text_delta.as_ref()?)
             }
             Body::Text(text) if text.kind == TextKind::Thinking => {
-                thought(text.parent_call_id.as_ref(), &text.text)
+                thought_activity(text.parent_call_id.as_ref(), &text.text)
             }
             Body::ToolInvocation(call) => self.started(call)?,
             Body::ToolCompletion(result) => self.ended(result),
@@ -77,8 +77,8 @@ impl ActivityFold {
         if known.is_some() {
             return None;
         }
-        let mut data = object(json!({
-            "name": name, "displayName": name, "args": value(&call.input), "callId": call.call_id.to_string(),
+        let mut data = value_members(json!({
+            "name": name, "displayName": name, "args": json_value(&call.input), "callId": call.call_id.to_string(),
         }));
         if let Some(title) = &call.title {
             data.insert("description".to_owned(), title.to_string().into());
@@ -99,7 +99,7 @@ impl ActivityFold {
         let parent = result.parent_call_id.as_ref();
         if !result.is_error {
             let data = json!({"name": tool, "id": id, "output": output, "data": {}});
-            return (parent, ActivityType::ToolCallEnd, object(data));
+            return (parent, ActivityType::ToolCallEnd, value_members(data));
         }
         let context = if output.starts_with(UNAUTHORIZED_PREFIX) {
             error_context::TOOL_CALL_UNAUTHORIZED
@@ -110,7 +110,7 @@ impl ActivityFold {
         let data = json!({
             "error": output, "context": context, "errorType": error_type.as_str(), "name": tool, "callId": id,
         });
-        (parent, ActivityType::Error, object(data))
+        (parent, ActivityType::Error, value_members(data))
     }
 
     /// The sub-agent of a call, else the agent of the run.
@@ -131,10 +131,10 @@ fn own_name(event: &Event) -> Option<String> {
     Some(name.into_owned())
 }
 
-fn thought<'a>(parent: Option<&'a Text>, text: &Text) -> Activity<'a> {
+fn thought_activity<'a>(parent: Option<&'a Text>, text: &Text) -> Activity<'a> {
     let text = text.to_string();
     let data = json!({ "text": thought_subject(&text) });
-    (parent, ActivityType::ThoughtChunk, object(data))
+    (parent, ActivityType::ThoughtChunk, value_members(data))
 }
 
 /// The subject of a thought, which stands between `**`; the whole thought if it has none.
@@ -165,7 +165,7 @@ fn failed_run(end: &RunEnd) -> Option<Activity<'static>> {
     };
     let message = end.message.as_ref().map(Text::to_string);
     let message = message.unwrap_or_else(|| end.cause.to_string());
-    let mut data = object(json!({"error": message, "errorType": error_type.as_str()}));
+    let mut data = value_members(json!({"error": message, "errorType": error_type.as_str()}));
     let context = match end.cause {
         Cause::MaxTurns => Some(error_context::MAX_TURNS),
         Cause::TimeoutTotal => Some(error_context::TIMEOUT),
@@ -178,11 +178,11 @@ fn failed_run(end: &RunEnd) -> Option<Activity<'static>> {
     Some((None, ActivityType::Error, data))
 }
 
-fn value(json: &Json) -> Value {
+fn json_value(json: &Json) -> Value {
     serde_json::from_str(json.as_str()).unwrap_or(Value::Null)
 }
 
-fn object(value: Value) -> Map<String, Value> {
+fn value_members(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
         _ => Map::new(),

@@ -262,7 +262,7 @@ impl MessageFold {
         }
         before.unanswered += newest.unanswered;
         for line in newest.original.finish().token().elements() {
-            before.original.push(&own::json(line));
+            before.original.push(&own::owned_json(line));
         }
     }
 

@@ -132,11 +132,11 @@ impl ResultFold {
             warnings.extend(end.warnings.iter().cloned().map(Text::from));
         }
         let of_task = |key| self.task.as_ref().and_then(|task| task.token().get(key));
-        let text = |token: Token<'_>| own::string(Some(token)).map(own::text);
+        let text = |token: Token<'_>| own::string_token(Some(token)).map(own::owned_text);
         RunResult {
             terminate_reason: of_task("terminateReason").and_then(text),
             recovered_from: of_task("recoveredFrom").and_then(text),
-            output: of_task("output").map(own::json),
+            output: of_task("output").map(own::owned_json),
             schema: SCHEMA.into(),
             success: cause == Cause::EndTurn,
             outcome: cause.outcome(),
@@ -233,7 +233,7 @@ impl ResultFold {
     }
 
     fn wrote(&mut self, path: String) {
-        let path = match self.directory.as_deref().and_then(|it| below(&path, it)) {
+        let path = match self.directory.as_deref().and_then(|it| relative_path(&path, it)) {
             Some(inside) => inside.to_owned(),
             None => path,
         };
@@ -244,7 +244,7 @@ impl ResultFold {
 }
 
 /// A path as seen from a directory that it is in.
-fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+fn relative_path<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
     let inside = path.strip_prefix(directory.trim_end_matches('/'))?;
     inside.strip_prefix('/').filter(|inside| !inside.is_empty())
 }

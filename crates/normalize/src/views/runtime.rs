@@ -92,9 +92,9 @@ impl RuntimeFold {
             Body::StreamDelta(delta) if delta.kind == StreamDeltaKind::Text => delta
                 .text_delta
                 .iter()
-                .map(|text| said(text, false))
+                .map(|text| output_produced(text, false))
                 .collect(),
-            Body::Text(text) if text.kind == TextKind::Text => vec![said(&text.text, true)],
+            Body::Text(text) if text.kind == TextKind::Text => vec![output_produced(&text.text, true)],
             Body::ToolInvocation(call) => self.requested(call, event),
             Body::ToolCompletion(result) => self.produced(result, event),
             // That a session is resumed or a turn interrupted is the client's word.
@@ -114,7 +114,7 @@ impl RuntimeFold {
             Body::TurnComplete(turn) => {
                 self.ended = Some((**turn).clone());
                 let mut bodies = self.requests_left();
-                bodies.extend(usage(turn));
+                bodies.extend(usage_updated(turn));
                 bodies
             }
             Body::RunEnd(end) => {
@@ -209,12 +209,12 @@ impl RuntimeFold {
         let category = call
             .as_ref()
             .and_then(|call| tools::category(&call.tool.to_str()));
-        let output = completions::text(result);
+        let output = completions::result_text(result);
         let stream = stream_of(category.as_ref(), call.as_ref().map(|call| &call.kind));
         // Edits carry no output, so what happened is said in our own words.
         let summary = (stream == OutputStream::Mutation
             && output.as_ref().is_none_or(Text::is_empty))
-        .then(|| mutation(call.as_ref(), result));
+        .then(|| mutation_summary(call.as_ref(), result));
         let shown = unified_diff::of_blocks(&result.content).filter(|_| !result.is_error);
         let is_derived = shown.is_none();
         let found = || {
@@ -247,7 +247,7 @@ impl RuntimeFold {
     fn run_end(&mut self, end: &RunEnd) -> RuntimeBody {
         let turn = self.ended.take();
         if end.cause == Cause::EndTurn {
-            return completed(turn.and_then(|turn| turn.duration_ms));
+            return turn_completed(turn.and_then(|turn| turn.duration_ms));
         }
         RuntimeBody::TurnFailed(TurnFailed {
             status: "failed".into(),
@@ -277,7 +277,7 @@ fn diff_in(output: &Json, result: &ToolCompletion) -> Option<Text> {
     if !unified_diff::may_hold_diff(output.as_str()) {
         return None;
     }
-    let text = completions::text(result)?;
+    let text = completions::result_text(result)?;
     let text = text.to_str();
     unified_diff::is_unified_diff(&text).then(|| text.trim().to_owned().into())
 }
@@ -297,7 +297,7 @@ fn is_unread(kind: &DiagnosticKind) -> bool {
     )
 }
 
-fn said(text: &Text, snapshot: bool) -> RuntimeBody {
+fn output_produced(text: &Text, snapshot: bool) -> RuntimeBody {
     RuntimeBody::OutputProduced(OutputProduced {
         stream: OutputStream::Assistant,
         text: text.clone(),
@@ -312,7 +312,7 @@ fn said(text: &Text, snapshot: bool) -> RuntimeBody {
     })
 }
 
-fn mutation(call: Option<&OpenCall>, result: &ToolCompletion) -> Text {
+fn mutation_summary(call: Option<&OpenCall>, result: &ToolCompletion) -> Text {
     let tool = call.map_or_else(Default::default, |call| call.tool.to_str());
     let path = call
         .and_then(|call| call.path.as_ref())
@@ -338,7 +338,7 @@ fn task_status(status: &SessionStatus, event: &Event) -> RuntimeBody {
     })
 }
 
-fn usage(turn: &TurnComplete) -> Option<RuntimeBody> {
+fn usage_updated(turn: &TurnComplete) -> Option<RuntimeBody> {
     let usage = turn.usage.as_ref()?;
     let sum = || {
         let input = usage.input_tokens.as_ref()?.u64()?;
@@ -358,7 +358,7 @@ fn usage(turn: &TurnComplete) -> Option<RuntimeBody> {
 /// A turn that was not the last: judged by its own word alone.
 fn end_of_turn(turn: &TurnComplete) -> RuntimeBody {
     if !turn.is_error {
-        return completed(turn.duration_ms.clone());
+        return turn_completed(turn.duration_ms.clone());
     }
     let cause = Cause::ApiError;
     let message = turn
@@ -376,7 +376,7 @@ fn end_of_turn(turn: &TurnComplete) -> RuntimeBody {
     })
 }
 
-fn completed(duration_ms: Option<Number>) -> RuntimeBody {
+fn turn_completed(duration_ms: Option<Number>) -> RuntimeBody {
     RuntimeBody::TurnCompleted(TurnCompleted {
         status: "completed".into(),
         duration_ms,

@@ -37,8 +37,8 @@ const ATTEMPTS: u32 = 100;
 
 /// Opens a regular file to read it. A pipe would make us wait, and a device may do harm: neither is opened.
 pub fn open(path: &Path) -> io::Result<File> {
-    let (directory, name) = parent(path)?;
-    regular(&statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
+    let (directory, name) = parent_directory(path)?;
+    require_regular(&statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
     // It may be another file by now: so it must not wait, and is looked at again.
     OpenDirectory(directory).open_file(name)
 }
@@ -46,9 +46,9 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// What is at a place; a link at its end is told, one on the way is an error.
 pub fn stat(path: &Path) -> io::Result<FileStat> {
     if path == Path::new("/") {
-        return Ok(from_stat(&fstat(&top()?)?));
+        return Ok(from_stat(&fstat(&root_directory()?)?));
     }
-    let (directory, name) = parent(path)?;
+    let (directory, name) = parent_directory(path)?;
     OpenDirectory(directory).stat(name)
 }
 
@@ -65,7 +65,7 @@ impl OpenDirectory {
     /// Opens a directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         let relative = path.strip_prefix("/").unwrap_or(path);
-        open_below(top()?.as_fd(), relative, ON_THE_WAY).map(Self)
+        open_below(root_directory()?.as_fd(), relative, ON_THE_WAY).map(Self)
     }
 
     /// A directory below and the names in it, at most so many. The order is the system's.
@@ -97,7 +97,7 @@ impl OpenDirectory {
     /// Opens a regular file of this directory to read it. One name needs no look at the way: there is none.
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         let file = openat(&self.0, name, TO_READ, Mode::empty())?;
-        regular(&fstat(&file)?)?;
+        require_regular(&fstat(&file)?)?;
         Ok(file.into())
     }
 
@@ -127,12 +127,12 @@ pub fn replace(path: &Path, kept: usize, content: &[u8]) -> io::Result<()> {
 
 /// The mode of a file that may be replaced. Renaming asks only whether the directory may be written.
 fn mode_of(directory: &OwnedFd, name: &OsStr, old: &Stat) -> io::Result<Mode> {
-    regular(old)?;
+    require_regular(old)?;
     accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS)?;
     Ok(Mode::from_raw_mode(old.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO))
 }
 
-fn regular(stat: &Stat) -> io::Result<()> {
+fn require_regular(stat: &Stat) -> io::Result<()> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(()),
         FileType::Symlink => Err(Errno::LOOP.into()),
@@ -164,7 +164,7 @@ fn from_stat(stat: &Stat) -> FileStat {
     }
 }
 
-fn top() -> io::Result<OwnedFd> {
+fn root_directory() -> io::Result<OwnedFd> {
     Ok(openat(CWD, "/", ON_THE_WAY, Mode::empty())?)
 }
 
@@ -195,31 +195,31 @@ fn open_below(directory: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> io::
 }
 
 /// The directory that a place is in, and the place's name in it.
-fn parent(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
+fn parent_directory(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     let name = path.file_name().ok_or_else(not_regular)?;
     let directory = path.parent().unwrap_or(Path::new("/"));
     let directory = directory.strip_prefix("/").unwrap_or(directory);
-    Ok((open_below(top()?.as_fd(), directory, ON_THE_WAY)?, name))
+    Ok((open_below(root_directory()?.as_fd(), directory, ON_THE_WAY)?, name))
 }
 
-/// As [`parent`], making the directories that are missing behind the first `kept` parts.
+/// As [`parent_directory`], making the directories that are missing behind the first `kept` parts.
 fn parent_made(path: &Path, kept: usize) -> io::Result<(OwnedFd, &OsStr)> {
     let name = path.file_name().ok_or_else(not_regular)?;
-    let mut at = top()?;
+    let mut at = root_directory()?;
     let directory: PathBuf = path.parent().map(Path::to_owned).unwrap_or_default();
     for (place, part) in directory.components().enumerate() {
         let Component::Normal(name) = part else {
             continue;
         };
         at = match openat(&at, name, ON_THE_WAY, Mode::empty()) {
-            Err(Errno::NOENT) if place >= kept => made(&at, name)?,
+            Err(Errno::NOENT) if place >= kept => made_directory(&at, name)?,
             other => other?,
         };
     }
     Ok((at, name))
 }
 
-fn made(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+fn made_directory(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     match mkdirat(directory, name, Mode::from_raw_mode(0o777)) {
         Ok(()) | Err(Errno::EXIST) => openat(directory, name, ON_THE_WAY, Mode::empty()),
         Err(error) => Err(error),

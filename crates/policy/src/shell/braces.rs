@@ -4,7 +4,7 @@
 const MOST_WORDS: usize = 64;
 
 /// The words that a word with lists in braces becomes.
-pub(crate) fn unbraced(word: &str) -> Vec<String> {
+pub(crate) fn expand_braces(word: &str) -> Vec<String> {
     let mut open = vec![word.to_owned()];
     let mut done = Vec::new();
     while let Some(word) = open.pop() {
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn each_item_of_a_list_is_a_word() {
         let check = |word: &str, expected: &[&str]| {
-            let mut found = unbraced(word);
+            let mut found = expand_braces(word);
             found.sort();
             found.dedup();
             assert_eq!(found, expected, "{word}");
@@ -46,6 +46,6 @@ mod tests {
         check("a{,.bak}", &["a", "a.bak"]);
         check("{a,{b,c}}", &["a", "b", "c"]);
         check("{}", &["{}"]);
-        assert!(unbraced(&"{a,b}".repeat(100)).len() <= 2 * MOST_WORDS);
+        assert!(expand_braces(&"{a,b}".repeat(100)).len() <= 2 * MOST_WORDS);
     }
 }

@@ -7,7 +7,7 @@ use lapidary_vocab::event::ToolKind;
 use crate::{PermissionEffect, PermissionMode, Policy, Rule, Rules, ToolAction};
 
 /// The decision about a line that is allowed but for one rule.
-fn effect(rule: &str, line: &str) -> PermissionEffect {
+fn line_effect(rule: &str, line: &str) -> PermissionEffect {
     let rule = Rule::parse_flag(PermissionEffect::Deny, rule, Path::new("/work")).unwrap();
     let policy = Policy::new(Rules::new([rule]), PermissionMode::BypassPermissions);
     let action = ToolAction {
@@ -94,13 +94,13 @@ const LINES: &[&str] = &[
 #[test]
 fn no_line_that_runs_a_denied_program_is_allowed() {
     let allowed = LINES.iter();
-    let allowed = allowed.filter(|line| effect("execute:touch *", line) == PermissionEffect::Allow);
+    let allowed = allowed.filter(|line| line_effect("execute:touch *", line) == PermissionEffect::Allow);
     let allowed: Vec<_> = allowed.collect();
     assert!(allowed.is_empty(), "{allowed:#?}");
     let layers = format!("{}touch x", "env ".repeat(40));
-    assert_ne!(effect("execute:touch *", &layers), PermissionEffect::Allow);
+    assert_ne!(line_effect("execute:touch *", &layers), PermissionEffect::Allow);
     assert_ne!(
-        effect("execute:reboot", "bash -c 're\\boot'"),
+        line_effect("execute:reboot", "bash -c 're\\boot'"),
         PermissionEffect::Allow
     );
 }
@@ -114,17 +114,17 @@ fn options_before_a_subcommand_do_not_hide_it() {
         "sudo git -P push origin",
     ] {
         assert_eq!(
-            effect("execute:git push *", line),
+            line_effect("execute:git push *", line),
             PermissionEffect::Deny,
             "{line}"
         );
     }
     assert_eq!(
-        effect("execute:git push *", "git -C . pull"),
+        line_effect("execute:git push *", "git -C . pull"),
         PermissionEffect::Allow
     );
     assert_eq!(
-        effect("delete", "git -C . clean -fd"),
+        line_effect("delete", "git -C . clean -fd"),
         PermissionEffect::Deny
     );
 }
@@ -150,7 +150,7 @@ fn usual_lines_are_not_asked_about_for_a_rule_that_they_do_not_match() {
         "while read -r line; do echo \"$line\"; done < list",
         "python3 - <<'EOF'\nprint('it is')\nEOF",
     ] {
-        let effect = effect("execute:touch *", line);
+        let effect = line_effect("execute:touch *", line);
         assert_eq!(effect, PermissionEffect::Allow, "{line}");
     }
 }

@@ -62,7 +62,7 @@ pub(super) struct Redirection {
 }
 
 /// Reads a line.
-pub(super) fn lex(line: &str) -> LexedLine {
+pub(super) fn lex_line(line: &str) -> LexedLine {
     let mut lexer = ShellLexer::new(line);
     lexer.read();
     lexer.done
@@ -523,7 +523,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: &[&[&str]]) {
-        let lexed = lex(line);
+        let lexed = lex_line(line);
         let words = |command: &SimpleCommand| -> Vec<String> {
             command.words.iter().map(|word| word.text.clone()).collect()
         };
@@ -580,7 +580,7 @@ mod tests {
             check(line, &[&["rm", "x"]]);
         }
         let files = |line: &str| {
-            let commands = lex(line).commands.into_iter();
+            let commands = lex_line(line).commands.into_iter();
             let redirections = commands.flat_map(|command| command.redirections);
             redirections
                 .map(|it| (it.file.text, it.is_written))
@@ -598,7 +598,7 @@ mod tests {
             &[&["cat"], &["rm", "x"]],
         );
         check("$(cat <<E\n)\nE\nrm x)", &[&["cat"], &["rm", "x"], &[""]]);
-        let texts = lex("a <<A <<'B'\n1\nA\n2\nB\n").texts;
+        let texts = lex_line("a <<A <<'B'\n1\nA\n2\nB\n").texts;
         let texts: Vec<_> = texts
             .iter()
             .map(|it| (it.text.as_str(), it.is_expanded))
@@ -622,7 +622,7 @@ mod tests {
             "a;".repeat(100_000),
             "${x:-".repeat(100_000),
         ] {
-            assert!(lex(&line).is_unreadable, "{}", &line[..4]);
+            assert!(lex_line(&line).is_unreadable, "{}", &line[..4]);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Words of a command line that may name hosts.
 
-use super::suspects::{each_command, programs};
+use super::suspects::{each_command, program_places};
 
 /// Programs that fetch from the hosts that they are given.
 const FETCHERS: [&str; 14] = [
@@ -24,7 +24,7 @@ pub(crate) fn command_words(line: &str) -> Vec<CommandWords> {
     each_command(line, |command| {
         let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
         let program = |at: &usize| words[*at].rsplit('/').next().unwrap_or_default();
-        let fetches = programs(&words)
+        let fetches = program_places(&words)
             .iter()
             .any(|at| FETCHERS.contains(&program(at)));
         found.push(CommandWords {

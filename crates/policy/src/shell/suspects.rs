@@ -1,7 +1,7 @@
 //! The commands that a line may run, and the files that it may read or write: for rules that refuse, for which a guess is enough.
 
 use super::indirect::{given_lines, is_device, is_rebinding};
-use super::lexer::{ShellWord, SimpleCommand, lex, lex_text};
+use super::lexer::{ShellWord, SimpleCommand, lex_line, lex_text};
 use super::wrappers::{self, is_assignment};
 
 /// Most pieces of one line that are looked at.
@@ -122,7 +122,7 @@ impl SuspectCommands {
         };
         let is_border = |letter: char| ";&|<>()`{}\n\r$".contains(letter);
         for piece in line.split(is_border).take(MOST_PIECES) {
-            let words: Vec<_> = piece.split_whitespace().map(bare).collect();
+            let words: Vec<_> = piece.split_whitespace().map(unquoted_word).collect();
             found.of_words(&words);
         }
         let read = each_command(line, |command| {
@@ -142,14 +142,14 @@ impl SuspectCommands {
 
     /// Adds the command that these words are, and those behind wrappers. Returns where a program may stand.
     fn of_words(&mut self, words: &[String]) -> Vec<usize> {
-        let programs = programs(words);
+        let programs = program_places(words);
         for at in &programs {
             let (first, rest) = (&words[*at], &words[at + 1..]);
             let program = first.rsplit('/').next().unwrap_or(first);
             let program = program.strip_prefix('=').unwrap_or(program); // of zsh
             self.commands.push(words[*at..].join(" "));
             if program != first {
-                self.commands.push(joined(program, rest));
+                self.commands.push(joined_command(program, rest));
             }
             self.behind_options(program, rest);
         }
@@ -162,7 +162,7 @@ impl SuspectCommands {
         for (at, word) in rest.iter().enumerate().take(MOST_OPTIONS) {
             let is_option = word.len() > 1 && word.starts_with(['-', '+']);
             if !is_option && at > 0 {
-                self.commands.push(joined(program, &rest[at..]));
+                self.commands.push(joined_command(program, &rest[at..]));
             }
             if !is_option && !is_value {
                 return;
@@ -190,7 +190,7 @@ impl NamedFiles {
             list.extend(file_in(&redirection.file));
         }
         let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
-        let Some(at) = programs(&words).into_iter().max() else {
+        let Some(at) = program_places(&words).into_iter().max() else {
             return;
         };
         let program = words[at].rsplit('/').next().unwrap_or_default();
@@ -254,7 +254,7 @@ pub fn may_configure_git(line: &str) -> bool {
     let mut may = false;
     each_command(line, |command| {
         let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
-        may |= programs(&words).into_iter().any(|at| {
+        may |= program_places(&words).into_iter().any(|at| {
             let program = words[at].rsplit('/').next().unwrap_or_default();
             program == "git" && !only_reads(program, &words[at + 1..])
         });
@@ -264,7 +264,7 @@ pub fn may_configure_git(line: &str) -> bool {
 
 /// The simple commands of a line, as a shell reads them.
 pub(super) fn simple_commands(line: &str) -> Vec<String> {
-    let commands = lex(line).commands.into_iter();
+    let commands = lex_line(line).commands.into_iter();
     let joined = commands.map(|command| {
         let words: Vec<_> = command.words.into_iter().map(|word| word.text).collect();
         words.join(" ")
@@ -304,7 +304,7 @@ pub(super) fn each_command(line: &str, mut take: impl FnMut(&SimpleCommand)) -> 
         if lines > MOST_LINES {
             return false;
         }
-        let lexed = lex(&line);
+        let lexed = lex_line(&line);
         is_read &= !lexed.is_unreadable;
         for command in &lexed.commands {
             take(command);
@@ -314,7 +314,7 @@ pub(super) fn each_command(line: &str, mut take: impl FnMut(&SimpleCommand)) -> 
             let inside = lex_text(&text.text);
             is_read &= !text.is_expanded || !inside.is_unreadable;
             // A text may be given to a shell, on this machine or another: its lines count as commands, as far as they can be read.
-            for command in inside.commands.iter().chain(&lex(&text.text).commands) {
+            for command in inside.commands.iter().chain(&lex_line(&text.text).commands) {
                 take(command);
                 open.extend(inner_lines(command).filter(|inner| *inner != line));
             }
@@ -326,8 +326,8 @@ pub(super) fn each_command(line: &str, mut take: impl FnMut(&SimpleCommand)) -> 
 /// Arguments of shells and the like that are lines of their own.
 fn inner_lines(command: &SimpleCommand) -> impl Iterator<Item = String> + use<> {
     let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
-    let programs = programs(&words).into_iter();
-    let takers = programs.filter(|at| wrappers::find(&words[*at]).is_some_and(|it| it.takes_lines));
+    let programs = program_places(&words).into_iter();
+    let takers = programs.filter(|at| wrappers::find_wrapper(&words[*at]).is_some_and(|it| it.takes_lines));
     let first = takers.min().map_or(words.len(), |at| at + 1);
     let mut lines = words[first..].to_vec();
     if lines.len() > 1 && !lines[0].starts_with('-') {
@@ -352,13 +352,13 @@ fn without_option(line: String) -> String {
     }
 }
 
-fn joined(program: &str, rest: &[String]) -> String {
+fn joined_command(program: &str, rest: &[String]) -> String {
     let words = std::iter::once(program).chain(rest.iter().map(String::as_str));
     words.collect::<Vec<_>>().join(" ")
 }
 
 /// The places among words where a program may stand: the first, and the one behind each wrapper.
-pub(super) fn programs(words: &[String]) -> Vec<usize> {
+pub(super) fn program_places(words: &[String]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open = vec![0];
     while let Some(at) = open.pop() {
@@ -370,7 +370,7 @@ pub(super) fn programs(words: &[String]) -> Vec<usize> {
         let rest = &words[at + 1..];
         if is_assignment(word) {
             open.push(at + 1);
-        } else if let Some(wrapper) = wrappers::find(word) {
+        } else if let Some(wrapper) = wrappers::find_wrapper(word) {
             open.extend(wrapper.starts(rest).into_iter().map(|start| at + 1 + start));
         } else if matches!(word.rsplit('/').next(), Some("find" | "fd" | "fdfind")) {
             let before = |word: &String| BEFORE_COMMANDS.contains(&word.as_str());
@@ -404,14 +404,14 @@ fn is_unreadable(command: &SimpleCommand, words: &[String], at: usize) -> bool {
     if is_rebinding(&word.text, rest, command.is_fed) {
         return true;
     }
-    let Some(wrapper) = wrappers::find(&word.text) else {
+    let Some(wrapper) = wrappers::find_wrapper(&word.text) else {
         return false;
     };
     let starts = wrapper.starts(rest);
     let is_xargs = word.text.ends_with("xargs");
     let is_given = |at: &usize| {
         let is_text = |text: &str| text.contains(['{', '%', '@']); // what `-I` replaces
-        is_xargs && (wrappers::find(&rest[*at]).is_some() || is_text(&rest[*at]))
+        is_xargs && (wrappers::find_wrapper(&rest[*at]).is_some() || is_text(&rest[*at]))
     };
     let mut operands = starts.iter().map(|at| rest[*at].as_str());
     let is_silent = operands.all(|operand| wrapper.is_shell() && is_device(operand));
@@ -420,7 +420,7 @@ fn is_unreadable(command: &SimpleCommand, words: &[String], at: usize) -> bool {
 }
 
 /// A word without quotes, about.
-fn bare(word: &str) -> String {
+fn unquoted_word(word: &str) -> String {
     word.chars()
         .filter(|letter| !matches!(letter, '"' | '\'' | '\\'))
         .collect()

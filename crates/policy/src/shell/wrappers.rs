@@ -16,7 +16,7 @@ pub(super) struct WrapperProgram {
     pub(super) takes_lines: bool,
 }
 
-const fn plain(name: &'static str) -> WrapperProgram {
+const fn plain_wrapper(name: &'static str) -> WrapperProgram {
     WrapperProgram {
         name,
         flags: "",
@@ -31,41 +31,41 @@ const fn plain(name: &'static str) -> WrapperProgram {
 const fn behind_words(name: &'static str) -> WrapperProgram {
     WrapperProgram {
         operands: ANY_WORDS,
-        ..plain(name)
+        ..plain_wrapper(name)
     }
 }
 
 /// Any number of words may stand before the command.
 const ANY_WORDS: usize = usize::MAX;
 
-const fn shell(name: &'static str) -> WrapperProgram {
+const fn shell_wrapper(name: &'static str) -> WrapperProgram {
     WrapperProgram {
         flags: "abcefhiklmnprstuvxBCDEHPT",
         valued: "oO",
         long_valued: &["rcfile", "init-file", "emulate"],
         takes_lines: true,
-        ..plain(name)
+        ..plain_wrapper(name)
     }
 }
 
 const WRAPPERS: &[WrapperProgram] = &[
-    shell("sh"),
-    shell("bash"),
-    shell("zsh"),
-    shell("dash"),
-    shell("ksh"),
-    shell("mksh"),
-    shell("ash"),
-    shell("fish"),
-    shell("csh"),
-    shell("tcsh"),
-    shell("rbash"),
-    shell("yash"),
-    shell("posh"),
-    shell("bash-static"),
-    shell("nu"),
-    shell("pwsh"),
-    shell("powershell"),
+    shell_wrapper("sh"),
+    shell_wrapper("bash"),
+    shell_wrapper("zsh"),
+    shell_wrapper("dash"),
+    shell_wrapper("ksh"),
+    shell_wrapper("mksh"),
+    shell_wrapper("ash"),
+    shell_wrapper("fish"),
+    shell_wrapper("csh"),
+    shell_wrapper("tcsh"),
+    shell_wrapper("rbash"),
+    shell_wrapper("yash"),
+    shell_wrapper("posh"),
+    shell_wrapper("bash-static"),
+    shell_wrapper("nu"),
+    shell_wrapper("pwsh"),
+    shell_wrapper("powershell"),
     WrapperProgram {
         flags: "AbEHiKklnPSsVv",
         valued: "CDghprtTuU",
@@ -82,42 +82,42 @@ const WRAPPERS: &[WrapperProgram] = &[
             "command-timeout",
             "other-user",
         ],
-        ..plain("sudo")
+        ..plain_wrapper("sudo")
     },
     WrapperProgram {
         flags: "Lns",
         valued: "aCu",
-        ..plain("doas")
+        ..plain_wrapper("doas")
     },
     WrapperProgram {
         flags: "i0v",
         valued: "uC",
         long_valued: &["unset", "chdir"],
         takes_lines: true, // `-S`
-        ..plain("env")
+        ..plain_wrapper("env")
     },
     WrapperProgram {
         flags: "fpv",
         valued: "sk",
         long_valued: &["signal", "kill-after"],
         operands: 1,
-        ..plain("timeout")
+        ..plain_wrapper("timeout")
     },
     WrapperProgram {
         valued: "n",
         long_valued: &["adjustment"],
-        ..plain("nice")
+        ..plain_wrapper("nice")
     },
     WrapperProgram {
         flags: "t",
         valued: "cnpPu",
         long_valued: &["class", "classdata"],
-        ..plain("ionice")
+        ..plain_wrapper("ionice")
     },
     WrapperProgram {
         valued: "ioe",
         long_valued: &["input", "output", "error"],
-        ..plain("stdbuf")
+        ..plain_wrapper("stdbuf")
     },
     WrapperProgram {
         flags: "0oprtx",
@@ -131,104 +131,104 @@ const WRAPPERS: &[WrapperProgram] = &[
             "max-procs",
             "process-slot-var",
         ],
-        ..plain("xargs")
+        ..plain_wrapper("xargs")
     },
     WrapperProgram {
         flags: "apvqV",
         valued: "fo",
         long_valued: &["format", "output"],
-        ..plain("time")
+        ..plain_wrapper("time")
     },
     WrapperProgram {
         flags: "cfw",
-        ..plain("setsid")
+        ..plain_wrapper("setsid")
     },
     WrapperProgram {
         flags: "pvV",
-        ..plain("command")
+        ..plain_wrapper("command")
     },
     WrapperProgram {
         flags: "cl",
         valued: "a",
-        ..plain("exec")
+        ..plain_wrapper("exec")
     },
     WrapperProgram {
         flags: "a",
         operands: 1,
-        ..plain("taskset")
+        ..plain_wrapper("taskset")
     },
     WrapperProgram {
         flags: "abdefgimoprRv",
         valued: "DPT",
         operands: 1,
-        ..plain("chrt")
+        ..plain_wrapper("chrt")
     },
     WrapperProgram {
         flags: "bdehptwxc",
         valued: "dnq",
         long_valued: &["interval"],
         takes_lines: true,
-        ..plain("watch")
+        ..plain_wrapper("watch")
     },
     WrapperProgram {
         flags: "enosux",
         valued: "EwW",
         operands: 1,
         takes_lines: true,
-        ..plain("flock")
+        ..plain_wrapper("flock")
     },
     WrapperProgram {
         takes_lines: true,
         operands: 1,
-        ..plain("ssh")
+        ..plain_wrapper("ssh")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("su")
+        ..plain_wrapper("su")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("runuser")
+        ..plain_wrapper("runuser")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("script")
+        ..plain_wrapper("script")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("eval")
+        ..plain_wrapper("eval")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("trap")
+        ..plain_wrapper("trap")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("parallel")
+        ..plain_wrapper("parallel")
     },
     WrapperProgram {
         operands: 1,
-        ..plain("chroot")
+        ..plain_wrapper("chroot")
     },
     WrapperProgram {
         valued: "aeEoOpPsSuUX",
-        ..plain("strace")
+        ..plain_wrapper("strace")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("tmux")
+        ..plain_wrapper("tmux")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("hyperfine")
+        ..plain_wrapper("hyperfine")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("entr")
+        ..plain_wrapper("entr")
     },
     WrapperProgram {
         takes_lines: true,
-        ..plain("expect")
+        ..plain_wrapper("expect")
     },
     behind_words("setarch"),
     behind_words("prlimit"),
@@ -238,56 +238,56 @@ const WRAPPERS: &[WrapperProgram] = &[
     behind_words("start-stop-daemon"),
     behind_words("gdb"),
     behind_words("cgexec"),
-    plain("npx"),
-    plain("uvx"),
+    plain_wrapper("npx"),
+    plain_wrapper("uvx"),
     behind_words("cmd"),
-    plain("linux32"),
-    plain("linux64"),
-    plain("ltrace"),
-    plain("valgrind"),
-    plain("fakeroot"),
-    plain("runcon"),
-    plain("catchsegv"),
-    plain("dbus-run-session"),
-    plain("dbus-launch"),
-    plain("xvfb-run"),
-    plain("rlwrap"),
-    plain("screen"),
-    plain("gosu"),
-    plain("su-exec"),
-    plain("tini"),
-    plain("dumb-init"),
-    plain("noglob"),
-    plain("nocorrect"),
-    plain("-"),
-    plain("unbuffer"),
-    plain("proxychains"),
-    plain("nohup"),
-    plain("builtin"),
-    plain("busybox"),
-    plain("toybox"),
-    plain("coproc"),
-    plain("unshare"),
-    plain("nsenter"),
-    plain("pkexec"),
-    plain("systemd-run"),
-    plain("setpriv"),
-    plain("firejail"),
-    plain("torsocks"),
-    plain("if"),
-    plain("then"),
-    plain("else"),
-    plain("elif"),
-    plain("while"),
-    plain("until"),
-    plain("do"),
-    plain("!"),
-    plain("{"),
-    plain("&"),
+    plain_wrapper("linux32"),
+    plain_wrapper("linux64"),
+    plain_wrapper("ltrace"),
+    plain_wrapper("valgrind"),
+    plain_wrapper("fakeroot"),
+    plain_wrapper("runcon"),
+    plain_wrapper("catchsegv"),
+    plain_wrapper("dbus-run-session"),
+    plain_wrapper("dbus-launch"),
+    plain_wrapper("xvfb-run"),
+    plain_wrapper("rlwrap"),
+    plain_wrapper("screen"),
+    plain_wrapper("gosu"),
+    plain_wrapper("su-exec"),
+    plain_wrapper("tini"),
+    plain_wrapper("dumb-init"),
+    plain_wrapper("noglob"),
+    plain_wrapper("nocorrect"),
+    plain_wrapper("-"),
+    plain_wrapper("unbuffer"),
+    plain_wrapper("proxychains"),
+    plain_wrapper("nohup"),
+    plain_wrapper("builtin"),
+    plain_wrapper("busybox"),
+    plain_wrapper("toybox"),
+    plain_wrapper("coproc"),
+    plain_wrapper("unshare"),
+    plain_wrapper("nsenter"),
+    plain_wrapper("pkexec"),
+    plain_wrapper("systemd-run"),
+    plain_wrapper("setpriv"),
+    plain_wrapper("firejail"),
+    plain_wrapper("torsocks"),
+    plain_wrapper("if"),
+    plain_wrapper("then"),
+    plain_wrapper("else"),
+    plain_wrapper("elif"),
+    plain_wrapper("while"),
+    plain_wrapper("until"),
+    plain_wrapper("do"),
+    plain_wrapper("!"),
+    plain_wrapper("{"),
+    plain_wrapper("&"),
 ];
 
 /// The row of a program, by its name or by the path to it.
-pub(super) fn find(program: &str) -> Option<&'static WrapperProgram> {
+pub(super) fn find_wrapper(program: &str) -> Option<&'static WrapperProgram> {
     let name = program.rsplit('/').next().unwrap_or(program);
     if name.starts_with("ld-") && name.contains(".so") {
         return Some(&LOADER);
@@ -296,7 +296,7 @@ pub(super) fn find(program: &str) -> Option<&'static WrapperProgram> {
 }
 
 /// The loader of programs, `/lib64/ld-linux-x86-64.so.2`, under the name that it has on some systems.
-const LOADER: WrapperProgram = plain("ld.so");
+const LOADER: WrapperProgram = plain_wrapper("ld.so");
 
 /// Programs that run a command behind one of [`RUN_WORDS`]: `uv run rm x`, `git submodule foreach rm x`.
 const RUNNERS: [&str; 16] = [
@@ -429,7 +429,7 @@ mod tests {
     #[track_caller]
     fn check(line: &str, expected: &[&str]) {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let starts = find(&words[0]).unwrap().starts(&words[1..]);
+        let starts = find_wrapper(&words[0]).unwrap().starts(&words[1..]);
         let mut found: Vec<_> = starts.iter().map(|at| words[at + 1].as_str()).collect();
         found.sort_unstable();
         assert_eq!(found, expected, "{line}");
@@ -460,7 +460,7 @@ mod tests {
         ] {
             let wanted = |found: &&str| *found == "rm";
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let starts = find(&words[0]).unwrap().starts(&words[1..]);
+            let starts = find_wrapper(&words[0]).unwrap().starts(&words[1..]);
             let mut found = starts.iter().map(|at| words[at + 1].as_str());
             assert!(found.any(|it| wanted(&it)), "{line}");
         }

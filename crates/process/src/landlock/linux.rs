@@ -34,11 +34,11 @@ pub(crate) fn abi_of_kernel() -> LandlockAbi {
 }
 
 fn can_create(ask: impl FnOnce(Ruleset) -> Result<Ruleset, RulesetError>) -> bool {
-    ask(demanding()).is_ok_and(|ruleset| ruleset.create().is_ok())
+    ask(demanding_ruleset()).is_ok_and(|ruleset| ruleset.create().is_ok())
 }
 
 /// A ruleset of which everything has to hold.
-fn demanding() -> Ruleset {
+fn demanding_ruleset() -> Ruleset {
     Ruleset::default().set_compatibility(CompatLevel::HardRequirement)
 }
 
@@ -50,16 +50,16 @@ pub(crate) fn restrict(
     stdio: &Stdio,
 ) -> io::Result<()> {
     let rights = write_rights(abi);
-    let mut rules = created(confinement, abi, rights).map_err(io::Error::other)?;
+    let mut rules = created_ruleset(confinement, abi, rights).map_err(io::Error::other)?;
     for path in &confinement.write {
         // One that has gone meanwhile can be written by no process.
         if let Ok(place) = PathFd::new(path) {
-            rules = granted(rules, place, rights)?;
+            rules = with_granted_path(rules, place, rights)?;
         }
     }
     for output in [&stdio.stdout, &stdio.stderr] {
         if check_type(output, FileType::RegularFile)? {
-            rules = granted(rules, output, rights)?;
+            rules = with_granted_path(rules, output, rights)?;
         }
     }
     let status = rules.restrict_self().map_err(io::Error::other)?;
@@ -78,12 +78,12 @@ fn write_rights(abi: LandlockAbi) -> BitFlags<AccessFs> {
     })
 }
 
-fn created(
+fn created_ruleset(
     confinement: &Confinement,
     abi: LandlockAbi,
     rights: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
-    let mut ruleset = demanding().handle_access(rights)?;
+    let mut ruleset = demanding_ruleset().handle_access(rights)?;
     let ports = confinement.connect.as_ref();
     let ports = ports.filter(|_| abi >= LandlockAbi::TCP);
     if ports.is_some() {
@@ -97,7 +97,7 @@ fn created(
     ruleset.create()?.add_rules(ports)
 }
 
-fn granted(
+fn with_granted_path(
     rules: RulesetCreated,
     place: impl AsFd,
     rights: BitFlags<AccessFs>,

@@ -85,20 +85,20 @@ pub(super) enum SupervisorReport {
 }
 
 /// A message as a line.
-pub(super) fn line(message: &impl Serialize) -> Vec<u8> {
+pub(super) fn message_line(message: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).expect("our own messages can be written as JSON");
     line.push(b'\n');
     line
 }
 
 /// A line as a message. A line that makes no sense is as good as none.
-pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+pub(super) fn read_message<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(line).ok()
 }
 
 /// Sends the first line with the three descriptors.
 pub(super) fn send_start(socket: impl AsFd, start: &StartOrder, stdio: &Stdio) -> io::Result<()> {
-    let line = line(start);
+    let line = message_line(start);
     let descriptors = [
         stdio.stdin.as_fd(),
         stdio.stdout.as_fd(),
@@ -143,7 +143,7 @@ pub(super) fn receive_start(socket: impl AsFd) -> io::Result<(StartOrder, Stdio)
         }
         line.extend_from_slice(&chunk[..received.bytes]);
     }
-    let start = read(&line).ok_or(io::ErrorKind::InvalidData)?;
+    let start = read_message(&line).ok_or(io::ErrorKind::InvalidData)?;
     let [stdin, stdout, stderr] =
         <[OwnedFd; DESCRIPTORS]>::try_from(descriptors).map_err(|_| io::ErrorKind::InvalidData)?;
     Ok((

@@ -14,7 +14,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
 use super::protocol::{
-    StartOrder, SupervisorOrder, SupervisorReport, WireConfinement, line, read, send_start,
+    StartOrder, SupervisorOrder, SupervisorReport, WireConfinement, message_line, read_message, send_start,
 };
 use super::supervisor::{ARGUMENT, FOREGROUND, VARIABLE};
 use super::tree;
@@ -213,7 +213,7 @@ impl Running {
     async fn hunt(&mut self) -> u32 {
         let mut unclear_looks = 0;
         loop {
-            let marked = self.mark.as_ref().map(tree::marked).unwrap_or_default();
+            let marked = self.mark.as_ref().map(tree::marked_processes).unwrap_or_default();
             // An agent that calls `execve` at this moment shows no mark.
             let is_unclear = marked.has_unknown && unclear_looks < UNCLEAR_LOOKS;
             unclear_looks += u32::from(is_unclear);
@@ -231,13 +231,13 @@ impl Running {
 
     /// If the supervisor is gone, so is the agent, and [`Running::wait`] will say so.
     async fn order(&mut self, order: SupervisorOrder) {
-        let _ = self.orders.write_all(&line(&order)).await;
+        let _ = self.orders.write_all(&message_line(&order)).await;
     }
 
     async fn report(&mut self) -> Option<SupervisorReport> {
         loop {
             let line = self.reports.next_line().await.ok()??;
-            if let Some(report) = read(line.as_bytes()) {
+            if let Some(report) = read_message(line.as_bytes()) {
                 return Some(report);
             }
         }

@@ -28,7 +28,7 @@ use rustix::process::{
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use super::protocol::{StartOrder, SupervisorOrder, SupervisorReport, line, read, receive_start};
+use super::protocol::{StartOrder, SupervisorOrder, SupervisorReport, message_line, read_message, receive_start};
 use super::saved_terminal::{self, SavedTerminal};
 use super::tree;
 use crate::{Exit, Stdio, landlock};
@@ -89,7 +89,7 @@ fn run(has_terminal: bool) -> io::Result<()> {
         let terminal = saved_terminal::terminal_of(&stdio.stdin, &stdio.stdout);
         SavedTerminal::save(terminal, group)
     });
-    let (children, stop) = (signals(&[SIGCHLD])?, signals(&[SIGTERM, SIGINT, SIGHUP])?);
+    let (children, stop) = (signal_socket(&[SIGCHLD])?, signal_socket(&[SIGTERM, SIGINT, SIGHUP])?);
     let mut watch = SupervisorWatch {
         control,
         children,
@@ -100,12 +100,12 @@ fn run(has_terminal: bool) -> io::Result<()> {
         has_terminal,
         terminal,
     };
-    if let Err(error) = confine(&mut start, &stdio) {
+    if let Err(error) = confine_supervisor(&mut start, &stdio) {
         let reason = error.to_string();
         watch.report(&SupervisorReport::NotConfined { reason });
         return Ok(());
     }
-    match spawn(start, stdio) {
+    match spawn_agent(start, stdio) {
         Ok(agent) => watch.supervise(agent),
         Err(error) => watch.report(&SupervisorReport::Refused {
             errno: error.raw_os_error().unwrap_or_default(),
@@ -116,7 +116,7 @@ fn run(has_terminal: bool) -> io::Result<()> {
 
 /// Confines this process, so that the agent inherits it: between `fork` and `execve` we run no code. A confined supervisor can
 /// still read `/proc`, signal its descendants and write to its socket.
-fn confine(start: &mut StartOrder, stdio: &Stdio) -> io::Result<()> {
+fn confine_supervisor(start: &mut StartOrder, stdio: &Stdio) -> io::Result<()> {
     let Some(confines) = start.confinement.take() else {
         return Ok(());
     };
@@ -125,7 +125,7 @@ fn confine(start: &mut StartOrder, stdio: &Stdio) -> io::Result<()> {
 }
 
 /// The agent, in a group of its own or in the one that has the terminal. Our copies of its files are closed with this.
-fn spawn(start: StartOrder, stdio: Stdio) -> io::Result<Pid> {
+fn spawn_agent(start: StartOrder, stdio: Stdio) -> io::Result<Pid> {
     let child = Command::new(start.program)
         .args(start.args)
         .current_dir(start.directory)
@@ -139,7 +139,7 @@ fn spawn(start: StartOrder, stdio: Stdio) -> io::Result<Pid> {
 }
 
 /// A socket that becomes readable when one of the signals comes.
-fn signals(which: &[i32]) -> io::Result<UnixStream> {
+fn signal_socket(which: &[i32]) -> io::Result<UnixStream> {
     let (receiver, sender) = UnixStream::pair()?;
     receiver.set_nonblocking(true)?;
     for signal in which {
@@ -200,10 +200,10 @@ impl SupervisorWatch {
 
     /// Reads the next order: a line on the socket, a signal, or the end of the socket.
     fn told(&mut self) -> NextStep {
-        if drain(&mut self.stop, &mut Vec::new()) == DrainResult::Some {
+        if drain_available(&mut self.stop, &mut Vec::new()) == DrainResult::Some {
             return NextStep::KillBy(Instant::now());
         }
-        if drain(&mut self.control, &mut self.orders) == DrainResult::End
+        if drain_available(&mut self.control, &mut self.orders) == DrainResult::End
             || self.orders.len() > LONGEST_ORDER
         {
             return NextStep::KillBy(Instant::now());
@@ -211,7 +211,7 @@ impl SupervisorWatch {
         let mut next = NextStep::GoOn;
         while let Some(end) = self.orders.iter().position(|byte| *byte == b'\n') {
             let order: Vec<u8> = self.orders.drain(..=end).collect();
-            next = match read(&order) {
+            next = match read_message(&order) {
                 Some(SupervisorOrder::Stop { grace_ms }) => {
                     self.ask_to_end();
                     NextStep::KillBy(Instant::now() + Duration::from_millis(grace_ms))
@@ -260,7 +260,7 @@ impl SupervisorWatch {
                 let immortal = tree::descendants(getpid()).len();
                 return u32::try_from(immortal).unwrap_or(u32::MAX);
             }
-            strike(round >= FREEZE_FROM);
+            strike_descendants(round >= FREEZE_FROM);
             round += 1;
             self.wait_for_children(Instant::now() + STRIKE);
         }
@@ -294,7 +294,7 @@ impl SupervisorWatch {
         let fds = [&self.control, &self.children, &self.stop];
         let mut fds = fds.map(|fd| PollFd::new(fd, PollFlags::IN));
         wait_on(&mut fds, last);
-        let _ = drain(&mut &self.children, &mut Vec::new());
+        let _ = drain_available(&mut &self.children, &mut Vec::new());
     }
 
     fn wait_for_children(&self, last: Instant) {
@@ -302,17 +302,17 @@ impl SupervisorWatch {
             &mut [PollFd::new(&self.children, PollFlags::IN)],
             Some(last),
         );
-        let _ = drain(&mut &self.children, &mut Vec::new());
+        let _ = drain_available(&mut &self.children, &mut Vec::new());
     }
 
     /// Sends a report. A failed write is ignored: the end of the socket is noticed by the loop.
     fn report(&mut self, report: &SupervisorReport) {
-        let _ = self.control.write_all(&line(report));
+        let _ = self.control.write_all(&message_line(report));
     }
 }
 
 /// One blow at everything below us.
-fn strike(freeze: bool) {
+fn strike_descendants(freeze: bool) {
     let mut all: HashSet<Pid> = tree::descendants(getpid()).into_iter().collect();
     if freeze {
         for pid in &all {
@@ -346,7 +346,7 @@ enum DrainResult {
 }
 
 /// Reads the available bytes without waiting.
-fn drain(from: &mut impl Read, into: &mut Vec<u8>) -> DrainResult {
+fn drain_available(from: &mut impl Read, into: &mut Vec<u8>) -> DrainResult {
     let mut chunk = [0; 512];
     let mut drained = DrainResult::Nothing;
     loop {

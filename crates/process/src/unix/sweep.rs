@@ -34,19 +34,19 @@ pub(super) struct SweepTarget {
 
 /// Kills every process of a program once, together with other programs whose time is up. Returns how many processes it had. Can
 /// be dropped: then nothing is killed for it.
-pub(super) async fn strike(target: SweepTarget) -> u32 {
+pub(super) async fn strike_target(target: SweepTarget) -> u32 {
     let place = QueuePlace::default();
-    sweeper().waiting.push((target, Arc::clone(&place.0)));
+    shared_sweeper().waiting.push((target, Arc::clone(&place.0)));
     // Let other callers that are ready join the queue.
     tokio::task::yield_now().await;
-    sweeper().sweep();
+    shared_sweeper().sweep();
     // Another caller may have swept for us in the meantime.
     place.0.get().copied().unwrap_or_default()
 }
 
 /// The same at once, without the queue.
 pub(super) fn strike_now(target: &SweepTarget) {
-    sweeper().strike(&[target]);
+    shared_sweeper().strike(&[target]);
 }
 
 /// A place in the queue, and how many were struck once it was its turn.
@@ -56,7 +56,7 @@ struct QueuePlace(Arc<OnceLock<u32>>);
 impl Drop for QueuePlace {
     fn drop(&mut self) {
         let is_other = |(_, place): &(SweepTarget, _)| !Arc::ptr_eq(place, &self.0);
-        sweeper().waiting.retain(is_other);
+        shared_sweeper().waiting.retain(is_other);
     }
 }
 
@@ -70,7 +70,7 @@ struct TreeSweeper {
     since: Instant,
 }
 
-fn sweeper() -> MutexGuard<'static, TreeSweeper> {
+fn shared_sweeper() -> MutexGuard<'static, TreeSweeper> {
     static SWEEPER: LazyLock<Mutex<TreeSweeper>> = LazyLock::new(|| {
         Mutex::new(TreeSweeper {
             waiting: Vec::new(),
@@ -201,9 +201,9 @@ mod tests {
         let marks = [1, 2, 3].map(mark);
         let [first, second, third] = marks.each_ref().map(String::as_str);
         let mut programs = [first, second, third].map(program);
-        let mut one = pin!(strike(target(first)));
-        let mut two = pin!(strike(target(second)));
-        let mut gone = Box::pin(strike(target(third)));
+        let mut one = pin!(strike_target(target(first)));
+        let mut two = pin!(strike_target(target(second)));
+        let mut gone = Box::pin(strike_target(target(third)));
         poll_fn(|context| {
             assert!(one.as_mut().poll(context).is_pending());
             assert!(two.as_mut().poll(context).is_pending());

@@ -40,7 +40,7 @@ fn listed_children(parent: Pid) -> Option<Vec<Pid>> {
     let mut children = Vec::new();
     for thread in threads.flatten() {
         match std::fs::read_to_string(thread.path().join("children")) {
-            Ok(list) => children.extend(list.split_ascii_whitespace().filter_map(pid)),
+            Ok(list) => children.extend(list.split_ascii_whitespace().filter_map(parse_pid)),
             Err(_) if thread.path().exists() => return None,
             Err(_) => {}
         }
@@ -59,7 +59,7 @@ fn children_by_parent(parent: Pid) -> Vec<Pid> {
     };
     let pids = all
         .flatten()
-        .filter_map(|entry| pid(entry.file_name().to_str()?));
+        .filter_map(|entry| parse_pid(entry.file_name().to_str()?));
     pids.filter(is_child).collect()
 }
 
@@ -81,14 +81,14 @@ pub(super) fn is_stopped(_: i32) -> bool {
 #[cfg(target_os = "linux")]
 fn parent_in(stat: &str) -> Option<Pid> {
     let (_, rest) = stat.rsplit_once(')')?;
-    pid(rest.split_ascii_whitespace().nth(1)?)
+    parse_pid(rest.split_ascii_whitespace().nth(1)?)
 }
 
 /// What processes have where a variable would be.
 pub(super) type CarriedMarks = HashMap<Pid, Option<OsString>>;
 
 /// Every process that carries this variable with this value. Those of other users cannot be asked.
-pub(super) fn marked((name, value): &(OsString, OsString)) -> MarkedProcesses {
+pub(super) fn marked_processes((name, value): &(OsString, OsString)) -> MarkedProcesses {
     carriers(name, |carried| carried == value, &mut CarriedMarks::new())
 }
 
@@ -114,7 +114,7 @@ pub(super) fn carriers(
     // We, or the program that runs us, may have the same mark.
     let me = rustix::process::getpid();
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = all.filter_map(|entry| pid(entry.file_name().to_str()?));
+    let pids = all.filter_map(|entry| parse_pid(entry.file_name().to_str()?));
     let mut carriers = MarkedProcesses::default();
     for pid in pids.filter(|pid| *pid != me) {
         if let Some(carried) = known.get(&pid)
@@ -122,7 +122,7 @@ pub(super) fn carriers(
         {
             continue;
         }
-        let environment = environment(pid);
+        let environment = process_environment(pid);
         let carried = value_in(&environment, &name);
         let carried = carried.map(|value| OsStr::from_bytes(value).to_owned());
         if let Some(value) = carried.clone().filter(|value| is_wanted(value)) {
@@ -145,7 +145,7 @@ fn has_program(pid: Pid) -> bool {
 
 /// The environment of a process, with a zero before each variable.
 #[cfg(target_os = "linux")]
-fn environment(pid: Pid) -> Vec<u8> {
+fn process_environment(pid: Pid) -> Vec<u8> {
     let mut environment = vec![0];
     let file = std::fs::File::open(format!("/proc/{}/environ", pid.as_raw_nonzero()));
     let _ = file.and_then(|mut file| file.read_to_end(&mut environment));
@@ -195,7 +195,7 @@ fn children(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
-fn pid(text: &str) -> Option<Pid> {
+fn parse_pid(text: &str) -> Option<Pid> {
     Pid::from_raw(text.parse().ok()?)
 }
 

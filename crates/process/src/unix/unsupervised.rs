@@ -108,7 +108,7 @@ impl UnsupervisedChild {
     /// One blow at everything that is there. Returns how many that was.
     async fn strike(&self) -> u32 {
         match self.target() {
-            Some(target) => sweep::strike(target).await,
+            Some(target) => sweep::strike_target(target).await,
             None => 0,
         }
     }

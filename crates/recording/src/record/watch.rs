@@ -109,8 +109,8 @@ impl OutputCopier {
                 stderr,
                 pieces,
             } = &mut self;
-            let is_heard = copy(stderr, now.stderr, pieces, CapturedPiece::Err).await
-                && copy(stdout, now.stdout, pieces, CapturedPiece::Out).await;
+            let is_heard = copy_pieces(stderr, now.stderr, pieces, CapturedPiece::Err).await
+                && copy_pieces(stdout, now.stdout, pieces, CapturedPiece::Out).await;
             if !is_heard || now.is_over || grown.changed().await.is_err() {
                 return;
             }
@@ -119,7 +119,7 @@ impl OutputCopier {
 }
 
 /// False if the receiver is gone, or the file cannot be read.
-async fn copy(
+async fn copy_pieces(
     from: &mut FollowedFile,
     until: u64,
     pieces: &mpsc::Sender<CapturedPiece>,

@@ -117,7 +117,7 @@ impl ReplayError {
 }
 
 /// Reads a whole file. Bytes that are not UTF-8 become U+FFFD.
-pub(super) fn read(path: &Path) -> Result<String, ReplayError> {
+pub(super) fn read_text(path: &Path) -> Result<String, ReplayError> {
     let (file, size) = open(path)?;
     if size > LONGEST {
         let path = path.to_owned();
@@ -209,7 +209,7 @@ impl CheckedTexts<'_> {
         let path = self.place.join(MANIFEST);
         let manifest: Manifest = match serde_json::from_str(self.manifest) {
             Ok(manifest) => manifest,
-            Err(error) => return Err(misread(path, &error)),
+            Err(error) => return Err(manifest_error(path, &error)),
         };
         let is_newer = manifest.schema.starts_with(SCHEMA_FAMILY);
         if manifest.schema != SCHEMA && !(self.reads_newer && is_newer) {
@@ -260,7 +260,7 @@ impl CheckedTexts<'_> {
             (None, None) => Ok(None),
             (None, Some(name)) => match signals::number(name) {
                 Some(number) => Ok(Some(Exit::Signal(number))),
-                None => Err(impossible(format!("signal {:?}", short(name)))),
+                None => Err(impossible(format!("signal {:?}", shortened_name(name)))),
             },
             (Some(code), None) => Err(impossible(format!("exit code {code}"))),
             (Some(_), Some(_)) => Err(impossible("both an exit code and a signal".to_owned())),
@@ -268,12 +268,12 @@ impl CheckedTexts<'_> {
     }
 }
 
-fn short(name: &str) -> String {
+fn shortened_name(name: &str) -> String {
     name.chars().take(80).collect()
 }
 
 /// Serde's message has the place at its end; ours begins with it.
-fn misread(path: PathBuf, error: &serde_json::Error) -> ReplayError {
+fn manifest_error(path: PathBuf, error: &serde_json::Error) -> ReplayError {
     let (line, column) = (error.line(), error.column());
     let problem = error.to_string();
     let place = format!(" at line {line} column {column}");

@@ -35,7 +35,7 @@ use super::script::{ScriptSource, StepKind, reads_as_transcript};
 use super::{ReplayError, ReplayPace};
 use crate::{MANIFEST, STDERR, STDIN, STDOUT, TIMING, spoken};
 use audience::StreamAudience;
-use client::{hear_stream, listen};
+use client::{hear_stream, listen_to_client};
 use lapidary_process::Exit;
 use player::DialoguePlayer;
 
@@ -125,8 +125,8 @@ impl Dialogue {
     fn directory(directory: &Path) -> Result<Option<Self>, ReplayError> {
         let size = |name| check::open(&directory.join(name)).map(|(_, size)| size);
         let (manifest, timing) = (
-            check::read(&directory.join(MANIFEST))?,
-            check::read(&directory.join(TIMING))?,
+            check::read_text(&directory.join(MANIFEST))?,
+            check::read_text(&directory.join(TIMING))?,
         );
         let mut texts = check::CheckedTexts {
             place: directory.to_owned(),
@@ -178,7 +178,7 @@ impl Dialogue {
     pub fn play(self, input: File, stage: DialogueStage<'_>) -> io::Result<()> {
         let script = ScriptSource::open(&self.place).map_err(io::Error::other)?;
         let rate = stage.rate;
-        let player = DialoguePlayer::new(self, script, (stage, rate), listen(input)?);
+        let player = DialoguePlayer::new(self, script, (stage, rate), listen_to_client(input)?);
         super::block_on(player.play())
     }
 

@@ -58,7 +58,7 @@ impl MessageKind {
 
     /// Reads a line, with or without its end.
     pub(super) fn read(line: &[u8]) -> Self {
-        Self::parse(&readable(line))
+        Self::parse(&readable_line(line))
     }
 
     fn parse(text: &str) -> Self {
@@ -66,41 +66,41 @@ impl MessageKind {
             return Self::Noise;
         };
         let said = match message {
-            RpcMessage::Request { id, method, .. } => request(id, method),
-            RpcMessage::Notification { method, .. } => notification(method),
-            RpcMessage::Result { id, result } => answer(id, decision(result)),
-            RpcMessage::Error { id, .. } => answer(id, AnswerDecision::Refused),
+            RpcMessage::Request { id, method, .. } => request_kind(id, method),
+            RpcMessage::Notification { method, .. } => notification_kind(method),
+            RpcMessage::Result { id, result } => answer_kind(id, answer_decision(result)),
+            RpcMessage::Error { id, .. } => answer_kind(id, AnswerDecision::Refused),
             // JavaScript leaves out a result that is `undefined`.
             RpcMessage::Unknown => whole.get("jsonrpc").and_then(|_| {
                 let id = whole.get("id").and_then(envelope::RpcId::from_token)?;
-                answer(id, AnswerDecision::Answered)
+                answer_kind(id, AnswerDecision::Answered)
             }),
         };
         said.unwrap_or(Self::Noise)
     }
 }
 
-fn request(id: envelope::RpcId<'_>, method: Token<'_>) -> Option<MessageKind> {
-    let (id, method) = (read_id(id)?, name(method)?);
+fn request_kind(id: envelope::RpcId<'_>, method: Token<'_>) -> Option<MessageKind> {
+    let (id, method) = (read_id(id)?, method_name(method)?);
     Some(MessageKind::Request { id, method })
 }
 
-fn notification(method: Token<'_>) -> Option<MessageKind> {
-    name(method).map(|method| MessageKind::Notification { method })
+fn notification_kind(method: Token<'_>) -> Option<MessageKind> {
+    method_name(method).map(|method| MessageKind::Notification { method })
 }
 
-fn answer(id: envelope::RpcId<'_>, decision: AnswerDecision) -> Option<MessageKind> {
+fn answer_kind(id: envelope::RpcId<'_>, decision: AnswerDecision) -> Option<MessageKind> {
     read_id(id).map(|id| MessageKind::Answer { id, decision })
 }
 
-fn name(method: Token<'_>) -> Option<String> {
+fn method_name(method: Token<'_>) -> Option<String> {
     let short = (method.as_str().len() <= LONGEST_NAME).then_some(method)?;
     short.string().map(Cow::into_owned)
 }
 
 fn read_id(id: envelope::RpcId<'_>) -> Option<MessageId> {
     let (token, key) = match id {
-        envelope::RpcId::Number(token) => (token.as_str(), number(token.as_str()).into()),
+        envelope::RpcId::Number(token) => (token.as_str(), normalized_number(token.as_str()).into()),
         envelope::RpcId::String(token) => (token.as_str(), id.key()),
         envelope::RpcId::Null => ("null", id.key()),
     };
@@ -111,24 +111,24 @@ fn read_id(id: envelope::RpcId<'_>) -> Option<MessageId> {
 }
 
 /// A number without the freedom there is in writing it. Whole ones that a double does not hold stay as they are.
-fn number(token: &str) -> String {
+fn normalized_number(token: &str) -> String {
     match token.parse::<f64>() {
         Ok(value) if value.fract() == 0.0 && value.abs() < 9e15 => format!("{value:.0}"),
         _ => token.to_owned(),
     }
 }
 
-fn decision(result: Token<'_>) -> AnswerDecision {
+fn answer_decision(result: Token<'_>) -> AnswerDecision {
     let outcome = result.get("outcome").and_then(|outcome| {
         let option = outcome.get("optionId").or_else(|| outcome.get("outcome"));
-        option.and_then(name)
+        option.and_then(method_name)
     });
     outcome.map_or(AnswerDecision::Answered, AnswerDecision::Outcome)
 }
 
 /// The line with another id at its top: that of the present client's request. The rest stays, byte for byte.
 pub(super) fn with_id(line: &[u8], id: &str) -> Vec<u8> {
-    let text = readable(line);
+    let text = readable_line(line);
     let Some(old) = Token::parse(&text).ok().and_then(|whole| whole.get("id")) else {
         return line.to_owned();
     };
@@ -138,7 +138,7 @@ pub(super) fn with_id(line: &[u8], id: &str) -> Vec<u8> {
 }
 
 /// The line as text of the same length: each byte that is no UTF-8 reads as `?`, so that places in it are places in the line.
-fn readable(line: &[u8]) -> Cow<'_, str> {
+fn readable_line(line: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(line) {
         return Cow::Borrowed(text);
     }

@@ -29,24 +29,24 @@ impl OpenRecording {
     /// Without its timing the order of the two sides of a dialogue is unknown. The output of a headless agent has its order
     /// anyway: there the files besides `stdout` may be missing.
     pub fn open(directory: &Path) -> Result<Self, ReplayError> {
-        let text = check::read(&directory.join(MANIFEST))?;
+        let text = check::read_text(&directory.join(MANIFEST))?;
         let mut texts = check::CheckedTexts {
             place: directory.to_owned(),
             manifest: &text,
             timing: "",
             stdin: None,
-            stdout: size(directory, STDOUT)?,
+            stdout: file_size(directory, STDOUT)?,
             stderr: 0,
             reads_newer: true,
         };
         let is_dialogue = texts.find_dialogue(|| spoken(directory))?;
-        let mut timing = check::read(&directory.join(TIMING));
-        let mut stderr = size(directory, STDERR);
+        let mut timing = check::read_text(&directory.join(TIMING));
+        let mut stderr = file_size(directory, STDERR);
         if is_dialogue {
-            texts.stdin = Some(size(directory, STDIN)?);
+            texts.stdin = Some(file_size(directory, STDIN)?);
         } else {
-            timing = timing.or_else(missing);
-            stderr = stderr.or_else(missing);
+            timing = timing.or_else(default_if_missing);
+            stderr = stderr.or_else(default_if_missing);
         }
         let timing = timing?;
         texts.stderr = stderr?;
@@ -63,12 +63,12 @@ impl OpenRecording {
     }
 }
 
-fn size(directory: &Path, name: &str) -> Result<u64, ReplayError> {
+fn file_size(directory: &Path, name: &str) -> Result<u64, ReplayError> {
     check::open(&directory.join(name)).map(|(_, size)| size)
 }
 
 /// A file that is not there is an empty one.
-fn missing<T: Default>(error: ReplayError) -> Result<T, ReplayError> {
+fn default_if_missing<T: Default>(error: ReplayError) -> Result<T, ReplayError> {
     match error {
         ReplayError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             Ok(T::default())

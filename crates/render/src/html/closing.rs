@@ -3,85 +3,85 @@
 use lapidary_vocab::Outcome;
 use lapidary_vocab::event::RunEnd;
 
-use super::escape::escape;
-use super::masthead::badge;
+use super::escape::escape_html;
+use super::masthead::outcome_badge;
 use crate::transcript::Transcript;
 use crate::words;
 
 /// The footer.
-pub(super) fn footer(transcript: &Transcript) -> String {
+pub(super) fn page_footer(transcript: &Transcript) -> String {
     let totals = &transcript.totals;
     let facts = Some(totals.facts().join(" · ")).filter(|facts| !facts.is_empty());
     let hidden = totals
         .not_shown()
-        .map(|hidden| format!("; {}", escape(&hidden)))
+        .map(|hidden| format!("; {}", escape_html(&hidden)))
         .unwrap_or_default();
-    let events = words::count(totals.events, "event");
+    let events = words::counted_noun(totals.events, "event");
     let parts = [
-        transcript.end.as_ref().map(verdict),
-        facts.map(|facts| format!("<p>{}</p>\n", escape(&facts))),
-        accounts(transcript),
+        transcript.end.as_ref().map(verdict_html),
+        facts.map(|facts| format!("<p>{}</p>\n", escape_html(&facts))),
+        totals_html(transcript),
         Some(format!(
             "<p class=\"colophon\">Written by Lapidary from {events}{hidden}.</p>\n"
         )),
     ];
     format!(
         "<footer>\n{}</footer>\n",
-        words::joined(parts.into_iter().flatten())
+        words::joined_pieces(parts.into_iter().flatten())
     )
 }
 
-fn verdict(end: &RunEnd) -> String {
+fn verdict_html(end: &RunEnd) -> String {
     let hint = end.hint.as_ref();
     let hint = hint.map(|hint| {
         format!(
             "<p class=\"hint\"><strong>Hint:</strong> {}</p>\n",
-            escape(hint)
+            escape_html(hint)
         )
     });
     let warnings = end.warnings.iter().map(|warning| {
         format!(
             "<p class=\"hint\"><strong>Warning:</strong> {}</p>\n",
-            escape(warning)
+            escape_html(warning)
         )
     });
-    let why = (end.outcome != Outcome::Completed).then(|| reasons(end));
+    let why = (end.outcome != Outcome::Completed).then(|| reasons_html(end));
     format!(
         "<section class=\"verdict\">\n<h2>How it ended {}</h2>\n{}{}{}</section>\n",
-        badge(end),
+        outcome_badge(end),
         why.unwrap_or_default(),
         warnings.collect::<String>(),
         hint.unwrap_or_default()
     )
 }
 
-fn reasons(end: &RunEnd) -> String {
-    let cause = words::capitalised(end.cause.described());
-    let cause = format!("<p>{}.</p>\n", escape(&cause));
+fn reasons_html(end: &RunEnd) -> String {
+    let cause = words::capitalised_text(end.cause.described());
+    let cause = format!("<p>{}.</p>\n", escape_html(&cause));
     let message = end
         .message
         .as_ref()
-        .map(|message| escape(&message.to_str()));
+        .map(|message| escape_html(&message.to_str()));
     let message =
         message.map(|message| format!("<pre class=\"output\" tabindex=\"0\">{message}</pre>\n"));
     let evidence = end
         .evidence
         .iter()
-        .map(|evidence| format!("<li>{}</li>\n", escape(evidence)));
-    let evidence = words::joined(evidence);
+        .map(|evidence| format!("<li>{}</li>\n", escape_html(evidence)));
+    let evidence = words::joined_pieces(evidence);
     let evidence = Some(evidence).filter(|evidence| !evidence.is_empty());
     let evidence = evidence.map(|evidence| format!("<ul class=\"evidence\">\n{evidence}</ul>\n"));
     cause + &message.unwrap_or_default() + &evidence.unwrap_or_default()
 }
 
-fn accounts(transcript: &Transcript) -> Option<String> {
+fn totals_html(transcript: &Transcript) -> Option<String> {
     if transcript.totals.models.is_empty() {
         return None;
     }
     let cell = |value: Option<u64>| {
         format!(
             "<td>{}</td>",
-            value.map_or_else(|| "–".to_owned(), words::number)
+            value.map_or_else(|| "–".to_owned(), words::grouped_number)
         )
     };
     let rows = transcript.totals.models.iter().map(|(model, tokens)| {
@@ -90,7 +90,7 @@ fn accounts(transcript: &Transcript) -> Option<String> {
             .concat();
         format!(
             "<tr><th scope=\"row\">{}</th>{counts}</tr>\n",
-            escape(model)
+            escape_html(model)
         )
     });
     Some(format!(

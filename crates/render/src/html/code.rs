@@ -8,17 +8,17 @@ use crate::plain::sanitize;
 const LARGEST_BLOCK: usize = 64 * 1024;
 
 /// The code as HTML. `language` is a word such as `rust`, or a path whose extension tells.
-pub(super) fn html(code: &str, language: &str) -> String {
+pub(super) fn code_html(code: &str, language: &str) -> String {
     let clean = sanitize(code);
     let mut html = String::with_capacity(clean.len() * 2);
     match CodeScanner::new(language).filter(|_| clean.len() <= LARGEST_BLOCK) {
-        Some(scanner) => colour(&clean, scanner, &mut html),
+        Some(scanner) => colour_code(&clean, scanner, &mut html),
         None => escape_clean(&clean, &mut html),
     }
     html
 }
 
-fn colour(code: &str, mut scanner: CodeScanner, html: &mut String) {
+fn colour_code(code: &str, mut scanner: CodeScanner, html: &mut String) {
     let mut spans = CodeSpans {
         html,
         open: CodeClass::Plain,
@@ -29,7 +29,7 @@ fn colour(code: &str, mut scanner: CodeScanner, html: &mut String) {
     spans.switch(CodeClass::Plain);
 }
 
-fn letter(class: CodeClass) -> &'static str {
+fn class_letter(class: CodeClass) -> &'static str {
     match class {
         CodeClass::Plain => "",
         CodeClass::Comment => "c",
@@ -67,7 +67,7 @@ impl CodeSpans<'_> {
         }
         if class != CodeClass::Plain {
             self.html.push_str("<i class=\"");
-            self.html.push_str(letter(class));
+            self.html.push_str(class_letter(class));
             self.html.push_str("\">");
         }
         self.open = class;
@@ -81,16 +81,16 @@ mod tests {
     #[test]
     fn code_is_coloured_and_escaped() {
         assert_eq!(
-            html("fn a() { \"<b>\" } // c\n", "src/main.rs"),
+            code_html("fn a() { \"<b>\" } // c\n", "src/main.rs"),
             "<i class=\"k\">fn </i><i class=\"f\">a</i>() { <i class=\"s\">&quot;&lt;b&gt;&quot;</i> } <i class=\"c\">// c\n</i>"
         );
     }
 
     #[test]
     fn unknown_and_large_code_stays_plain() {
-        assert_eq!(html("fn <", "no such language"), "fn &lt;");
-        assert_eq!(html("fn <", ""), "fn &lt;");
+        assert_eq!(code_html("fn <", "no such language"), "fn &lt;");
+        assert_eq!(code_html("fn <", ""), "fn &lt;");
         let large = "fn a() {}\n".repeat(10_000);
-        assert_eq!(html(&large, "rs"), large);
+        assert_eq!(code_html(&large, "rs"), large);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::plain::sanitize;
 
 /// The text, cleaned and escaped.
-pub(super) fn escape(text: &str) -> String {
+pub(super) fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 16);
     escape_clean(&sanitize(text), &mut escaped);
     escaped
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn nothing_of_html_is_left() {
         assert_eq!(
-            escape("<a b=\"c\" d='e'>&é\0"),
+            escape_html("<a b=\"c\" d='e'>&é\0"),
             "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;é"
         );
     }

@@ -1,6 +1,6 @@
 //! Prompts, answers, thoughts and notices.
 
-use super::escape::escape;
+use super::escape::escape_html;
 use super::failures::FailureLinks;
 use super::{prose, tool};
 use crate::notice::{Notice, NoticeLevel};
@@ -31,10 +31,10 @@ impl ItemWriter {
 
     pub(super) fn html(&mut self, item: &TranscriptItem) -> String {
         match item {
-            TranscriptItem::User(user) if user.is_synthetic => context(user),
+            TranscriptItem::User(user) if user.is_synthetic => context_html(user),
             TranscriptItem::User(user) => self.prompt(user),
             TranscriptItem::Prose(prose) => prose_html(prose),
-            TranscriptItem::Tool(call) => tool::html(call, &mut self.failures),
+            TranscriptItem::Tool(call) => tool::tool_html(call, &mut self.failures),
             TranscriptItem::Notice(notice) => self.notice(notice),
             TranscriptItem::TurnEnd(turn) => self.turn_end(turn),
         }
@@ -46,10 +46,10 @@ impl ItemWriter {
             0 => String::new(),
             images => format!(
                 "<p class=\"note\">with {}, not shown</p>\n",
-                words::count(images as u64, "image")
+                words::counted_noun(images as u64, "image")
             ),
         };
-        let time = user.at.as_deref().and_then(time);
+        let time = user.at.as_deref().and_then(time_html);
         let number = self.has_turns.then(|| format!(" {}", self.prompts));
         // A prompt is shown as it was typed: people do not write Markdown to be rendered.
         format!(
@@ -59,13 +59,13 @@ impl ItemWriter {
             self.prompts,
             number.unwrap_or_default(),
             time.unwrap_or_default(),
-            escape(user.text.to_str().trim())
+            escape_html(user.text.to_str().trim())
         )
     }
 
     /// The day, where another one begins.
     fn new_day(&mut self, user: &UserMessage) -> Option<String> {
-        let day = words::day(user.at.as_deref()?)?;
+        let day = words::spoken_day(user.at.as_deref()?)?;
         let known = self.day.as_mut().filter(|known| **known != day)?;
         known.clone_from(&day);
         Some(format!("<p class=\"day\"><span>{day}</span></p>\n"))
@@ -73,14 +73,14 @@ impl ItemWriter {
 }
 
 fn prose_html(prose: &AgentProse) -> String {
-    let html = prose::html(&prose.text());
+    let html = prose::prose_html(&prose.text());
     match prose.kind.as_str() {
         "text" if prose.parent.is_none() => {
             format!("<div class=\"answer prose\" dir=\"auto\">\n{html}</div>\n")
         }
-        "text" => folded("thought", "Sub-agent", &prose.gist(90), &html),
-        "thinking" => folded("thought", "Thinking", &prose.gist(90), &html),
-        kind => folded(
+        "text" => folded_html("thought", "Sub-agent", &prose.gist(90), &html),
+        "thinking" => folded_html("thought", "Thinking", &prose.gist(90), &html),
+        kind => folded_html(
             "thought",
             &plain::first_line(kind, 40),
             &prose.gist(90),
@@ -89,34 +89,34 @@ fn prose_html(prose: &AgentProse) -> String {
     }
 }
 
-fn time(timestamp: &str) -> Option<String> {
+fn time_html(timestamp: &str) -> Option<String> {
     let time = words::time_of_day(timestamp)?;
-    let exact = escape(timestamp);
+    let exact = escape_html(timestamp);
     Some(format!(" <time datetime=\"{exact}\">{time}</time>"))
 }
 
-fn folded(class: &str, label: &str, gist: &str, html: &str) -> String {
+fn folded_html(class: &str, label: &str, gist: &str, html: &str) -> String {
     format!(
         "<details class=\"{class}\">\n<summary><span class=\"label\">{}</span> <span class=\"gist\">{}</span></summary>\n\
          <div class=\"body prose\" dir=\"auto\">\n{html}</div>\n</details>\n",
-        escape(label),
-        escape(gist)
+        escape_html(label),
+        escape_html(gist)
     )
 }
 
-fn context(user: &UserMessage) -> String {
+fn context_html(user: &UserMessage) -> String {
     let text = user.text.to_str();
-    let lines = words::count(text.lines().count() as u64, "line");
+    let lines = words::counted_noun(text.lines().count() as u64, "line");
     let html = format!(
         "<pre class=\"output\" tabindex=\"0\">{}</pre>\n",
-        escape(text.trim())
+        escape_html(text.trim())
     );
     if user.is_replayed {
         let about = format!("{lines} from before this run");
-        return folded("context", "Earlier input", &about, &html);
+        return folded_html("context", "Earlier input", &about, &html);
     }
     let about = format!("{lines} that no person typed");
-    folded("context", "Context", &about, &html)
+    folded_html("context", "Context", &about, &html)
 }
 
 impl ItemWriter {
@@ -127,13 +127,13 @@ impl ItemWriter {
             NoticeLevel::Error => ("error", self.failures.next()),
         };
         let detail = notice.detail.as_ref().map(|detail| {
-            let detail = escape(detail);
+            let detail = escape_html(detail);
             format!("<details><summary>What it was</summary><pre class=\"output\" tabindex=\"0\">{detail}</pre></details>")
         });
         format!(
             "<div class=\"notice {class}\"{id}>{links}<span class=\"label\">{}</span> <span class=\"words\">{}</span>{}</div>\n",
-            escape(&notice.label),
-            escape(&notice.text),
+            escape_html(&notice.label),
+            escape_html(&notice.text),
             detail.unwrap_or_default()
         )
     }
@@ -143,7 +143,7 @@ impl ItemWriter {
         let errors = turn.errors.iter().map(|error| error.to_str());
         let errors = errors.chain(failed.map(Into::into)).enumerate();
         let errors = errors.map(|(at, error)| self.turn_error(at == 0, &error));
-        let errors = words::joined(errors);
+        let errors = words::joined_pieces(errors);
         if !self.has_turns {
             return errors;
         }
@@ -152,7 +152,7 @@ impl ItemWriter {
         } else {
             turn.facts.join(" · ")
         };
-        let facts = escape(&facts);
+        let facts = escape_html(&facts);
         format!("{errors}<p class=\"turn\"><span>{facts}</span></p>\n")
     }
 
@@ -163,7 +163,7 @@ impl ItemWriter {
         } else {
             Default::default()
         };
-        let error = escape(error);
+        let error = escape_html(error);
         format!(
             "<div class=\"notice error\"{id}>{links}<span class=\"label\">error</span> {error}</div>\n"
         )

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::closing::footer;
-use super::escape::{escape, write_escaped};
+use super::closing::page_footer;
+use super::escape::{escape_html, write_escaped};
 use super::item::ItemWriter;
-use super::masthead::{contents, header};
+use super::masthead::{table_of_contents, page_header};
 use crate::transcript::{Transcript, TranscriptItem};
 
 const STYLE: &str = include_str!("style.css");
@@ -15,10 +15,10 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// All that stands above the conversation.
-pub(super) fn begin(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn begin_page(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
     let title = transcript
         .title()
-        .map_or_else(|| "Session transcript".to_owned(), escape);
+        .map_or_else(|| "Session transcript".to_owned(), escape_html);
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -28,13 +28,13 @@ pub(super) fn begin(transcript: &Transcript, out: &mut dyn Write) -> io::Result<
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#transcript\">Skip to the transcript</a>\n"
     )?;
-    out.write_all(header(transcript, &title).as_bytes())?;
-    out.write_all(contents(transcript).as_bytes())?;
+    out.write_all(page_header(transcript, &title).as_bytes())?;
+    out.write_all(table_of_contents(transcript).as_bytes())?;
     out.write_all(b"<main id=\"transcript\">\n")
 }
 
 /// Writes an item. False if there is nothing to be seen of it.
-pub(super) fn item(
+pub(super) fn write_item(
     items: &mut ItemWriter,
     item: &TranscriptItem,
     out: &mut dyn Write,
@@ -55,11 +55,11 @@ pub(super) fn item(
 }
 
 /// All that stands below it.
-pub(super) fn end(transcript: &Transcript, is_empty: bool, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn end_page(transcript: &Transcript, is_empty: bool, out: &mut dyn Write) -> io::Result<()> {
     if is_empty {
         out.write_all(b"<p class=\"note\">Nothing was said.</p>\n")?;
     }
     out.write_all(b"</main>\n")?;
-    out.write_all(footer(transcript).as_bytes())?;
+    out.write_all(page_footer(transcript).as_bytes())?;
     out.write_all(b"</body>\n</html>\n")
 }

@@ -8,13 +8,13 @@ use pulldown_cmark::{
 };
 
 use super::code;
-use super::escape::{escape, escape_clean};
+use super::escape::{escape_html, escape_clean};
 use crate::link;
 use crate::plain::sanitize;
 use crate::transcript::MOST_PROSE;
 
 /// The Markdown text as HTML; one that is too long to be prose as it stands.
-pub(super) fn html(markdown: &str) -> String {
+pub(super) fn prose_html(markdown: &str) -> String {
     if markdown.len() > MOST_PROSE {
         let mut html = String::from("<pre>");
         escape_clean(&sanitize(markdown), &mut html);
@@ -62,8 +62,8 @@ impl<'e> SafeWriter {
             }
             Event::Start(Tag::Link { dest_url, .. }) => self.start_link(&dest_url),
             Event::End(TagEnd::Link) => self.end_link(),
-            Event::Start(Tag::Heading { level, .. }) => Some(raw(format!("<{}>", lower(level)))),
-            Event::End(TagEnd::Heading(level)) => Some(raw(format!("</{}>\n", lower(level)))),
+            Event::Start(Tag::Heading { level, .. }) => Some(raw_html(format!("<{}>", lowered_heading(level)))),
+            Event::End(TagEnd::Heading(level)) => Some(raw_html(format!("</{}>\n", lowered_heading(level)))),
             Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
             Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
@@ -91,8 +91,8 @@ impl<'e> SafeWriter {
 
     fn end_code(&mut self) -> Option<Event<'e>> {
         let (language, code) = self.code.take()?;
-        let code = code::html(&code, &language);
-        Some(raw(format!(
+        let code = code::code_html(&code, &language);
+        Some(raw_html(format!(
             "<pre class=\"code\" tabindex=\"0\"><code>{code}</code></pre>\n"
         )))
     }
@@ -104,8 +104,8 @@ impl<'e> SafeWriter {
         } else {
             description
         };
-        let (description, address) = (escape(&description), escape(&address));
-        Some(raw(format!(
+        let (description, address) = (escape_html(&description), escape_html(&address));
+        Some(raw_html(format!(
             "<span class=\"image\">{description} <small>(image not loaded: {address})</small></span>"
         )))
     }
@@ -120,9 +120,9 @@ impl<'e> SafeWriter {
         };
         if link::is_safe(&address) {
             self.links.push(Ok(()));
-            return Some(raw(format!(
+            return Some(raw_html(format!(
                 "<a href=\"{}\" rel=\"noopener noreferrer nofollow\">",
-                escape(&address)
+                escape_html(&address)
             )));
         }
         self.links.push(Err(address));
@@ -131,18 +131,18 @@ impl<'e> SafeWriter {
 
     fn end_link(&mut self) -> Option<Event<'e>> {
         match self.links.pop()? {
-            Ok(()) => Some(raw("</a>".to_owned())),
-            Err(address) => Some(raw(format!(" <small>({})</small>", escape(&address)))),
+            Ok(()) => Some(raw_html("</a>".to_owned())),
+            Err(address) => Some(raw_html(format!(" <small>({})</small>", escape_html(&address)))),
         }
     }
 }
 
-fn raw<'e>(html: String) -> Event<'e> {
+fn raw_html<'e>(html: String) -> Event<'e> {
     Event::InlineHtml(CowStr::from(html))
 }
 
 /// A prompt is an `h2`, so an agent's headings begin with `h3`.
-fn lower(level: HeadingLevel) -> HeadingLevel {
+fn lowered_heading(level: HeadingLevel) -> HeadingLevel {
     match level {
         HeadingLevel::H1 => HeadingLevel::H3,
         HeadingLevel::H2 => HeadingLevel::H4,
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn check(markdown: &str, expected: &str) {
-        assert_eq!(html(markdown).trim_end(), expected);
+        assert_eq!(prose_html(markdown).trim_end(), expected);
     }
 
     #[test]

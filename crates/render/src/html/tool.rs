@@ -1,18 +1,18 @@
 //! Tool calls: one line that tells enough, the story behind it folded away. What failed stands open.
 
 use super::code;
-use super::escape::{escape, escape_clean};
+use super::escape::{escape_html, escape_clean};
 use super::failures::FailureLinks;
 use crate::diff;
 use crate::permission::PermissionAnswer;
 use crate::plain::sanitize;
-use crate::tool::{CallState, DiffOrigin, ToolPart, parts};
+use crate::tool::{CallState, DiffOrigin, ToolPart, tool_parts};
 use crate::transcript::ToolCallItem;
 use crate::words;
 
 /// A tool call.
-pub(super) fn html(tool: &ToolCallItem, failures: &mut FailureLinks) -> String {
-    let parts = parts(tool);
+pub(super) fn tool_html(tool: &ToolCallItem, failures: &mut FailureLinks) -> String {
+    let parts = tool_parts(tool);
     let state = tool.state();
     let (class, open) = match state {
         CallState::Done => ("done", ""),
@@ -27,7 +27,7 @@ pub(super) fn html(tool: &ToolCallItem, failures: &mut FailureLinks) -> String {
     };
     let nested = if tool.is_nested() { " nested" } else { "" };
     let body: String = parts.iter().map(part_html).collect();
-    let body = reason(tool) + &body;
+    let body = denial_html(tool) + &body;
     let body = if body.is_empty() {
         "<p class=\"note\">Nothing more was recorded.</p>".to_owned()
     } else {
@@ -35,19 +35,19 @@ pub(super) fn html(tool: &ToolCallItem, failures: &mut FailureLinks) -> String {
     };
     format!(
         "<details class=\"tool {class}{nested}\"{id}{open}>\n<summary>{}</summary>\n<div class=\"body\">\n{links}{body}</div>\n</details>\n",
-        summary(tool, &parts)
+        summary_html(tool, &parts)
     )
 }
 
 /// Why it was not permitted.
-fn reason(tool: &ToolCallItem) -> String {
+fn denial_html(tool: &ToolCallItem) -> String {
     let answer = tool.answer.as_ref();
     let reason = answer.and_then(PermissionAnswer::refusal);
-    let reason = reason.map(|reason| format!("<p class=\"note\">{}</p>\n", escape(&reason)));
+    let reason = reason.map(|reason| format!("<p class=\"note\">{}</p>\n", escape_html(&reason)));
     reason.unwrap_or_default()
 }
 
-fn summary(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
+fn summary_html(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
     let state = tool.state();
     let span = |class: &str, text: String| format!("<span class=\"{class}\">{text}</span> ");
     let pieces = [
@@ -55,9 +55,9 @@ fn summary(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
             "<span class=\"mark\" aria-hidden=\"true\">{}</span> ",
             state.mark()
         )),
-        Some(span("name", escape(&tool.name()))),
+        Some(span("name", escape_html(&tool.name()))),
         tool.subject()
-            .map(|subject| span("subject", escape(&subject))),
+            .map(|subject| span("subject", escape_html(&subject))),
         // Sighted readers have the mark, so success is a word for screen readers only; other states show their word to all.
         Some(span(
             if state == CallState::Done {
@@ -70,22 +70,22 @@ fn summary(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
         tool.answer
             .as_ref()
             .filter(|_| state != CallState::Denied)
-            .map(|answer| span("answer", escape(&answer.in_words()))),
+            .map(|answer| span("answer", escape_html(&answer.in_words()))),
         parts
             .iter()
             .find_map(change_size)
             .map(|size| span("size", size)),
         tool.millis()
-            .map(|millis| span("time", words::duration(millis))),
+            .map(|millis| span("time", words::spoken_duration(millis))),
     ];
-    words::joined(pieces.into_iter().flatten())
+    words::joined_pieces(pieces.into_iter().flatten())
 }
 
 fn change_size(part: &ToolPart) -> Option<String> {
     let ToolPart::Diff { diff, .. } = part else {
         return None;
     };
-    let (added, removed) = diff::sizes(diff);
+    let (added, removed) = diff::diff_size(diff);
     Some(format!(
         "<span class=\"plus\">+{added}</span> <span class=\"minus\">−{removed}</span>"
     ))
@@ -97,12 +97,12 @@ fn part_html(part: &ToolPart) -> String {
         ToolPart::Diff { diff, origin } => diff_html(diff, *origin),
         ToolPart::File { path, text } => {
             let note = if text.is_empty() { "empty" } else { "" };
-            figure(
+            figure_html(
                 path,
                 note,
                 &format!(
                     "<pre class=\"code\" tabindex=\"0\"><code>{}</code></pre>",
-                    code::html(text, path)
+                    code::code_html(text, path)
                 ),
             )
         }
@@ -110,24 +110,24 @@ fn part_html(part: &ToolPart) -> String {
             command,
             output,
             note,
-        } => terminal(command.as_deref(), output.as_deref(), note.as_deref()),
+        } => terminal_html(command.as_deref(), output.as_deref(), note.as_deref()),
         ToolPart::Output(text) => format!(
             "<pre class=\"output\" tabindex=\"0\">{}</pre>\n",
-            escape(text)
+            escape_html(text)
         ),
-        ToolPart::Data { what, json } => figure(
+        ToolPart::Data { what, json } => figure_html(
             what,
             "",
             &format!(
                 "<pre class=\"code\" tabindex=\"0\"><code>{}</code></pre>",
-                code::html(json, "json")
+                code::code_html(json, "json")
             ),
         ),
-        ToolPart::Note(note) => format!("<p class=\"note\">{}</p>\n", escape(note)),
+        ToolPart::Note(note) => format!("<p class=\"note\">{}</p>\n", escape_html(note)),
     }
 }
 
-fn figure(caption: &str, note: &str, content: &str) -> String {
+fn figure_html(caption: &str, note: &str, content: &str) -> String {
     let note = if note.is_empty() {
         String::new()
     } else {
@@ -135,19 +135,19 @@ fn figure(caption: &str, note: &str, content: &str) -> String {
     };
     format!(
         "<figure><figcaption>{}{note}</figcaption>{content}</figure>\n",
-        escape(caption)
+        escape_html(caption)
     )
 }
 
 fn arguments_html(arguments: &[(String, String)]) -> String {
     let rows = arguments.iter().map(|(key, value)| {
-        let value = escape(value);
+        let value = escape_html(value);
         let value = if value.contains('\n') {
             format!("<pre>{value}</pre>")
         } else {
             format!("<code>{value}</code>")
         };
-        format!("<dt>{}</dt><dd>{value}</dd>\n", escape(key))
+        format!("<dt>{}</dt><dd>{value}</dd>\n", escape_html(key))
     });
     format!(
         "<dl class=\"arguments\">\n{}</dl>\n",
@@ -158,7 +158,7 @@ fn arguments_html(arguments: &[(String, String)]) -> String {
 fn diff_html(diff: &str, origin: DiffOrigin) -> String {
     let clean = sanitize(diff);
     let mut lines = String::with_capacity(clean.len() * 2);
-    for (kind, line) in diff::lines(&clean) {
+    for (kind, line) in diff::diff_lines(&clean) {
         let class = match kind {
             diff::DiffLine::Head => "head",
             diff::DiffLine::Hunk => "hunk",
@@ -184,20 +184,20 @@ fn diff_html(diff: &str, origin: DiffOrigin) -> String {
     // Behind a tab stands when, or in Gemini's own diffs which version it is.
     let path = path.split('\t').next().unwrap_or(path);
     let path = path.strip_prefix("b/").unwrap_or(path);
-    figure(
+    figure_html(
         path,
         note,
         &format!("<pre class=\"diff\" tabindex=\"0\">{lines}</pre>"),
     )
 }
 
-fn terminal(command: Option<&str>, output: Option<&str>, note: Option<&str>) -> String {
-    let command = command.map(escape).map(|command| {
+fn terminal_html(command: Option<&str>, output: Option<&str>, note: Option<&str>) -> String {
+    let command = command.map(escape_html).map(|command| {
         format!("<span class=\"command\"><span class=\"sign\">$</span> {command}\n</span>")
     });
     let note = note
-        .map(escape)
+        .map(escape_html)
         .map(|note| format!("<span class=\"sign\">({note})\n</span>"));
-    let lines = words::joined([command, output.map(escape), note].into_iter().flatten());
+    let lines = words::joined_pieces([command, output.map(escape_html), note].into_iter().flatten());
     format!("<pre class=\"terminal\" tabindex=\"0\">{lines}</pre>\n")
 }

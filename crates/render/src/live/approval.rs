@@ -25,9 +25,9 @@ const BAR: &str = "│ ";
 
 /// A unified diff, such as [`diff::unified`] makes.
 pub fn diff_rows(unified: &str, options: LiveOptions) -> Vec<ScreenRow> {
-    let page = page(options);
+    let page = prompt_page(options);
     let clean = sanitize(unified);
-    let lines = diff::lines(&clean).map(|(kind, line)| {
+    let lines = diff::diff_lines(&clean).map(|(kind, line)| {
         let ink = match kind {
             DiffLine::Added => TextInk::Added,
             DiffLine::Removed => TextInk::Removed,
@@ -38,12 +38,12 @@ pub fn diff_rows(unified: &str, options: LiveOptions) -> Vec<ScreenRow> {
         glyphs.push(ink.style(), &line.replace('\t', "    "));
         glyphs
     });
-    lines.flat_map(|line| barred(&line, &page)).collect()
+    lines.flat_map(|line| barred_rows(&line, &page)).collect()
 }
 
 /// A command line of a shell, which may have several lines.
 pub fn command_rows(command: &str, options: LiveOptions) -> Vec<ScreenRow> {
-    let page = page(options);
+    let page = prompt_page(options);
     let clean = sanitize(command).replace('\t', "    ");
     let mut scanner = CodeScanner::new("sh");
     let lines = clean.trim_end().split('\n').enumerate().map(|(at, line)| {
@@ -52,41 +52,41 @@ pub fn command_rows(command: &str, options: LiveOptions) -> Vec<ScreenRow> {
         glyphs.push(TextInk::Faint.style(), sign);
         match &mut scanner {
             Some(scanner) => {
-                glyphs.extend(&code::glyphs(scanner, line, Style::new(), page.marks).all);
+                glyphs.extend(&code::code_glyphs(scanner, line, Style::new(), page.marks).all);
             }
             None => glyphs.push(Style::new(), line),
         }
         glyphs
     });
-    lines.flat_map(|line| barred(&line, &page)).collect()
+    lines.flat_map(|line| barred_rows(&line, &page)).collect()
 }
 
 /// Any other text, such as arguments.
 pub fn text_rows(text: &str, options: LiveOptions) -> Vec<ScreenRow> {
-    let page = page(options);
+    let page = prompt_page(options);
     let clean = sanitize(text).replace('\t', "    ");
     let lines = clean.trim_end().split('\n').map(|line| {
         let mut glyphs = StyledText::new(page.marks);
         glyphs.push(Style::new(), line);
         glyphs
     });
-    lines.flat_map(|line| barred(&line, &page)).collect()
+    lines.flat_map(|line| barred_rows(&line, &page)).collect()
 }
 
 /// A sentence of ours with words of the agent in it. Where it goes on it stands further in than any line of ours begins.
 pub fn sentence_rows(mark: &str, sentence: &str, options: LiveOptions) -> Vec<ScreenRow> {
     let marks = [(TextInk::Plain, mark), (TextInk::Plain, "    ")];
-    page(options).hanging(marks, TextInk::Plain, sentence, usize::MAX)
+    prompt_page(options).hanging(marks, TextInk::Plain, sentence, usize::MAX)
 }
 
-fn page(options: LiveOptions) -> TerminalPage {
+fn prompt_page(options: LiveOptions) -> TerminalPage {
     TerminalPage::new(options.size, options.colour, options.marks)
 }
 
 /// A line in as many rows as it takes.
-fn barred(line: &StyledText, page: &TerminalPage) -> Vec<ScreenRow> {
+fn barred_rows(line: &StyledText, page: &TerminalPage) -> Vec<ScreenRow> {
     let room = page.room().saturating_sub(BAR.chars().count()).max(1);
-    let mut ranges = wrap::rows(&line.all, room, BreakPoint::Anywhere);
+    let mut ranges = wrap::wrapped_rows(&line.all, room, BreakPoint::Anywhere);
     if ranges.is_empty() {
         ranges.push(0..0);
     }

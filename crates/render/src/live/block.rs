@@ -60,26 +60,26 @@ const WIDEST_MARK: usize = 12;
 const CODE_MARGIN: &str = "  ";
 
 /// What `line` is, if `within` code or not.
-pub(super) fn classify(line: &str, within: Option<&CodeFence>, looks: MarkDisplay) -> BlockLine {
+pub(super) fn classify_line(line: &str, within: Option<&CodeFence>, looks: MarkDisplay) -> BlockLine {
     if let Some(fence) = within {
-        return code(line, fence, looks);
+        return code_line(line, fence, looks);
     }
     let indent = line.len() - line.trim_start_matches(' ').len();
     let rest = &line[indent..];
-    if let Some(fence) = fence(rest, indent) {
-        return fenced(line, fence, looks);
+    if let Some(fence) = opening_fence(rest, indent) {
+        return fence_line(line, fence, looks);
     }
     if looks == MarkDisplay::Styled && is_rule(rest) {
         return BlockLine {
             sort: BlockStyle::Rule,
-            ..plain(line, indent)
+            ..plain_line(line, indent)
         };
     }
-    heading(line, indent, looks)
-        .or_else(|| quote(line, indent, looks))
-        .or_else(|| item(line, indent, looks))
-        .or_else(|| table(line, indent))
-        .unwrap_or_else(|| plain(line, indent))
+    heading_line(line, indent, looks)
+        .or_else(|| quote_line(line, indent, looks))
+        .or_else(|| list_item_line(line, indent, looks))
+        .or_else(|| table_line(line, indent))
+        .unwrap_or_else(|| plain_line(line, indent))
         .shown(looks)
 }
 
@@ -101,7 +101,7 @@ impl CodeFence {
     }
 }
 
-fn plain(line: &str, indent: usize) -> BlockLine {
+fn plain_line(line: &str, indent: usize) -> BlockLine {
     let indent = indent.min(WIDEST_MARK).min(line.len());
     BlockLine {
         sort: BlockStyle::Words,
@@ -115,7 +115,7 @@ fn plain(line: &str, indent: usize) -> BlockLine {
 }
 
 /// A block whose words begin at `body`, with its mark as it stands or as `sign`.
-fn marked(line: &str, indent: usize, body: usize, sign: Option<&str>) -> BlockLine {
+fn marked_line(line: &str, indent: usize, body: usize, sign: Option<&str>) -> BlockLine {
     let indent = " ".repeat(indent.min(WIDEST_MARK));
     let own = line[..body].trim_start_matches(' ');
     let mark = indent + sign.unwrap_or(own);
@@ -124,11 +124,11 @@ fn marked(line: &str, indent: usize, body: usize, sign: Option<&str>) -> BlockLi
         mark,
         body,
         mark_style: Style::new().dimmed(),
-        ..plain(line, 0)
+        ..plain_line(line, 0)
     }
 }
 
-fn heading(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
+fn heading_line(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
     let rest = &line[indent..];
     let level = rest.len() - rest.trim_start_matches('#').len();
     let is_heading = (1..=6).contains(&level) && rest[level..].starts_with(' ');
@@ -137,22 +137,22 @@ fn heading(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
         _ => Style::new().bold(),
     };
     is_heading.then(|| match looks {
-        MarkDisplay::Source => plain(line, 0),
+        MarkDisplay::Source => plain_line(line, 0),
         MarkDisplay::Styled => BlockLine {
             style,
-            ..marked(line, 0, indent + level + 1, Some(""))
+            ..marked_line(line, 0, indent + level + 1, Some(""))
         },
     })
 }
 
-fn quote(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
+fn quote_line(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
     let rest = line[indent..].strip_prefix('>')?;
     let body = indent + 1 + usize::from(rest.starts_with(' '));
     let sign = match looks {
         MarkDisplay::Styled => "▎ ",
         MarkDisplay::Source => "> ",
     };
-    let block = marked(line, indent, body, Some(sign));
+    let block = marked_line(line, indent, body, Some(sign));
     Some(BlockLine {
         hang: block.mark.clone(),
         style: Style::new().italic(),
@@ -160,7 +160,7 @@ fn quote(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
     })
 }
 
-fn item(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
+fn list_item_line(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
     let rest = &line[indent..];
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (length, sign) = match rest.as_bytes().get(digits) {
@@ -170,15 +170,15 @@ fn item(line: &str, indent: usize, looks: MarkDisplay) -> Option<BlockLine> {
     };
     let body = indent + length + 1;
     let sign = Some(sign).filter(|sign| looks == MarkDisplay::Styled && !sign.is_empty());
-    (line.as_bytes().get(body - 1) == Some(&b' ')).then(|| marked(line, indent, body, sign))
+    (line.as_bytes().get(body - 1) == Some(&b' ')).then(|| marked_line(line, indent, body, sign))
 }
 
 /// A line of a table, or one that only looks like it and keeps its marks.
-fn table(line: &str, indent: usize) -> Option<BlockLine> {
+fn table_line(line: &str, indent: usize) -> Option<BlockLine> {
     line[indent..].starts_with('|').then(|| BlockLine {
         sort: BlockStyle::Table,
         breaks: BreakPoint::Anywhere,
-        ..plain(line, indent)
+        ..plain_line(line, indent)
     })
 }
 
@@ -190,7 +190,7 @@ fn is_rule(rest: &str) -> bool {
         && marks().all(|c| Some(c) == first)
 }
 
-fn fence(rest: &str, indent: usize) -> Option<CodeFence> {
+fn opening_fence(rest: &str, indent: usize) -> Option<CodeFence> {
     let ch = rest.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let label = rest.trim_start_matches(ch);
     let length = rest.len() - label.len();
@@ -203,28 +203,28 @@ fn fence(rest: &str, indent: usize) -> Option<CodeFence> {
     })
 }
 
-fn fenced(line: &str, fence: CodeFence, looks: MarkDisplay) -> BlockLine {
+fn fence_line(line: &str, fence: CodeFence, looks: MarkDisplay) -> BlockLine {
     let sort = BlockStyle::Fence(fence);
     match looks {
         MarkDisplay::Source => BlockLine {
             sort,
-            ..plain(line, 0)
+            ..plain_line(line, 0)
         },
         // Code stands apart without its fence.
         MarkDisplay::Styled => BlockLine {
             sort,
-            ..marked(line, 0, line.len(), Some(""))
+            ..marked_line(line, 0, line.len(), Some(""))
         },
     }
 }
 
-fn code(line: &str, within: &CodeFence, looks: MarkDisplay) -> BlockLine {
+fn code_line(line: &str, within: &CodeFence, looks: MarkDisplay) -> BlockLine {
     let indent = line.len() - line.trim_start_matches(' ').len();
-    let ends = fence(&line[indent..], indent).filter(|fence| {
+    let ends = opening_fence(&line[indent..], indent).filter(|fence| {
         fence.ch == within.ch && fence.length >= within.length && fence.label.is_empty()
     });
     if let Some(fence) = ends {
-        return fenced(line, fence, looks);
+        return fence_line(line, fence, looks);
     }
     let (margin, style) = match looks {
         MarkDisplay::Styled => (CODE_MARGIN, AnsiColor::Cyan.on_default()),
@@ -238,7 +238,7 @@ fn code(line: &str, within: &CodeFence, looks: MarkDisplay) -> BlockLine {
         sort: BlockStyle::Verbatim,
         style,
         breaks: BreakPoint::Anywhere,
-        ..marked(line, 0, body, Some(margin))
+        ..marked_line(line, 0, body, Some(margin))
     }
 }
 
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     fn outline(line: &str) -> (String, String) {
-        let block = classify(line, None, MarkDisplay::Styled);
+        let block = classify_line(line, None, MarkDisplay::Styled);
         (block.mark, line[block.body..].to_owned())
     }
 
@@ -274,12 +274,12 @@ mod tests {
 
     #[test]
     fn code_ends_with_its_own_fence_only() {
-        let BlockStyle::Fence(fence) = classify("~~~~ text", None, MarkDisplay::Styled).sort else {
+        let BlockStyle::Fence(fence) = classify_line("~~~~ text", None, MarkDisplay::Styled).sort else {
             panic!("a fence")
         };
         let ends = |line| {
             matches!(
-                classify(line, Some(&fence), MarkDisplay::Styled).sort,
+                classify_line(line, Some(&fence), MarkDisplay::Styled).sort,
                 BlockStyle::Fence(_)
             )
         };

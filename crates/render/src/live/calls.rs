@@ -10,7 +10,7 @@ use super::row::ScreenRow;
 use crate::ink::TextInk;
 use crate::permission::PermissionAnswer;
 use crate::preview::{self, PreviewLimits};
-use crate::tool::{CallState, ToolPart, parts};
+use crate::tool::{CallState, ToolPart, tool_parts};
 use crate::transcript::ToolCallItem;
 use crate::words;
 
@@ -110,14 +110,14 @@ impl CallTable {
             .unwrap_or_default();
         tool.complete(done, event);
         self.note_file(&tool);
-        told(&tool, self.limits, page)
+        finished_call_rows(&tool, self.limits, page)
     }
 
     /// Calls that will not be answered any more.
     pub(super) fn give_up(&mut self, page: &TerminalPage) -> Vec<ScreenRow> {
         let open = std::mem::take(&mut self.open);
         open.iter()
-            .flat_map(|call| told(&call.tool, self.limits, page))
+            .flat_map(|call| finished_call_rows(&call.tool, self.limits, page))
             .collect()
     }
 
@@ -141,8 +141,8 @@ impl CallTable {
             self.open.len()
         };
         let row = |call: &LiveCall| {
-            let waited = words::clock(now.saturating_sub(call.since));
-            headline((TextInk::Tool, spinner), &call.tool, &waited, page)
+            let waited = words::running_clock(now.saturating_sub(call.since));
+            call_headline((TextInk::Tool, spinner), &call.tool, &waited, page)
         };
         let mut rows: Vec<_> = self.open[..shown].iter().map(row).collect();
         match self.open.len() - shown {
@@ -163,26 +163,26 @@ impl CallTable {
 }
 
 /// A call that is over.
-fn told(tool: &ToolCallItem, limits: PreviewLimits, page: &TerminalPage) -> Vec<ScreenRow> {
-    let parts = parts(tool);
+fn finished_call_rows(tool: &ToolCallItem, limits: PreviewLimits, page: &TerminalPage) -> Vec<ScreenRow> {
+    let parts = tool_parts(tool);
     let (mark, ink) = match tool.state() {
         CallState::Done => ("✔", TextInk::Good),
         CallState::Failed => ("✘", TextInk::Error),
         CallState::Cancelled => ("⊘", TextInk::Warning),
         CallState::Denied | CallState::Unanswered => ("✘", TextInk::Warning),
     };
-    let mut glance = preview::lines(tool, &parts, limits);
+    let mut glance = preview::preview_lines(tool, &parts, limits);
     glance.retain(|_| is_worth_a_glance(tool, &parts));
-    let facts = facts(tool, &parts);
+    let facts = call_facts(tool, &parts);
     let mut rows = Vec::new();
     let first = glance.first().map(|(_, line)| line.as_str());
     // The reason of a failure stands behind it, if it fits.
-    match first.filter(|line| tool.state() != CallState::Done && fits(tool, line, page)) {
+    match first.filter(|line| tool.state() != CallState::Done && fits_on_row(tool, line, page)) {
         Some(reason) => {
-            rows.push(failed((ink, mark), tool, reason, page));
+            rows.push(failed_call_row((ink, mark), tool, reason, page));
             glance.remove(0);
         }
-        None => rows.push(headline((ink, mark), tool, &facts, page)),
+        None => rows.push(call_headline((ink, mark), tool, &facts, page)),
     }
     for (ink, line) in glance {
         rows.extend(page.hanging([BAR; 2], ink, &line, MOST_ROWS_OF_A_LINE));
@@ -196,27 +196,27 @@ fn is_worth_a_glance(tool: &ToolCallItem, parts: &[ToolPart]) -> bool {
     tool.state() != CallState::Done || parts.iter().any(tells)
 }
 
-fn facts(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
+fn call_facts(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
     let state = (tool.state() != CallState::Done).then(|| tool.state().word().to_owned());
-    let time = tool.millis().map(words::duration);
+    let time = tool.millis().map(words::spoken_duration);
     let answer = tool.answer.as_ref();
     let answer = answer.filter(|answer| answer.is_allowed() && answer.is_news());
     let answer = answer.map(PermissionAnswer::in_words);
-    let facts = [state, preview::summary(tool, parts), time, answer];
+    let facts = [state, preview::preview_summary(tool, parts), time, answer];
     facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// `✔ read_file  a.txt  0.8 s`; the facts only if they leave room for the subject of the call.
-fn headline(
+fn call_headline(
     (ink, mark): (TextInk, &str),
     tool: &ToolCallItem,
     facts: &str,
     page: &TerminalPage,
 ) -> ScreenRow {
-    let name = name(tool);
+    let name = call_name(tool);
     let subject = tool.subject().unwrap_or_default();
     let before = page.measure(&format!("{mark} {name}{GAP}"));
-    let facts = spaced(facts);
+    let facts = with_spaces(facts);
     let left = page.room().saturating_sub(before + page.measure(&facts));
     let least = page.measure(&subject).min(SHORTEST_SUBJECT);
     let (left, facts) = if left < least {
@@ -227,13 +227,13 @@ fn headline(
     page.row(&[
         (ink, mark),
         (TextInk::Tool, &format!(" {name}")),
-        (TextInk::Plain, &spaced(&page.fitted(&subject, left))),
+        (TextInk::Plain, &with_spaces(&page.fitted(&subject, left))),
         (TextInk::Faint, facts),
     ])
 }
 
 /// `✘ read_file  missing.txt  File not found`
-fn failed(
+fn failed_call_row(
     (ink, mark): (TextInk, &str),
     tool: &ToolCallItem,
     reason: &str,
@@ -241,24 +241,24 @@ fn failed(
 ) -> ScreenRow {
     page.row(&[
         (ink, mark),
-        (TextInk::Tool, &format!(" {}", name(tool))),
-        (TextInk::Plain, &spaced(&tool.subject().unwrap_or_default())),
-        (TextInk::Error, &spaced(reason)),
+        (TextInk::Tool, &format!(" {}", call_name(tool))),
+        (TextInk::Plain, &with_spaces(&tool.subject().unwrap_or_default())),
+        (TextInk::Error, &with_spaces(reason)),
     ])
 }
 
-fn fits(tool: &ToolCallItem, reason: &str, page: &TerminalPage) -> bool {
-    let subject = spaced(&tool.subject().unwrap_or_default());
-    let line = format!("✘ {}{subject}{}", name(tool), spaced(reason));
+fn fits_on_row(tool: &ToolCallItem, reason: &str, page: &TerminalPage) -> bool {
+    let subject = with_spaces(&tool.subject().unwrap_or_default());
+    let line = format!("✘ {}{subject}{}", call_name(tool), with_spaces(reason));
     page.measure(&line) <= page.room()
 }
 
-fn name(tool: &ToolCallItem) -> String {
+fn call_name(tool: &ToolCallItem) -> String {
     let nested = if tool.is_nested() { "↳ " } else { "" };
     format!("{nested}{}", tool.name())
 }
 
-fn spaced(text: &str) -> String {
+fn with_spaces(text: &str) -> String {
     if text.is_empty() {
         String::new()
     } else {

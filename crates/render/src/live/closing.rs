@@ -114,7 +114,7 @@ impl Narrator {
         if files.len() > MOST_FILES {
             names.push(format!("{} more", files.len() - MOST_FILES));
         }
-        let count = words::count(files.len() as u64, "file");
+        let count = words::counted_noun(files.len() as u64, "file");
         let line = format!("{count} written: {}", names.join(", "));
         self.tell_marked(LineKind::Closing, "· ", TextInk::Faint, &line);
     }

@@ -7,7 +7,7 @@ use super::row::StyledText;
 use crate::code::{CodeClass, CodeScanner};
 
 /// A line of code, or the beginning of one.
-pub(super) fn glyphs(
+pub(super) fn code_glyphs(
     scanner: &mut CodeScanner,
     line: &str,
     base: Style,
@@ -16,13 +16,13 @@ pub(super) fn glyphs(
     let mut glyphs = StyledText::new(marks);
     let mut at = 0;
     scanner.line(line, &mut |class, text| {
-        glyphs.push_source(style(class, base), text, at);
+        glyphs.push_source(class_style(class, base), text, at);
         at += text.len();
     });
     glyphs
 }
 
-fn style(class: CodeClass, base: Style) -> Style {
+fn class_style(class: CodeClass, base: Style) -> Style {
     let colour = |colour: AnsiColor| base.fg_color(Some(colour.into()));
     match class {
         CodeClass::Plain => base,

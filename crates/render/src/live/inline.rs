@@ -36,7 +36,7 @@ impl InlineLine {
 
 /// Text without its marks, in the style they ask for.
 pub(super) fn parse(source: &str, base: Style, marks: MarkSet) -> InlineLine {
-    let brackets = link::brackets(source);
+    let brackets = link::bracket_pairs(source);
     let mut parser = InlineParser {
         source,
         brackets,
@@ -49,7 +49,7 @@ pub(super) fn parse(source: &str, base: Style, marks: MarkSet) -> InlineLine {
     let InlineParser {
         mut pieces, open, ..
     } = parser;
-    let (spans, unmatched) = delimiter::pair(&mut pieces);
+    let (spans, unmatched) = delimiter::pair_delimiters(&mut pieces);
     let mut inline = InlineLine {
         glyphs: StyledText::new(marks),
         open: [open, unmatched].into_iter().flatten().min(),
@@ -60,7 +60,7 @@ pub(super) fn parse(source: &str, base: Style, marks: MarkSet) -> InlineLine {
 }
 
 /// Text as it stands.
-pub(super) fn verbatim(source: &str, base: Style, marks: MarkSet) -> InlineLine {
+pub(super) fn verbatim_line(source: &str, base: Style, marks: MarkSet) -> InlineLine {
     let mut glyphs = StyledText::new(marks);
     glyphs.push_source(base, source, 0);
     InlineLine {
@@ -163,7 +163,7 @@ impl InlineParser<'_> {
     }
 
     fn link(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
-        let found = match link::at(self.source, at, &self.brackets) {
+        let found = match link::link_at(self.source, at, &self.brackets) {
             LinkStart::Whole(found) if found.whole.end <= end => found,
             LinkStart::Unfinished => {
                 self.opens(at);
@@ -183,7 +183,7 @@ impl InlineParser<'_> {
 
     /// An address in angle brackets.
     fn address(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
-        let whole = at..at + link::address(&self.source[at..end])?;
+        let whole = at..at + link::address_length(&self.source[at..end])?;
         self.text(text..at);
         let inner = whole.start + 1..whole.end - 1;
         self.pieces.push(InlinePiece::Address {

@@ -121,7 +121,7 @@ impl TerminalPage {
                 more += 1;
                 continue;
             }
-            let (start, rest) = split(line, room.saturating_mul(most.saturating_add(2)));
+            let (start, rest) = split_at_character(line, room.saturating_mul(most.saturating_add(2)));
             more += rest.chars().count().div_ceil(room);
             for words in self.wrapped(ink, start, room) {
                 let mark = if rows.is_empty() { first } else { next };
@@ -131,7 +131,7 @@ impl TerminalPage {
         // A note about a single row would be as long as the row.
         if rows.len() + more > most.saturating_add(1) {
             more += rows.split_off(most.min(rows.len())).len();
-            let more = words::count(more as u64, "more line");
+            let more = words::counted_noun(more as u64, "more line");
             rows.push(self.row(&[next, (TextInk::Faint, &format!("… {more}"))]));
         }
         rows
@@ -141,7 +141,7 @@ impl TerminalPage {
         let mut rows = Vec::new();
         for line in sanitize(line).split('\n') {
             let words = self.glyphs(&[(ink, line)]).all;
-            let ranges = wrap::rows(&words, room, BreakPoint::Words);
+            let ranges = wrap::wrapped_rows(&words, room, BreakPoint::Words);
             if ranges.is_empty() {
                 rows.push(Vec::new());
             }
@@ -159,7 +159,7 @@ impl TerminalPage {
 }
 
 /// The first characters of a text, and the others.
-fn split(text: &str, characters: usize) -> (&str, &str) {
+fn split_at_character(text: &str, characters: usize) -> (&str, &str) {
     let at = text.char_indices().nth(characters);
     text.split_at(at.map_or(text.len(), |(at, _)| at))
 }

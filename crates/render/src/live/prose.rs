@@ -289,8 +289,8 @@ impl LiveProse {
         }
         let mut rows = Vec::new();
         for line in table.lines() {
-            let line = inline::verbatim(line, self.voice.style, page.marks).glyphs;
-            let ranges = wrap::rows(&line.all, room, BreakPoint::Anywhere);
+            let line = inline::verbatim_line(line, self.voice.style, page.marks).glyphs;
+            let ranges = wrap::wrapped_rows(&line.all, room, BreakPoint::Anywhere);
             rows.extend(
                 ranges
                     .into_iter()
@@ -315,7 +315,7 @@ impl LiveProse {
     /// The block that the pending text is, or continues.
     fn block(&self, page: &TerminalPage) -> BlockLine {
         match &self.begun {
-            None => block::classify(&self.pending, self.fence.as_ref(), page.looks()),
+            None => block::classify_line(&self.pending, self.fence.as_ref(), page.looks()),
             Some(begun) => BlockLine {
                 mark: begun.hang.clone(),
                 body: 0,
@@ -330,21 +330,21 @@ impl LiveProse {
 
     fn lay_as(&self, block: BlockLine, page: &TerminalPage) -> WrappedLine {
         let body = &self.pending[block.body..];
-        let style = over(self.voice.style, block.style);
+        let style = layered_style(self.voice.style, block.style);
         let inline = match block.sort {
             BlockStyle::Words => inline::parse(body, style, page.marks),
             BlockStyle::Verbatim => self.verbatim(body, style, page),
-            BlockStyle::Fence(_) | BlockStyle::Table => inline::verbatim(body, style, page.marks),
-            BlockStyle::Rule => inline::verbatim(RULE, style.dimmed(), page.marks),
+            BlockStyle::Fence(_) | BlockStyle::Table => inline::verbatim_line(body, style, page.marks),
+            BlockStyle::Rule => inline::verbatim_line(RULE, style.dimmed(), page.marks),
         };
-        let mark = narrowed(&block.mark, page);
-        let hang = narrowed(&block.hang, page);
+        let mark = narrowed_mark(&block.mark, page);
+        let hang = narrowed_mark(&block.hang, page);
         let room = match block.breaks {
             BreakPoint::Words => page.measure_of_prose(),
             BreakPoint::Anywhere => page.room(),
         };
         let room = room.saturating_sub(MARGIN + mark.chars().count());
-        let ranges = wrap::rows(&inline.glyphs.all, room.max(1), block.breaks);
+        let ranges = wrap::wrapped_rows(&inline.glyphs.all, room.max(1), block.breaks);
         let row = |(index, range): (usize, &Range<usize>)| {
             let mark = if index == 0 { mark } else { hang };
             self.row(
@@ -370,11 +370,11 @@ impl LiveProse {
     fn verbatim(&self, body: &str, style: Style, page: &TerminalPage) -> InlineLine {
         match &self.scanner {
             Some(scanner) => InlineLine {
-                glyphs: code::glyphs(&mut scanner.clone(), body, self.voice.style, page.marks),
+                glyphs: code::code_glyphs(&mut scanner.clone(), body, self.voice.style, page.marks),
                 open: None,
                 spans: Vec::new(),
             },
-            None => inline::verbatim(body, style, page.marks),
+            None => inline::verbatim_line(body, style, page.marks),
         }
     }
 
@@ -387,7 +387,7 @@ impl LiveProse {
     ) -> ScreenRow {
         let mut glyphs = StyledText::new(page.marks);
         glyphs.push(self.voice.style, self.voice.margin);
-        glyphs.push(over(self.voice.style, mark_style), mark);
+        glyphs.push(layered_style(self.voice.style, mark_style), mark);
         glyphs.extend(words);
         glyphs.trim_end();
         glyphs.row(page.colour)
@@ -399,12 +399,12 @@ impl LiveProse {
 }
 
 /// One style on top of another.
-fn over(below: Style, above: Style) -> Style {
+fn layered_style(below: Style, above: Style) -> Style {
     (below | above.get_effects()).fg_color(above.get_fg_color().or(below.get_fg_color()))
 }
 
 /// A mark that leaves at least half of the row to the words: its indentation goes first.
-fn narrowed<'m>(mark: &'m str, page: &TerminalPage) -> &'m str {
+fn narrowed_mark<'m>(mark: &'m str, page: &TerminalPage) -> &'m str {
     let indent = mark.len() - mark.trim_start_matches(' ').len();
     let excess = mark.chars().count().saturating_sub(page.room() / 2);
     &mark[excess.min(indent)..]

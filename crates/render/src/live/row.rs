@@ -84,7 +84,7 @@ impl StyledText {
     }
 
     pub(super) fn width(&self) -> usize {
-        width(&self.all)
+        glyphs_width(&self.all)
     }
 
     pub(super) fn trim_end(&mut self) {
@@ -139,6 +139,6 @@ pub(super) const UNBROKEN: char = '\u{a0}';
 /// Asks for the picture instead of the sign.
 const EMOJI_STYLE: char = '\u{fe0f}';
 
-pub(super) fn width(glyphs: &[Glyph]) -> usize {
+pub(super) fn glyphs_width(glyphs: &[Glyph]) -> usize {
     glyphs.iter().map(|glyph| glyph.width).sum()
 }

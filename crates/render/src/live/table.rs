@@ -61,7 +61,7 @@ impl TableBuffer {
             && self
                 .lines
                 .get(1)
-                .is_some_and(|line| alignments(line).is_none())
+                .is_some_and(|line| column_alignments(line).is_none())
     }
 
     /// True if it is known to be a table.
@@ -78,10 +78,10 @@ impl TableBuffer {
         let (header, aligns, body) = self.parts();
         let style = |is_header: bool| if is_header { base.bold() } else { base };
         let cells = |line: &String, is_header| -> Vec<StyledText> {
-            let cells = cells(line);
+            let cells = line_cells(line);
             let cells = cells.iter().take(MOST_COLUMNS);
             cells
-                .map(|cell| styled(cell, style(is_header), page))
+                .map(|cell| styled_cell(cell, style(is_header), page))
                 .collect()
         };
         let header: Option<Vec<_>> = header.map(|line| cells(line, true));
@@ -102,7 +102,7 @@ impl TableBuffer {
     fn parts(&self) -> (Option<&String>, Vec<ColumnAlign>, &[String]) {
         match self.lines.as_slice() {
             [header, dashes, body @ ..] if !self.is_continued => {
-                (Some(header), alignments(dashes).unwrap_or_default(), body)
+                (Some(header), column_alignments(dashes).unwrap_or_default(), body)
             }
             body => (None, Vec::new(), body),
         }
@@ -173,7 +173,7 @@ impl TableGrid<'_> {
         let wrapped: Vec<_> = cells
             .iter()
             .zip(widths)
-            .map(|(cell, width)| wrap::rows(&cell.all, *width, BreakPoint::Words))
+            .map(|(cell, width)| wrap::wrapped_rows(&cell.all, *width, BreakPoint::Words))
             .collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let line = |at: usize| {
@@ -184,7 +184,7 @@ impl TableGrid<'_> {
                 }
                 let range = wrapped.get(column).and_then(|ranges| ranges.get(at));
                 let words = range.map_or(&[][..], |range| &cells[column].all[range.clone()]);
-                let left = width.saturating_sub(super::row::width(words));
+                let left = width.saturating_sub(super::row::glyphs_width(words));
                 let before = match self.aligns.get(column) {
                     Some(ColumnAlign::Right) => left,
                     Some(ColumnAlign::Centre) => left / 2,
@@ -214,7 +214,7 @@ impl TableGrid<'_> {
         }
         if self.body.is_empty() {
             let header = self.header.iter().flatten();
-            drawn.extend(header.flat_map(|cell| wrapped(cell, room, self.page)));
+            drawn.extend(header.flat_map(|cell| wrapped_cell(cell, room, self.page)));
         }
         drawn
     }
@@ -227,12 +227,12 @@ impl TableGrid<'_> {
             line.push(self.base, ": ");
         }
         line.extend(&cell.all);
-        wrapped(&line, room, self.page)
+        wrapped_cell(&line, room, self.page)
     }
 }
 
-fn wrapped(line: &StyledText, room: usize, page: &TerminalPage) -> Vec<StyledText> {
-    let rows = wrap::rows(&line.all, room.max(1), BreakPoint::Words).into_iter();
+fn wrapped_cell(line: &StyledText, room: usize, page: &TerminalPage) -> Vec<StyledText> {
+    let rows = wrap::wrapped_rows(&line.all, room.max(1), BreakPoint::Words).into_iter();
     rows.map(|range| {
         let mut row = StyledText::new(page.marks);
         row.extend(&line.all[range]);
@@ -241,16 +241,16 @@ fn wrapped(line: &StyledText, room: usize, page: &TerminalPage) -> Vec<StyledTex
     .collect()
 }
 
-fn styled(cell: &str, style: Style, page: &TerminalPage) -> StyledText {
+fn styled_cell(cell: &str, style: Style, page: &TerminalPage) -> StyledText {
     let inline = match page.looks() {
         MarkDisplay::Styled => inline::parse(cell, style, page.marks),
-        MarkDisplay::Source => inline::verbatim(cell, style, page.marks),
+        MarkDisplay::Source => inline::verbatim_line(cell, style, page.marks),
     };
     inline.glyphs
 }
 
 /// The cells of a line: the texts between bars that are not escaped.
-fn cells(line: &str) -> Vec<String> {
+fn line_cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut chars = line.trim().chars().peekable();
     while let Some(ch) = chars.next() {
@@ -274,8 +274,8 @@ fn cells(line: &str) -> Vec<String> {
 }
 
 /// How the columns are aligned, if the line is one of dashes.
-fn alignments(line: &str) -> Option<Vec<ColumnAlign>> {
-    let cells = cells(line);
+fn column_alignments(line: &str) -> Option<Vec<ColumnAlign>> {
+    let cells = line_cells(line);
     let align = |cell: &String| {
         let dashes = cell.trim_start_matches(':').trim_end_matches(':');
         let is_dashes = !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-');

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::row::{Glyph, width};
+use super::row::{Glyph, glyphs_width};
 
 /// Where a row may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum BreakPoint {
 }
 
 /// The rows, as ranges of `glyphs`. With [`BreakPoint::Words`] the spaces at a break are in none of them.
-pub(super) fn rows(glyphs: &[Glyph], most: usize, how: BreakPoint) -> Vec<Range<usize>> {
+pub(super) fn wrapped_rows(glyphs: &[Glyph], most: usize, how: BreakPoint) -> Vec<Range<usize>> {
     let mut rows = RowBuilder {
         glyphs,
         most,
@@ -25,7 +25,7 @@ pub(super) fn rows(glyphs: &[Glyph], most: usize, how: BreakPoint) -> Vec<Range<
     };
     let mut at = 0;
     while at < glyphs.len() {
-        let end = at + unit(&glyphs[at..], how);
+        let end = at + unit_length(&glyphs[at..], how);
         rows.place(at..end);
         at = end;
     }
@@ -44,7 +44,7 @@ struct RowBuilder<'a> {
 
 impl RowBuilder<'_> {
     fn place(&mut self, unit: Range<usize>) {
-        let wide = width(&self.glyphs[unit.clone()]);
+        let wide = glyphs_width(&self.glyphs[unit.clone()]);
         let is_space = self.how == BreakPoint::Words && self.glyphs[unit.start].ch == ' ';
         if is_space && self.column + wide > self.most && self.start < unit.start {
             self.end(unit.start);
@@ -88,7 +88,7 @@ impl RowBuilder<'_> {
 }
 
 /// How many characters stay together: a word, the spaces after it, or a wide character with what modifies it.
-fn unit(glyphs: &[Glyph], how: BreakPoint) -> usize {
+fn unit_length(glyphs: &[Glyph], how: BreakPoint) -> usize {
     let first = glyphs[0];
     let is_same = |glyph: &Glyph| {
         glyph.width == 0
@@ -113,7 +113,7 @@ mod tests {
     fn check(text: &str, most: usize, how: BreakPoint, expected: &[&str]) {
         let mut glyphs = StyledText::new(MarkSet::Unicode);
         glyphs.push(Style::new(), text);
-        let rows = rows(&glyphs.all, most, how);
+        let rows = wrapped_rows(&glyphs.all, most, how);
         let shown: Vec<String> = rows
             .into_iter()
             .map(|row| glyphs.all[row].iter().map(|glyph| glyph.ch).collect())

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::plain::sanitize;
 
 /// Text within a line: nothing in it is Markdown or HTML any more, and it stays on its line.
-pub(super) fn escape(text: &str) -> String {
+pub(super) fn escape_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in sanitize(text).chars() {
         match c {
@@ -21,11 +21,11 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// Text as code within a line, also within a table.
-pub(super) fn code(text: &str) -> String {
+pub(super) fn inline_code(text: &str) -> String {
     let text = sanitize(text).replace(['\n', '\t'], " ");
     // A bar would end a table's cell within a code span, and a code span cannot be blank.
     if text.trim().is_empty() || text.contains('|') {
-        return escape(&text);
+        return escape_markdown(&text);
     }
     let ticks = "`".repeat(longest_run(&text, '`') + 1);
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) {
@@ -37,15 +37,15 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// Text in a fence that is longer than any run of backticks in it.
-pub(super) fn fence(language: &str, text: &str) -> String {
+pub(super) fn fenced_code(language: &str, text: &str) -> String {
     let text = sanitize(text);
     let text = text.trim_end_matches('\n');
-    let ticks = ticks(text);
+    let ticks = fence_ticks(text);
     format!("{ticks}{language}\n{text}\n{ticks}")
 }
 
 /// A fence that nothing in the text can close.
-fn ticks(text: &str) -> String {
+fn fence_ticks(text: &str) -> String {
     "`".repeat(longest_run(text, '`').max(2) + 1)
 }
 
@@ -53,7 +53,7 @@ fn ticks(text: &str) -> String {
 pub(super) fn write_fence(text: &str, out: &mut dyn Write) -> io::Result<()> {
     let text = sanitize(text);
     let text = text.trim_end_matches('\n');
-    let ticks = ticks(text);
+    let ticks = fence_ticks(text);
     for part in [&ticks, "\n", text, "\n", &ticks, "\n"] {
         out.write_all(part.as_bytes())?;
     }
@@ -61,7 +61,7 @@ pub(super) fn write_fence(text: &str, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Markdown as a quotation.
-pub(super) fn quote(markdown: &str) -> String {
+pub(super) fn block_quote(markdown: &str) -> String {
     let mut quoted = String::with_capacity(markdown.len() + markdown.len() / 16);
     for line in markdown.trim_end().split('\n').map(str::trim_end) {
         if !quoted.is_empty() {
@@ -75,7 +75,7 @@ pub(super) fn quote(markdown: &str) -> String {
 
 /// Markdown that folds away behind one line of text. The summary stands in HTML, where only HTML's characters count; blank
 /// lines around the body bring Markdown back.
-pub(super) fn details(summary: &str, body: &str, open: bool) -> String {
+pub(super) fn details_block(summary: &str, body: &str, open: bool) -> String {
     let open = if open { " open" } else { "" };
     let summary = sanitize(summary).replace(['\n', '\t'], " ");
     let summary = summary
@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn a_fence_outlasts_what_it_holds() {
-        assert_eq!(fence("rs", "x\n"), "```rs\nx\n```");
-        assert_eq!(fence("", "a\n````\nb"), "`````\na\n````\nb\n`````");
+        assert_eq!(fenced_code("rs", "x\n"), "```rs\nx\n```");
+        assert_eq!(fenced_code("", "a\n````\nb"), "`````\na\n````\nb\n`````");
     }
 
     #[test]
     fn code_holds_backticks_and_bars() {
-        assert_eq!(code("a"), "`a`");
-        assert_eq!(code("`a``b"), "``` `a``b ```");
-        assert_eq!(code("a|b"), "a\\|b");
+        assert_eq!(inline_code("a"), "`a`");
+        assert_eq!(inline_code("`a``b"), "``` `a``b ```");
+        assert_eq!(inline_code("a|b"), "a\\|b");
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::block::fence;
+use super::block::fenced_code;
 use crate::link;
 use crate::plain::sanitize;
 use crate::transcript::MOST_PROSE;
@@ -17,17 +17,17 @@ use crate::transcript::MOST_PROSE;
 const ROUNDS: usize = 4;
 
 /// The text as Markdown that can stand in our document.
-pub(super) fn harmless(text: &str) -> String {
+pub(super) fn harmless_markdown(text: &str) -> String {
     if text.len() > MOST_PROSE {
-        return fence("", text);
+        return fenced_code("", text);
     }
     let mut markdown = sanitize(text).trim_matches('\n').to_owned();
     for _ in 0..ROUNDS {
-        let edits = edits(&markdown);
+        let edits = harmful_places(&markdown);
         if edits.is_empty() {
             break;
         }
-        markdown = apply(&markdown, edits);
+        markdown = apply_edits(&markdown, edits);
     }
     if let Some(mark) = open_fence(&markdown) {
         markdown.push('\n');
@@ -36,11 +36,11 @@ pub(super) fn harmless(text: &str) -> String {
     if is_harmless(&markdown) {
         markdown
     } else {
-        fence("", text)
+        fenced_code("", text)
     }
 }
 
-fn options() -> Options {
+fn parser_options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
@@ -53,19 +53,19 @@ struct TextEdit {
 }
 
 /// The places to change, in order.
-fn edits(markdown: &str) -> Vec<TextEdit> {
+fn harmful_places(markdown: &str) -> Vec<TextEdit> {
     let mut edits = Vec::new();
     let mut untouched = Vec::new();
-    let parser = Parser::new_ext(markdown, options()).into_offset_iter();
+    let parser = Parser::new_ext(markdown, parser_options()).into_offset_iter();
     for (_, definition) in parser.reference_definitions().iter() {
         if !link::is_safe(&definition.dest) {
-            edits.push(backslash(definition.span.start));
+            edits.push(backslash_edit(definition.span.start));
         }
     }
     for (event, range) in parser {
         match event {
             Event::Code(_) | Event::Start(Tag::CodeBlock(_)) => untouched.push(range),
-            Event::Start(Tag::Image { .. }) => edits.push(backslash(range.start)),
+            Event::Start(Tag::Image { .. }) => edits.push(backslash_edit(range.start)),
             Event::Start(Tag::Link {
                 link_type: LinkType::Autolink | LinkType::Email,
                 dest_url,
@@ -74,17 +74,17 @@ fn edits(markdown: &str) -> Vec<TextEdit> {
                 untouched.push(range);
             }
             Event::Start(Tag::Link { dest_url, .. }) if !link::is_safe(&dest_url) => {
-                edits.push(backslash(range.start));
+                edits.push(backslash_edit(range.start));
             }
             _ => {}
         }
     }
-    edits.extend(angles(markdown, &untouched));
+    edits.extend(angle_edits(markdown, &untouched));
     edits.sort_by_key(|edit| edit.at.start);
     edits
 }
 
-fn backslash(at: usize) -> TextEdit {
+fn backslash_edit(at: usize) -> TextEdit {
     TextEdit {
         at: at..at,
         with: "\\",
@@ -92,7 +92,7 @@ fn backslash(at: usize) -> TextEdit {
 }
 
 /// Every `<` that is not within code: what one parser takes for text, another may take for HTML.
-fn angles(markdown: &str, untouched: &[Range<usize>]) -> Vec<TextEdit> {
+fn angle_edits(markdown: &str, untouched: &[Range<usize>]) -> Vec<TextEdit> {
     let is_untouched = |at: usize| {
         let after = untouched.partition_point(|range| range.start <= at);
         // Code does not nest, so the last range that starts before is the only one that can hold it.
@@ -118,7 +118,7 @@ fn angles(markdown: &str, untouched: &[Range<usize>]) -> Vec<TextEdit> {
         .collect()
 }
 
-fn apply(markdown: &str, edits: Vec<TextEdit>) -> String {
+fn apply_edits(markdown: &str, edits: Vec<TextEdit>) -> String {
     let mut patched = String::with_capacity(markdown.len() + edits.len() * 4);
     let mut from = 0;
     for edit in edits {
@@ -139,7 +139,7 @@ fn open_fence(markdown: &str) -> Option<String> {
     if ends_by_itself(markdown) {
         return None;
     }
-    let fences = Parser::new_ext(markdown, options())
+    let fences = Parser::new_ext(markdown, parser_options())
         .into_offset_iter()
         .filter_map(|(event, range)| {
             matches!(
@@ -157,7 +157,7 @@ fn open_fence(markdown: &str) -> Option<String> {
 fn ends_by_itself(markdown: &str) -> bool {
     const NEXT: &str = "lapidary";
     let followed = format!("{markdown}\n\n{NEXT}");
-    let events: Vec<_> = Parser::new_ext(&followed, options()).collect();
+    let events: Vec<_> = Parser::new_ext(&followed, parser_options()).collect();
     let Some((before, last)) = events.split_last_chunk::<3>() else {
         return false;
     };
@@ -178,7 +178,7 @@ fn ends_by_itself(markdown: &str) -> bool {
 }
 
 fn is_harmless(markdown: &str) -> bool {
-    let parser = Parser::new_ext(markdown, options());
+    let parser = Parser::new_ext(markdown, parser_options());
     let are_safe = parser
         .reference_definitions()
         .iter()
@@ -215,17 +215,17 @@ mod tests {
             "<https://a.example>",
             "snake_case and 2 > 1",
         ] {
-            assert_eq!(harmless(text), text);
+            assert_eq!(harmless_markdown(text), text);
         }
     }
 
     #[test]
     fn html_becomes_text() {
-        assert_eq!(harmless("a <b>c</b>"), "a &lt;b>c&lt;/b>");
-        assert_eq!(harmless("\\<b>"), "&lt;b>");
-        assert_eq!(harmless("\\\\<b>"), "\\\\&lt;b>");
+        assert_eq!(harmless_markdown("a <b>c</b>"), "a &lt;b>c&lt;/b>");
+        assert_eq!(harmless_markdown("\\<b>"), "&lt;b>");
+        assert_eq!(harmless_markdown("\\\\<b>"), "\\\\&lt;b>");
         assert_eq!(
-            harmless("`code\n</details>\nnot code`"),
+            harmless_markdown("`code\n</details>\nnot code`"),
             "`code\n&lt;/details>\nnot code`"
         );
     }
@@ -243,7 +243,7 @@ mod tests {
             "[x]: <javascript:alert(1)>\n[x]",
             "[x](java&#115;cript:alert(1))",
         ] {
-            let markdown = harmless(text);
+            let markdown = harmless_markdown(text);
             assert!(is_harmless(&markdown), "{markdown}");
             assert!(
                 !markdown.starts_with("```"),
@@ -254,8 +254,8 @@ mod tests {
 
     #[test]
     fn open_markdown_constructs_are_closed() {
-        assert_eq!(harmless("```rs\nfn"), "```rs\nfn\n```");
-        assert_eq!(harmless("~~~~\n```"), "~~~~\n```\n~~~~");
-        assert_eq!(harmless("- a\n  ```\n  b"), "- a\n  ```\n  b");
+        assert_eq!(harmless_markdown("```rs\nfn"), "```rs\nfn\n```");
+        assert_eq!(harmless_markdown("~~~~\n```"), "~~~~\n```\n~~~~");
+        assert_eq!(harmless_markdown("- a\n  ```\n  b"), "- a\n  ```\n  b");
     }
 }

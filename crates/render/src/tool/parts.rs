@@ -42,8 +42,8 @@ pub(crate) enum DiffOrigin {
 }
 
 /// The parts of a call's story.
-pub(crate) fn parts(tool: &ToolCallItem) -> Vec<ToolPart> {
-    let blocks = content(tool);
+pub(crate) fn tool_parts(tool: &ToolCallItem) -> Vec<ToolPart> {
+    let blocks = content_parts(tool);
     let command = tool
         .argument("command")
         .filter(|_| !tool.is(&ToolKind::Edit));
@@ -55,9 +55,9 @@ pub(crate) fn parts(tool: &ToolCallItem) -> Vec<ToolPart> {
     let has_diff = blocks
         .iter()
         .any(|part| matches!(part, ToolPart::Diff { .. }));
-    let change = edit(tool, has_diff, &mut shown);
-    let arguments = arguments(tool, &shown);
-    let result = result(tool, command, &blocks);
+    let change = edit_part(tool, has_diff, &mut shown);
+    let arguments = arguments_part(tool, &shown);
+    let result = result_part(tool, command, &blocks);
     // Some agents send the same text as output and as content.
     let blocks = blocks
         .into_iter()
@@ -74,14 +74,14 @@ pub(crate) fn parts(tool: &ToolCallItem) -> Vec<ToolPart> {
 }
 
 /// The result; for a command, under the command.
-fn result(tool: &ToolCallItem, command: Option<String>, blocks: &[ToolPart]) -> Option<ToolPart> {
+fn result_part(tool: &ToolCallItem, command: Option<String>, blocks: &[ToolPart]) -> Option<ToolPart> {
     let output = tool.done.as_ref().and_then(|done| done.output.as_ref());
     let output = output
         .filter(|output| !is_said_by(blocks, output))
-        .map(json_text::output);
+        .map(json_text::output_text);
     let output = output.filter(|output| !output.is_empty());
     if command.is_none() && !tool.is(&ToolKind::Execute) {
-        return output.map(|output| returned(tool, output));
+        return output.map(|output| output_part(tool, output));
     }
     (command.is_some() || output.is_some()).then_some(ToolPart::Terminal {
         command,
@@ -103,7 +103,7 @@ fn is_said_by(blocks: &[ToolPart], output: &Json) -> bool {
 }
 
 /// The change that an editing tool was asked for, unless the result tells it better.
-fn edit(tool: &ToolCallItem, has_diff: bool, shown: &mut Vec<&'static str>) -> Option<ToolPart> {
+fn edit_part(tool: &ToolCallItem, has_diff: bool, shown: &mut Vec<&'static str>) -> Option<ToolPart> {
     let path = tool.path().unwrap_or_default();
     if let (Some(old), Some(new)) = (tool.argument("old_string"), tool.argument("new_string")) {
         shown.extend(["file_path", "old_string", "new_string"]);
@@ -122,19 +122,19 @@ fn edit(tool: &ToolCallItem, has_diff: bool, shown: &mut Vec<&'static str>) -> O
 }
 
 /// The arguments that are left. One that stands whole in the headline is not repeated.
-fn arguments(tool: &ToolCallItem, shown: &[&str]) -> Option<ToolPart> {
+fn arguments_part(tool: &ToolCallItem, shown: &[&str]) -> Option<ToolPart> {
     let call = tool.call.as_ref()?;
     let headline = tool.subject();
     let token = call.input.token();
     let left: Vec<_> = token
         .members()
-        .map(|(key, value)| (json_text::readable(key), json_text::readable(value)))
+        .map(|(key, value)| (json_text::readable_text(key), json_text::readable_text(value)))
         .filter(|(key, value)| !shown.contains(&key.as_str()) && headline.as_deref() != Some(value))
         .collect();
     (!left.is_empty()).then_some(ToolPart::Arguments(left))
 }
 
-fn returned(tool: &ToolCallItem, output: String) -> ToolPart {
+fn output_part(tool: &ToolCallItem, output: String) -> ToolPart {
     let path = tool.path().filter(|_| tool.returned_a_file());
     match path {
         _ if diff::is_unified(&output) => ToolPart::Diff {
@@ -146,7 +146,7 @@ fn returned(tool: &ToolCallItem, output: String) -> ToolPart {
     }
 }
 
-fn content(tool: &ToolCallItem) -> Vec<ToolPart> {
+fn content_parts(tool: &ToolCallItem) -> Vec<ToolPart> {
     // A call that was not done has the content of its permission request.
     let asked = tool.answer.iter().filter(|_| tool.done.is_none());
     let asked = asked.flat_map(|answer| &answer.content);
@@ -157,36 +157,36 @@ fn content(tool: &ToolCallItem) -> Vec<ToolPart> {
 
 fn part_of(block: &ContentBlock, tool: &ToolCallItem) -> ToolPart {
     match block {
-        ContentBlock::Text(text) => returned(tool, text.text.to_string()),
+        ContentBlock::Text(text) => output_part(tool, text.text.to_string()),
         ContentBlock::Thinking(thinking) => ToolPart::Output(thinking.thinking.to_string()),
-        ContentBlock::Diff(change) => changed(change, tool),
-        ContentBlock::Terminal(terminal) => printed(terminal),
-        ContentBlock::Image(image) => media(
+        ContentBlock::Diff(change) => diff_part(change, tool),
+        ContentBlock::Terminal(terminal) => terminal_part(terminal),
+        ContentBlock::Image(image) => media_part(
             "image",
             image.mime_type.as_ref(),
             image.data.as_ref(),
             image.uri.as_ref(),
         ),
-        ContentBlock::Audio(audio) => media(
+        ContentBlock::Audio(audio) => media_part(
             "audio",
             audio.mime_type.as_ref(),
             audio.data.as_ref(),
             audio.uri.as_ref(),
         ),
         ContentBlock::ResourceLink(link) => ToolPart::Note(format!("resource: {}", link.uri)),
-        ContentBlock::Unknown(json) => data("content", json),
-        other => data("content", &lapidary_vocab::Json::from_value(other)),
+        ContentBlock::Unknown(json) => data_part("content", json),
+        other => data_part("content", &lapidary_vocab::Json::from_value(other)),
     }
 }
 
-fn data(what: &str, json: &lapidary_vocab::Json) -> ToolPart {
+fn data_part(what: &str, json: &lapidary_vocab::Json) -> ToolPart {
     ToolPart::Data {
         what: what.to_owned(),
-        json: json_text::pretty(json.token()),
+        json: json_text::pretty_json(json.token()),
     }
 }
 
-fn changed(change: &DiffBlock, tool: &ToolCallItem) -> ToolPart {
+fn diff_part(change: &DiffBlock, tool: &ToolCallItem) -> ToolPart {
     if let Some(unified) = change
         .unified
         .as_ref()
@@ -215,7 +215,7 @@ fn changed(change: &DiffBlock, tool: &ToolCallItem) -> ToolPart {
     }
 }
 
-fn printed(terminal: &TerminalBlock) -> ToolPart {
+fn terminal_part(terminal: &TerminalBlock) -> ToolPart {
     let cut = terminal
         .truncated
         .unwrap_or(false)
@@ -236,12 +236,12 @@ fn printed(terminal: &TerminalBlock) -> ToolPart {
     }
 }
 
-fn media(what: &str, kind: Option<&Text>, data: Option<&Text>, uri: Option<&Text>) -> ToolPart {
+fn media_part(what: &str, kind: Option<&Text>, data: Option<&Text>, uri: Option<&Text>) -> ToolPart {
     let kind = kind.map(|kind| format!(", {kind}")).unwrap_or_default();
     let size = data.map(|data| {
         format!(
             ", {} of Base64",
-            words::count(data.to_str().len() as u64, "character")
+            words::counted_noun(data.to_str().len() as u64, "character")
         )
     });
     let uri = uri.map(|uri| format!(", {uri}")).unwrap_or_default();

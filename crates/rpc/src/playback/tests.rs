@@ -79,7 +79,7 @@ impl Scene {
             let Some(line) = line else {
                 return;
             };
-            let mut received = classify::read(line);
+            let mut received = classify::classify_line(line);
             if let MessageContent::Answer { asked, .. } = &mut received.what {
                 *asked = match self.said % 2 {
                     0 => AnswerExpectation::Awaited,

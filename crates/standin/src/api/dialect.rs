@@ -45,7 +45,7 @@ impl RequestTarget {
             path if path.ends_with("/messages/count_tokens") => Dialect::Anthropic,
             path if path.ends_with("/chat/completions") => Dialect::OpenAi,
             path if path.ends_with("/responses") => Dialect::OpenAiResponses,
-            _ => return gemini::addressed(path),
+            _ => return gemini::request_target(path),
         };
         let kind = if path.ends_with("/count_tokens") {
             RequestKind::Count
@@ -91,9 +91,9 @@ impl Dialect {
     pub(super) fn whole(self, content: ChunkContent, model: &str, id: &str) -> Value {
         match self {
             Self::Gemini => content.into_object(model, id),
-            Self::Anthropic => anthropic::whole(&content, model, id),
-            Self::OpenAi => openai::whole(&content, model, id),
-            Self::OpenAiResponses => responses::whole(&content, model, id),
+            Self::Anthropic => anthropic::whole_message(&content, model, id),
+            Self::OpenAi => openai::whole_completion(&content, model, id),
+            Self::OpenAiResponses => responses::whole_response(&content, model, id),
         }
     }
 
@@ -111,7 +111,7 @@ impl Dialect {
     pub(super) fn error(self, error: &ApiError) -> Value {
         match self {
             Self::Gemini | Self::OpenAi | Self::OpenAiResponses => error.object(),
-            Self::Anthropic => anthropic::error(error),
+            Self::Anthropic => anthropic::error_body(error),
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::request::ApiRequest;
 use super::script::Script;
-use super::serve::{ServerState, serve};
+use super::serve::{ServerState, serve_api};
 
 /// A stand-in for the Gemini API that is running. It ends when this is dropped.
 #[derive(Debug)]
@@ -54,10 +54,10 @@ impl FakeApi {
         reason = "it needs a runtime, and `async` is how a signature says so"
     )]
     pub async fn start(script: Script) -> Result<Self, StartError> {
-        let (listener, address) = listen().map_err(StartError::Listen)?;
+        let (listener, address) = listen_on_loopback().map_err(StartError::Listen)?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(StartError::Listen)?;
         let shared = Arc::new(ServerState::new(script));
-        let task = tokio::spawn(serve(listener, Arc::clone(&shared)));
+        let task = tokio::spawn(serve_api(listener, Arc::clone(&shared)));
         Ok(Self {
             address,
             shared,
@@ -67,7 +67,7 @@ impl FakeApi {
 
     /// Starts the stand-in in a thread of its own, for callers that block.
     pub fn start_in_thread(script: Script) -> Result<Self, StartError> {
-        let (listener, address) = listen().map_err(StartError::Listen)?;
+        let (listener, address) = listen_on_loopback().map_err(StartError::Listen)?;
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
@@ -128,7 +128,7 @@ impl Drop for FakeApi {
 }
 
 /// A listener on a free port of loopback, ready to be given to a runtime.
-fn listen() -> io::Result<(TcpListener, SocketAddr)> {
+fn listen_on_loopback() -> io::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
@@ -147,7 +147,7 @@ fn serve_until(
             return;
         };
         tokio::select! {
-            () = serve(listener, shared) => {}
+            () = serve_api(listener, shared) => {}
             _ = stopped => {}
         }
     });

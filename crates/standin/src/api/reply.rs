@@ -17,64 +17,64 @@ const EVENTS: &str = "text/event-stream";
 const GREETING: &str = "Hello from the stand-in.";
 
 /// Plays a turn.
-pub(super) fn play(turn: &Turn, request: &ApiRequest, id: &str) -> Response<BodyPlayback> {
+pub(super) fn play_turn(turn: &Turn, request: &ApiRequest, id: &str) -> Response<BodyPlayback> {
     match &turn.answer {
         TurnAnswer::Speech(speech) if request.streams => {
-            respond(200, EVENTS, streamed(speech, turn.ending, request, id))
+            response_with(200, EVENTS, streamed_reply(speech, turn.ending, request, id))
         }
         TurnAnswer::Speech(speech) => {
             let object = in_one_piece(speech, request, id);
-            respond(200, JSON, ended(object.to_string(), turn.ending))
+            response_with(200, JSON, ended_reply(object.to_string(), turn.ending))
         }
         TurnAnswer::Error(error) => {
-            let body = ended(request.dialect.error(error).to_string(), turn.ending);
-            respond(error.status, JSON, body)
+            let body = ended_reply(request.dialect.error(error).to_string(), turn.ending);
+            response_with(error.status, JSON, body)
         }
         TurnAnswer::Verbatim {
             status,
             content_type,
             body,
-        } => respond(*status, content_type, ended(body.clone(), turn.ending)),
+        } => response_with(*status, content_type, ended_reply(body.clone(), turn.ending)),
     }
 }
 
 /// Answers what no script has an answer for.
-pub(super) fn unscripted(request: &ApiRequest, id: &str) -> Response<BodyPlayback> {
+pub(super) fn unscripted_reply(request: &ApiRequest, id: &str) -> Response<BodyPlayback> {
     match request.kind {
-        RequestKind::Stream => play(&Turn::text(GREETING), request, id),
-        RequestKind::Generate => play(&on_the_side(request), request, id),
+        RequestKind::Stream => play_turn(&Turn::text(GREETING), request, id),
+        RequestKind::Generate => play_turn(&on_the_side(request), request, id),
         RequestKind::Count => {
             let tokens = request.body.to_string().len().div_ceil(4);
-            object(200, &request.dialect.count(tokens))
+            object_reply(200, &request.dialect.count(tokens))
         }
-        RequestKind::Embed => object(200, &embeddings(&request.body)),
+        RequestKind::Embed => object_reply(200, &embeddings_body(&request.body)),
         RequestKind::Other if request.method == "GET" && !request.model.is_empty() => {
-            object(200, &model(&request.model))
+            object_reply(200, &model_body(&request.model))
         }
         RequestKind::Other if request.method == "GET" && request.path.contains("/models") => {
-            object(200, &json!({ "models": [model("stand-in")] }))
+            object_reply(200, &json!({ "models": [model_body("stand-in")] }))
         }
         RequestKind::Other => {
             let asked = format!("{} {}", request.method, request.path);
-            failed(&ApiError::new(404).message(format!("the stand-in does not know `{asked}`")))
+            error_reply(&ApiError::new(404).message(format!("the stand-in does not know `{asked}`")))
         }
     }
 }
 
 /// An error that is no turn of a script.
-pub(super) fn failed(error: &ApiError) -> Response<BodyPlayback> {
-    object(error.status, &error.object())
+pub(super) fn error_reply(error: &ApiError) -> Response<BodyPlayback> {
+    object_reply(error.status, &error.object())
 }
 
 /// The smallest JSON that fits, if JSON is asked for.
 fn on_the_side(request: &ApiRequest) -> Turn {
     match request.dialect.schema_wanted(&request.body) {
-        Some(schema) => Turn::text(schema::instance(schema).to_string()),
+        Some(schema) => Turn::text(schema::schema_instance(schema).to_string()),
         None => Turn::text(GREETING),
     }
 }
 
-fn streamed(
+fn streamed_reply(
     speech: &ModelSpeech,
     ending: BodyEnding,
     request: &ApiRequest,
@@ -112,17 +112,17 @@ fn in_one_piece(speech: &ModelSpeech, request: &ApiRequest, id: &str) -> Value {
     request.dialect.whole(whole, model, id)
 }
 
-fn ended(bytes: String, ending: BodyEnding) -> BodyPlayback {
+fn ended_reply(bytes: String, ending: BodyEnding) -> BodyPlayback {
     let mut body = BodyPlayback::whole(bytes);
     body.end(ending);
     body
 }
 
-fn object(status: u16, object: &Value) -> Response<BodyPlayback> {
-    respond(status, JSON, BodyPlayback::whole(object.to_string()))
+fn object_reply(status: u16, object: &Value) -> Response<BodyPlayback> {
+    response_with(status, JSON, BodyPlayback::whole(object.to_string()))
 }
 
-fn respond(status: u16, content_type: &str, body: BodyPlayback) -> Response<BodyPlayback> {
+fn response_with(status: u16, content_type: &str, body: BodyPlayback) -> Response<BodyPlayback> {
     let response = Response::builder()
         .status(status)
         .header(CONTENT_TYPE, content_type)
@@ -138,7 +138,7 @@ fn respond(status: u16, content_type: &str, body: BodyPlayback) -> Response<Body
     })
 }
 
-fn embeddings(body: &Value) -> Value {
+fn embeddings_body(body: &Value) -> Value {
     let embedding = json!({ "values": vec![0.125; 8] });
     match body.get("requests").and_then(Value::as_array) {
         Some(requests) => json!({ "embeddings": vec![embedding; requests.len()] }),
@@ -146,7 +146,7 @@ fn embeddings(body: &Value) -> Value {
     }
 }
 
-fn model(name: &str) -> Value {
+fn model_body(name: &str) -> Value {
     json!({
         "name": format!("models/{name}"),
         "inputTokenLimit": 1_048_576,

@@ -85,7 +85,7 @@ impl ApiRequest {
             model,
             method: head.method.to_string(),
             path: path.to_owned(),
-            headers: headers(head),
+            headers: request_headers(head),
             body,
             answered_by: AnswerSource::Default,
             streams,
@@ -101,7 +101,7 @@ impl ApiRequest {
     }
 }
 
-fn headers(head: &Parts) -> BTreeMap<String, String> {
+fn request_headers(head: &Parts) -> BTreeMap<String, String> {
     let text = |name: &str, value: &[u8]| {
         if SECRET_HEADERS.contains(&name) {
             "(not kept)".to_owned()

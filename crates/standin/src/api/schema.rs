@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 const MOST_VALUES: u64 = 10_000;
 
 /// An instance of the schema, which may be of JSON Schema's or of `OpenAPI`'s kind (types in capitals).
-pub(super) fn instance(schema: &Value) -> Value {
-    value(schema, &mut { MOST_VALUES })
+pub(super) fn schema_instance(schema: &Value) -> Value {
+    instance_value(schema, &mut { MOST_VALUES })
 }
 
-fn value(schema: &Value, left: &mut u64) -> Value {
+fn instance_value(schema: &Value, left: &mut u64) -> Value {
     let Some(fewer) = left.checked_sub(1) else {
         return Value::Null;
     };
@@ -27,11 +27,11 @@ fn value(schema: &Value, left: &mut u64) -> Value {
         return word.clone();
     }
     if let Some(choice) = ["anyOf", "oneOf", "allOf"].into_iter().find_map(first) {
-        return value(choice, left);
+        return instance_value(choice, left);
     }
     match type_name(schema).as_str() {
-        "object" => object(schema, left),
-        "array" => array(schema, left),
+        "object" => instance_object(schema, left),
+        "array" => instance_array(schema, left),
         "integer" | "number" => schema.get("minimum").cloned().unwrap_or(json!(1)),
         "boolean" => false.into(),
         "null" => Value::Null,
@@ -53,7 +53,7 @@ fn type_name(schema: &Value) -> String {
 }
 
 /// The required members; all of them if the schema does not say.
-fn object(schema: &Value, left: &mut u64) -> Value {
+fn instance_object(schema: &Value, left: &mut u64) -> Value {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array);
     let names: Vec<&str> = match (required, properties) {
@@ -62,7 +62,7 @@ fn object(schema: &Value, left: &mut u64) -> Value {
         (None, None) => Vec::new(),
     };
     let mut member = |name: &str| match properties.and_then(|all| all.get(name)) {
-        Some(schema) => value(schema, left),
+        Some(schema) => instance_value(schema, left),
         None => Value::Null,
     };
     let members = names
@@ -71,10 +71,10 @@ fn object(schema: &Value, left: &mut u64) -> Value {
     Value::Object(members.collect::<Map<_, _>>())
 }
 
-fn array(schema: &Value, left: &mut u64) -> Value {
+fn instance_array(schema: &Value, left: &mut u64) -> Value {
     let wanted = schema.get("minItems").and_then(Value::as_u64);
     let items = schema.get("items").unwrap_or(&Value::Null);
-    let item = |_| (*left > 0).then(|| value(items, left));
+    let item = |_| (*left > 0).then(|| instance_value(items, left));
     (0..wanted.unwrap_or_default()).map_while(item).collect()
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     #[track_caller]
     fn check(schema: &Value, expected: &Value) {
-        assert_eq!(&instance(schema), expected);
+        assert_eq!(&schema_instance(schema), expected);
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         );
         let million =
             |items: Value| json!({ "type": "array", "items": items, "minItems": 1_000_000 });
-        let huge = instance(&million(million(million(json!({})))));
+        let huge = schema_instance(&million(million(million(json!({})))));
         assert!(huge.to_string().len() < 200_000);
     }
 }

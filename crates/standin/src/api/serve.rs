@@ -52,7 +52,7 @@ impl ServerState {
     }
 
     pub(super) fn requests(&self) -> Vec<ApiRequest> {
-        lock(&self.log).requests()
+        lock_unpoisoned(&self.log).requests()
     }
 
     pub(super) fn count(&self) -> watch::Receiver<u64> {
@@ -61,21 +61,21 @@ impl ServerState {
 
     /// Keeps a request and wakes the tasks that wait for it. Returns how many there were so far.
     fn keep(&self, request: ApiRequest, bytes: usize) -> u64 {
-        let count = lock(&self.log).add(request, bytes);
+        let count = lock_unpoisoned(&self.log).add(request, bytes);
         self.count.send_replace(count);
         count
     }
 }
 
 /// Serves until it is dropped; all connections end with it.
-pub(super) async fn serve(listener: TcpListener, shared: Arc<ServerState>) {
+pub(super) async fn serve_api(listener: TcpListener, shared: Arc<ServerState>) {
     let mut connections = JoinSet::new();
     loop {
         // Both arms may be dropped at any time: a connection is either accepted or still waiting, a task reaped or not.
         tokio::select! {
             accepted = listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connection(stream, Arc::clone(&shared)));
+                    connections.spawn(serve_connection(stream, Arc::clone(&shared)));
                 }
                 Err(_) => sleep(ACCEPT_PAUSE).await,
             },
@@ -84,10 +84,10 @@ pub(super) async fn serve(listener: TcpListener, shared: Arc<ServerState>) {
     }
 }
 
-async fn connection(stream: TcpStream, shared: Arc<ServerState>) {
+async fn serve_connection(stream: TcpStream, shared: Arc<ServerState>) {
     // Without this the pieces of an answer wait for each other.
     let _ = stream.set_nodelay(true);
-    let answer = service_fn(|request| answer(request, &shared));
+    let answer = service_fn(|request| answer_request(request, &shared));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
@@ -97,14 +97,14 @@ async fn connection(stream: TcpStream, shared: Arc<ServerState>) {
     drop(served);
 }
 
-async fn answer(
+async fn answer_request(
     request: HttpRequest<Incoming>,
     shared: &ServerState,
 ) -> Result<Response<BodyPlayback>, Infallible> {
     let (head, body) = request.into_parts();
-    let body = match read(body).await {
+    let body = match read_body(body).await {
         Ok(body) => body,
-        Err(error) => return Ok(reply::failed(&error)),
+        Err(error) => return Ok(reply::error_reply(&error)),
     };
     Ok(answer_to(&head, &body, shared).await)
 }
@@ -116,20 +116,20 @@ pub(super) async fn answer_to(
     shared: &ServerState,
 ) -> Response<BodyPlayback> {
     let mut request = ApiRequest::read(head, body);
-    let (turn, source) = lock(&shared.playhead).next(&request, body);
+    let (turn, source) = lock_unpoisoned(&shared.playhead).next(&request, body);
     request.answered_by = source;
     let id = format!("stand-in-{}", shared.keep(request.clone(), body.len()));
     match turn {
         Some(turn) => {
             sleep(turn.delay).await;
-            reply::play(&turn, &request, &id)
+            reply::play_turn(&turn, &request, &id)
         }
-        None => reply::unscripted(&request, &id),
+        None => reply::unscripted_reply(&request, &id),
     }
 }
 
 /// The whole body, unless it is too large or too slow.
-async fn read(body: Incoming) -> Result<String, ApiError> {
+async fn read_body(body: Incoming) -> Result<String, ApiError> {
     let too_large = || ApiError::new(413).message("the request is too large, or breaks off");
     if body.size_hint().lower() > LARGEST_BODY as u64 {
         return Err(too_large());
@@ -143,6 +143,6 @@ async fn read(body: Incoming) -> Result<String, ApiError> {
 }
 
 /// A panic in another task leaves nothing half done here: each lock is held for one complete change.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

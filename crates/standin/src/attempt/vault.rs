@@ -56,14 +56,14 @@ pub fn serve_vault(
             Some("tools/call") => on_request(VaultRequest::Call)?,
             _ => {}
         }
-        let result = result(&request);
+        let result = tool_result(&request);
         let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
         writeln!(answers, "{answer}")?;
         answers.flush()?;
     }
 }
 
-fn result(request: &Value) -> Value {
+fn tool_result(request: &Value) -> Value {
     match request["method"].as_str() {
         Some("initialize") => json!({
             "protocolVersion": request["params"]["protocolVersion"],

@@ -1,7 +1,7 @@
 //! Text that looks like secrets and is none: hashes, ids, paths, encoded pictures, and code and prose about secrets.
 
 use super::SecretContext::{self, Code, Environment, Json, Prose, Url, Yaml};
-use super::values::fill;
+use super::values::fill_template;
 use crate::mutate::SeededRng;
 
 const TEMPLATES: &[(SecretContext, &str)] = &[
@@ -215,8 +215,8 @@ const TEMPLATES: &[(SecretContext, &str)] = &[
     ),
 ];
 
-pub(super) fn text(rng: &mut SeededRng, context: SecretContext) -> String {
+pub(super) fn innocent_text(rng: &mut SeededRng, context: SecretContext) -> String {
     let fitting: Vec<_> = TEMPLATES.iter().filter(|it| it.0 == context).collect();
     let (_, template) = fitting[rng.below(fitting.len())];
-    fill(rng, template)
+    fill_template(rng, template)
 }

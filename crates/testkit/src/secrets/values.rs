@@ -54,123 +54,123 @@ const ISSUED: [(&str, &str, &str, usize); 32] = [
 ];
 
 /// A secret of a class, with characters that its context allows.
-pub(super) fn secret(rng: &mut SeededRng, class: TemplateClass, context: SecretContext) -> String {
+pub(super) fn secret_value(rng: &mut SeededRng, class: TemplateClass, context: SecretContext) -> String {
     match class {
-        TemplateClass::Issued => issued(rng),
-        TemplateClass::Random => random(rng, context),
-        TemplateClass::Password => password(rng, context),
+        TemplateClass::Issued => issued_key(rng),
+        TemplateClass::Random => random_key(rng, context),
+        TemplateClass::Password => chosen_password(rng, context),
     }
 }
 
-fn issued(rng: &mut SeededRng) -> String {
+fn issued_key(rng: &mut SeededRng) -> String {
     if rng.below(12) == 0 {
-        let (head, body) = (chars(rng, BASE64_URL, 20), chars(rng, BASE64_URL, 80));
-        return format!("ey{}{head}.eyJ{body}.{}", "J", chars(rng, BASE64_URL, 43));
+        let (head, body) = (random_chars(rng, BASE64_URL, 20), random_chars(rng, BASE64_URL, 80));
+        return format!("ey{}{head}.eyJ{body}.{}", "J", random_chars(rng, BASE64_URL, 43));
     }
     let (first, second, alphabet, count) = ISSUED[rng.below(ISSUED.len())];
-    format!("{first}{second}{}", chars(rng, alphabet, count))
+    format!("{first}{second}{}", random_chars(rng, alphabet, count))
 }
 
-fn random(rng: &mut SeededRng, context: SecretContext) -> String {
+fn random_key(rng: &mut SeededRng, context: SecretContext) -> String {
     match rng.below(7) {
-        0 => chars(rng, HEX, 32),
-        1 => chars(rng, HEX, 40),
-        2 => chars(rng, HEX, 64),
-        3 => uuid(rng),
-        4 if context != SecretContext::Url => format!("{}=", chars(rng, BASE64, 43)),
-        5 => chars(rng, BASE64_URL, 32),
+        0 => random_chars(rng, HEX, 32),
+        1 => random_chars(rng, HEX, 40),
+        2 => random_chars(rng, HEX, 64),
+        3 => random_uuid(rng),
+        4 if context != SecretContext::Url => format!("{}=", random_chars(rng, BASE64, 43)),
+        5 => random_chars(rng, BASE64_URL, 32),
         _ => {
             let count = 20 + rng.below(29);
-            chars(rng, ALPHANUMERIC, count)
+            random_chars(rng, ALPHANUMERIC, count)
         }
     }
 }
 
 /// What people choose: one in eight is nothing but letters.
-fn password(rng: &mut SeededRng, context: SecretContext) -> String {
-    let symbol = chars(rng, "!-_.+", 1);
+fn chosen_password(rng: &mut SeededRng, context: SecretContext) -> String {
+    let symbol = random_chars(rng, "!-_.+", 1);
     let symbol = if context == SecretContext::Url {
         "-"
     } else {
         &symbol
     };
     match rng.below(8) {
-        0 => format!("{}{}", word(rng), word(rng)),
-        1 => format!("{}{}", word(rng), 10 + rng.below(9_000)),
-        2 => format!("{}{}{symbol}", capital(&word(rng)), 10 + rng.below(90)),
-        3 => format!("{}-{}-{}", word(rng), word(rng), 1 + rng.below(99)),
-        4 => word(rng).replace('e', "3").replace('a', "4") + &chars(rng, HEX, 3) + "0",
+        0 => format!("{}{}", random_word(rng), random_word(rng)),
+        1 => format!("{}{}", random_word(rng), 10 + rng.below(9_000)),
+        2 => format!("{}{}{symbol}", capitalized_word(&random_word(rng)), 10 + rng.below(90)),
+        3 => format!("{}-{}-{}", random_word(rng), random_word(rng), 1 + rng.below(99)),
+        4 => random_word(rng).replace('e', "3").replace('a', "4") + &random_chars(rng, HEX, 3) + "0",
         5 => format!(
             "{}{symbol}{}",
-            chars(rng, ALPHANUMERIC, 6),
-            chars(rng, ALPHANUMERIC, 6)
+            random_chars(rng, ALPHANUMERIC, 6),
+            random_chars(rng, ALPHANUMERIC, 6)
         ),
-        6 => format!("{}{symbol}{}", capital(&word(rng)), 2000 + rng.below(27)),
-        _ => chars(rng, ALPHANUMERIC, 16),
+        6 => format!("{}{symbol}{}", capitalized_word(&random_word(rng)), 2000 + rng.below(27)),
+        _ => random_chars(rng, ALPHANUMERIC, 16),
     }
 }
 
 /// Fills the remaining placeholders of a template: `<<word>>`, `<<sha>>` and so on.
-pub(super) fn fill(rng: &mut SeededRng, template: &str) -> String {
+pub(super) fn fill_template(rng: &mut SeededRng, template: &str) -> String {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("<<") {
         let (name, after) = after.split_once(">>").expect("a placeholder ends");
         text += before;
-        text += &filler(rng, name);
+        text += &placeholder_value(rng, name);
         rest = after;
     }
     text + rest
 }
 
-fn filler(rng: &mut SeededRng, name: &str) -> String {
+fn placeholder_value(rng: &mut SeededRng, name: &str) -> String {
     match name {
-        "word" => word(rng),
-        "Word" => capital(&word(rng)),
-        "host" => format!("{}.{}.example", word(rng), word(rng)),
+        "word" => random_word(rng),
+        "Word" => capitalized_word(&random_word(rng)),
+        "host" => format!("{}.{}.example", random_word(rng), random_word(rng)),
         "number" => (1_000 + rng.below(9_000_000)).to_string(),
-        "uuid" => uuid(rng),
-        "short" => chars(rng, HEX, 7),
-        "sha" => chars(rng, HEX, 40),
-        "md5" => chars(rng, HEX, 32),
-        "sha256" => chars(rng, HEX, 64),
-        "sri" => format!("sha512-{}==", chars(rng, BASE64, 86)),
-        "image" => format!("iVBORw0KGgoAAAANSUhEUgAA{}", chars(rng, BASE64, 400)),
-        "id" => chars(rng, ALPHANUMERIC, 20),
+        "uuid" => random_uuid(rng),
+        "short" => random_chars(rng, HEX, 7),
+        "sha" => random_chars(rng, HEX, 40),
+        "md5" => random_chars(rng, HEX, 32),
+        "sha256" => random_chars(rng, HEX, 64),
+        "sri" => format!("sha512-{}==", random_chars(rng, BASE64, 86)),
+        "image" => format!("iVBORw0KGgoAAAANSUhEUgAA{}", random_chars(rng, BASE64, 400)),
+        "id" => random_chars(rng, ALPHANUMERIC, 20),
         "slug" => format!(
             "{}-{}-{}",
-            word(rng),
-            chars(rng, HEX, 10),
-            chars(rng, LOWER, 5)
+            random_word(rng),
+            random_chars(rng, HEX, 10),
+            random_chars(rng, LOWER, 5)
         ),
-        "path" => format!("src/{}/{}_{}.rs", word(rng), word(rng), rng.below(99)),
+        "path" => format!("src/{}/{}_{}.rs", random_word(rng), random_word(rng), rng.below(99)),
         "version" => format!("{}.{}.{}", rng.below(20), rng.below(20), rng.below(20)),
-        "ident" => format!("{}_{}{}", word(rng), word(rng), rng.below(9)),
+        "ident" => format!("{}_{}{}", random_word(rng), random_word(rng), rng.below(9)),
         "Ident" => format!(
             "{}{}{}",
-            word(rng),
-            capital(&word(rng)),
-            capital(&word(rng))
+            random_word(rng),
+            capitalized_word(&random_word(rng)),
+            capitalized_word(&random_word(rng))
         ),
         other => panic!("no placeholder is called `{other}`"),
     }
 }
 
-fn uuid(rng: &mut SeededRng) -> String {
-    let groups = [8, 4, 4, 4, 12].map(|count| chars(rng, HEX, count));
+fn random_uuid(rng: &mut SeededRng) -> String {
+    let groups = [8, 4, 4, 4, 12].map(|count| random_chars(rng, HEX, count));
     groups.join("-")
 }
 
-fn word(rng: &mut SeededRng) -> String {
+fn random_word(rng: &mut SeededRng) -> String {
     WORDS[rng.below(WORDS.len())].to_owned()
 }
 
-fn capital(word: &str) -> String {
+fn capitalized_word(word: &str) -> String {
     let (first, rest) = word.split_at(1);
     first.to_uppercase() + rest
 }
 
-fn chars(rng: &mut SeededRng, alphabet: &str, count: usize) -> String {
+fn random_chars(rng: &mut SeededRng, alphabet: &str, count: usize) -> String {
     let alphabet = alphabet.as_bytes();
     let char = |_| char::from(alphabet[rng.below(alphabet.len())]);
     (0..count).map(char).collect()

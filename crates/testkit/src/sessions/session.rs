@@ -24,7 +24,7 @@ impl SessionPlan<'_> {
         mut rng: SeededRng,
         out: &mut String,
     ) -> SessionCounts {
-        let id = uuid(&mut rng);
+        let id = random_uuid(&mut rng);
         debug_assert_eq!(id, self.session.id, "the id comes first");
         let mut writer = SessionWriter {
             plan: self,
@@ -240,7 +240,7 @@ impl SessionWriter<'_> {
 
     /// A message of the user, which 0.24.0 wrote as a string and 0.61.0 as a list of parts.
     fn user(&mut self, text: &str) {
-        let id = uuid(&mut self.voice.rng);
+        let id = random_uuid(&mut self.voice.rng);
         self.message("user", &id);
         match self.plan.format {
             SessionFormat::Json => self.pen.text("content", text),
@@ -275,7 +275,7 @@ impl SessionWriter<'_> {
         let mut thought = String::new();
         self.voice.prose(&mut thought, 90);
         WrittenAnswer {
-            id: uuid(&mut self.voice.rng),
+            id: random_uuid(&mut self.voice.rng),
             text,
             thought,
             input: 1_000 + self.voice.rng.below(90_000),
@@ -405,7 +405,7 @@ impl SessionWriter<'_> {
 
     /// The results of the model's calls: in a log, a message of the user's.
     fn responses(&mut self, calls: &[WrittenCall]) {
-        let id = uuid(&mut self.voice.rng);
+        let id = random_uuid(&mut self.voice.rng);
         self.message("user", &id);
         self.pen.key("content");
         self.pen.open('[');
@@ -464,7 +464,7 @@ impl SessionClock {
 }
 
 /// A UUID of version 4.
-pub(super) fn uuid(rng: &mut SeededRng) -> String {
+pub(super) fn random_uuid(rng: &mut SeededRng) -> String {
     let (high, low) = (rng.next_u64(), rng.next_u64());
     let mut id = String::with_capacity(36);
     let _ = write!(

@@ -23,7 +23,7 @@ impl Vocabulary {
             WordVariety::Usual => RARE,
             WordVariety::Varied => RARE_IF_VARIED,
         };
-        let words = (0..count).map(|_| word(&mut rng)).collect();
+        let words = (0..count).map(|_| random_word(&mut rng)).collect();
         Self { words, variety }
     }
 
@@ -36,7 +36,7 @@ impl Vocabulary {
 }
 
 /// Three to four syllables.
-fn word(rng: &mut SeededRng) -> String {
+fn random_word(rng: &mut SeededRng) -> String {
     let syllables = 3 + rng.below(2);
     let mut word = String::new();
     for _ in 0..syllables {

@@ -14,21 +14,21 @@ use super::said::in_text;
 const TURNS_BEFORE: usize = 1;
 
 /// Gives each call and each answer an id. A call shares its own with the answer that follows it under its name.
-pub(super) fn complete(turns: &mut [HistoryTurn]) {
+pub(super) fn complete_call_ids(turns: &mut [HistoryTurn]) {
     for at in 0..turns.len() {
         for place in 0..turns[at].content.parts.len() {
             if let Some(name) = nameless_id(&turns[at].content.parts[place], "functionCall") {
-                let id = synthetic("synth", &name, &turns[at], at, place);
+                let id = synthetic_call_id("synth", &name, &turns[at], at, place);
                 if let Some(answer) = answer_to(&name, turns.get_mut(at + 1)) {
-                    *answer = identified(answer, "functionResponse", &id);
+                    *answer = part_with_id(answer, "functionResponse", &id);
                 }
                 let call = &mut turns[at].content.parts[place];
-                *call = identified(call, "functionCall", &id);
+                *call = part_with_id(call, "functionCall", &id);
             }
             if let Some(name) = nameless_id(&turns[at].content.parts[place], "functionResponse") {
-                let id = synthetic("synth_orph", &name, &turns[at], at, place);
+                let id = synthetic_call_id("synth_orph", &name, &turns[at], at, place);
                 let answer = &mut turns[at].content.parts[place];
-                *answer = identified(answer, "functionResponse", &id);
+                *answer = part_with_id(answer, "functionResponse", &id);
             }
         }
     }
@@ -51,24 +51,24 @@ fn answer_to<'t>(name: &str, turn: Option<&'t mut HistoryTurn>) -> Option<&'t mu
 }
 
 /// The part with an id in its call or response: in the place of an old id, or else last.
-fn identified(part: &Json, kind: &str, id: &str) -> Json {
+fn part_with_id(part: &Json, kind: &str, id: &str) -> Json {
     let Some(inner) = part.token().get(kind) else {
         return part.clone();
     };
-    let inner = with(inner, "id", &Json::from(&Text::from(id.to_owned())));
-    with(part.token(), kind, &inner)
+    let inner = object_with_member(inner, "id", &Json::from(&Text::from(id.to_owned())));
+    object_with_member(part.token(), kind, &inner)
 }
 
-fn with(object: Token<'_>, name: &str, value: &Json) -> Json {
+fn object_with_member(object: Token<'_>, name: &str, value: &Json) -> Json {
     let is_new = object.get(name).is_none();
     let added = is_new.then(|| (Json::from_value(&name), value.clone()));
     let members = object.members().map(|(key, old)| {
         let value = if key.is(name) {
             value.clone()
         } else {
-            crate::own::json(old)
+            crate::own::owned_json(old)
         };
-        (crate::own::json(key), value)
+        (crate::own::owned_json(key), value)
     });
     let mut text = String::from("{");
     for (key, value) in members.chain(added) {
@@ -76,10 +76,10 @@ fn with(object: Token<'_>, name: &str, value: &Json) -> Json {
         let _ = write!(text, "{comma}{}:{}", key.as_str(), value.as_str());
     }
     text.push('}');
-    Token::parse(&text).map_or_else(|_| value.clone(), crate::own::json)
+    Token::parse(&text).map_or_else(|_| value.clone(), crate::own::owned_json)
 }
 
-fn synthetic(word: &str, name: &str, turn: &HistoryTurn, at: usize, place: usize) -> String {
+fn synthetic_call_id(word: &str, name: &str, turn: &HistoryTurn, at: usize, place: usize) -> String {
     let turn_id = turn.id.as_ref().map(|id| id.to_str().into_owned());
     let mut sources = [
         turn_id.unwrap_or_default(),

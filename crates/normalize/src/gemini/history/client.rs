@@ -6,9 +6,9 @@ use lapidary_wire::gemini::session::ReplayedLog;
 use serde::Serialize;
 
 use super::call_ids;
-use super::said::{in_text, is_ignored, said};
-use super::{list, loaded};
-use crate::own::{json, text};
+use super::said::{in_text, is_ignored, content_text};
+use super::{message_list, loaded_messages};
+use crate::own::{owned_json, owned_text};
 
 /// One turn of the conversation, as the model's API takes it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,42 +42,42 @@ pub(super) struct HistoryTurn {
 /// messages of the user as well has them twice, and so has the CLI.
 pub fn client_history(log: &ReplayedLog<'_>) -> Vec<ModelContent> {
     let mut turns = Vec::new();
-    for message in loaded(log) {
+    for message in loaded_messages(log) {
         let kind = message.get("type").and_then(Token::string);
         match kind.as_deref() {
-            Some("user") => turns.extend(user(message)),
-            Some("gemini") => turns.extend(model(message)),
+            Some("user") => turns.extend(user_turn(message)),
+            Some("gemini") => turns.extend(model_turns(message)),
             _ => {}
         }
     }
-    call_ids::complete(&mut turns);
+    call_ids::complete_call_ids(&mut turns);
     turns.into_iter().map(|turn| turn.content).collect()
 }
 
-fn user(message: Token<'_>) -> Option<HistoryTurn> {
+fn user_turn(message: Token<'_>) -> Option<HistoryTurn> {
     let content = message.get("content")?;
-    if is_ignored(&said(content).to_str()) {
+    if is_ignored(&content_text(content).to_str()) {
         return None;
     }
     let parts = part_list(content).collect();
-    Some(turn(id(message), TurnRole::User, parts))
+    Some(history_turn(message_id(message), TurnRole::User, parts))
 }
 
 /// The model's turn, and the one that answers its calls.
-fn model(message: Token<'_>) -> Vec<HistoryTurn> {
+fn model_turns(message: Token<'_>) -> Vec<HistoryTurn> {
     let parts = model_parts(message);
     if parts.is_empty() {
         return Vec::new();
     }
-    let id = id(message);
-    let answers: Vec<_> = list(message, "toolCalls").flat_map(answer).collect();
+    let id = message_id(message);
+    let answers: Vec<_> = message_list(message, "toolCalls").flat_map(result_parts).collect();
     let answer_id = Text::concat(&[
         id.clone().unwrap_or(Text::from("undefined")),
         Text::from("_response"),
     ]);
-    let mut turns = vec![turn(id, TurnRole::Model, parts)];
+    let mut turns = vec![history_turn(id, TurnRole::Model, parts)];
     if !answers.is_empty() {
-        turns.push(turn(Some(answer_id), TurnRole::User, answers));
+        turns.push(history_turn(Some(answer_id), TurnRole::User, answers));
     }
     turns
 }
@@ -94,8 +94,8 @@ fn model_parts(message: Token<'_>) -> Vec<Json> {
     if is_complete {
         return parts;
     }
-    let thoughts = list(message, "thoughts").map(thought);
-    let calls = list(message, "toolCalls").map(call);
+    let thoughts = message_list(message, "thoughts").map(thought_part);
+    let calls = message_list(message, "toolCalls").map(call_part);
     thoughts.chain(parts).chain(calls).collect()
 }
 
@@ -105,27 +105,27 @@ fn part_list(content: Token<'_>) -> impl Iterator<Item = Json> {
         TokenKind::Array => (Some(content.elements()), None),
         _ => (None, Some(content)),
     };
-    list.into_iter().flatten().chain(single).map(part)
+    list.into_iter().flatten().chain(single).map(content_part)
 }
 
-fn part(part: Token<'_>) -> Json {
+fn content_part(part: Token<'_>) -> Json {
     match part.kind() {
-        TokenKind::String => Json::object([("text", json(part))]),
-        _ => json(part),
+        TokenKind::String => Json::object([("text", owned_json(part))]),
+        _ => owned_json(part),
     }
 }
 
-fn thought(thought: Token<'_>) -> Json {
+fn thought_part(thought: Token<'_>) -> Json {
     let subject = thought.get("subject").filter(|value| value.is_truthy());
     let description = thought.get("description");
     let said = match subject {
         Some(subject) => Some(Json::from(&Text::concat(&[
             Text::from("**"),
-            text(subject),
+            owned_text(subject),
             Text::from("** "),
             in_text(description),
         ]))),
-        None => description.map(json),
+        None => description.map(owned_json),
     };
     let said = said.map(|said| ("text", said));
     Json::object(
@@ -134,37 +134,37 @@ fn thought(thought: Token<'_>) -> Json {
     )
 }
 
-fn call(call: Token<'_>) -> Json {
+fn call_part(call: Token<'_>) -> Json {
     let members = ["id", "name", "args"];
-    let members = members.map(|name| Some((name, json(call.get(name)?))));
+    let members = members.map(|name| Some((name, owned_json(call.get(name)?))));
     Json::object([("functionCall", Json::object(members.into_iter().flatten()))])
 }
 
 /// The result of a call, as parts.
-fn answer(call: Token<'_>) -> Vec<Json> {
+fn result_parts(call: Token<'_>) -> Vec<Json> {
     let Some(result) = call.get("result").filter(|result| result.is_truthy()) else {
         return Vec::new();
     };
     match result.kind() {
         TokenKind::Array => part_list(result).collect(),
-        TokenKind::String => vec![response(call, result)],
-        _ => vec![json(result)],
+        TokenKind::String => vec![function_response(call, result)],
+        _ => vec![owned_json(result)],
     }
 }
 
-fn response(call: Token<'_>, output: Token<'_>) -> Json {
-    let members = ["id", "name"].map(|name| Some((name, json(call.get(name)?))));
-    let response = Json::object([("output", json(output))]);
+fn function_response(call: Token<'_>, output: Token<'_>) -> Json {
+    let members = ["id", "name"].map(|name| Some((name, owned_json(call.get(name)?))));
+    let response = Json::object([("output", owned_json(output))]);
     let members = members.into_iter().flatten();
     let members = members.chain([("response", response)]);
     Json::object([("functionResponse", Json::object(members))])
 }
 
-fn id(message: Token<'_>) -> Option<Text> {
-    message.get("id").map(text)
+fn message_id(message: Token<'_>) -> Option<Text> {
+    message.get("id").map(owned_text)
 }
 
-fn turn(id: Option<Text>, role: TurnRole, parts: Vec<Json>) -> HistoryTurn {
+fn history_turn(id: Option<Text>, role: TurnRole, parts: Vec<Json>) -> HistoryTurn {
     let content = ModelContent { role, parts };
     HistoryTurn { id, content }
 }

@@ -4,13 +4,13 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::Text;
 use lapidary_wire::gemini::session::NO_TEXTS;
 
-use crate::own::text;
+use crate::own::owned_text;
 
 /// How deep lists may lie in lists. The CLI writes one level; each costs a look at all that is in it, so that there has to be an end.
 const DEEPEST: usize = 64;
 
 /// The text of a content, be it a string, a part or a list of parts.
-pub(super) fn said(content: Token<'_>) -> Text {
+pub(super) fn content_text(content: Token<'_>) -> Text {
     let mut pieces = Vec::new();
     // A list may hold lists. Open lists are kept here, so that no recursion follows the input's depth.
     let mut lists = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn said(content: Token<'_>) -> Text {
                     lists.push(part.elements());
                 }
             }
-            Some(part) => pieces.extend(piece(part)),
+            Some(part) => pieces.extend(part_text(part)),
             None => {
                 lists.pop();
             }
@@ -40,29 +40,29 @@ pub(super) fn said(content: Token<'_>) -> Text {
 
 /// True if the CLI does not send a user's record to the model: an empty one, a command, or the CLI's own context.
 pub(super) fn is_ignored(said: &str) -> bool {
-    let said = trimmed(said);
+    let said = trim_as_javascript(said);
     said.is_empty() || said.starts_with(['/', '?']) || is_context(said)
 }
 
 /// True if the CLI or a hook put it there, and not the user.
 pub(super) fn is_context(said: &str) -> bool {
-    let said = trimmed(said);
+    let said = trim_as_javascript(said);
     said.starts_with("<session_context>") || said.starts_with("<hook_context>")
 }
 
 /// JavaScript's `trim`, which has its own idea of white space.
-pub(super) fn trimmed(text: &str) -> &str {
+pub(super) fn trim_as_javascript(text: &str) -> &str {
     text.trim_matches(|char: char| char == '\u{feff}' || (char.is_whitespace() && char != '\u{85}'))
 }
 
 /// A value as JavaScript puts it into a text.
 pub(super) fn in_text(value: Option<Token<'_>>) -> Text {
-    value.map_or(Text::from("undefined"), text)
+    value.map_or(Text::from("undefined"), owned_text)
 }
 
-fn piece(part: Token<'_>) -> Option<Text> {
+fn part_text(part: Token<'_>) -> Option<Text> {
     if part.kind() != TokenKind::Object {
-        return part.if_kind(TokenKind::String).map(text);
+        return part.if_kind(TokenKind::String).map(owned_text);
     }
     let mut marks = [None; NO_TEXTS.len()];
     let mut said = None;
@@ -77,13 +77,13 @@ fn piece(part: Token<'_>) -> Option<Text> {
     let mut found = NO_TEXTS.iter().zip(marks);
     let found = found.find_map(|(mark, value)| Some((*mark, value?)));
     match found {
-        Some((mark, value)) => Some(word(mark, value)),
-        None => said.map(text),
+        Some((mark, value)) => Some(part_placeholder(mark, value)),
+        None => said.map(owned_text),
     }
 }
 
 /// The word for a part that is not text.
-fn word(mark: &str, value: Token<'_>) -> Text {
+fn part_placeholder(mark: &str, value: Token<'_>) -> Text {
     let about = |what: &'static str, value| {
         Text::concat(&[Text::from(what), in_text(value), Text::from("]")])
     };

@@ -5,9 +5,9 @@ use lapidary_vocab::{Json, Text};
 use lapidary_wire::gemini::session::ReplayedLog;
 use serde::Serialize;
 
-use super::said::{is_context, said, trimmed};
-use super::{list, loaded};
-use crate::own::{json, string};
+use super::said::{is_context, content_text, trim_as_javascript};
+use super::{message_list, loaded_messages};
+use crate::own::{owned_json, string_token};
 
 /// One item of the screen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -76,27 +76,27 @@ pub enum UiToolStatus {
 /// The items of a session's final state. A message of the CLI's own context is not shown, and neither are its calls.
 pub fn ui_history(log: &ReplayedLog<'_>) -> Vec<UiItem> {
     let mut items = Vec::new();
-    for message in loaded(log) {
-        add(message, &mut items);
+    for message in loaded_messages(log) {
+        add_ui_items(message, &mut items);
     }
     items
 }
 
-fn add(message: Token<'_>, items: &mut Vec<UiItem>) {
+fn add_ui_items(message: Token<'_>, items: &mut Vec<UiItem>) {
     let kind = message.get("type").and_then(Token::string);
     let kind = kind.as_deref().unwrap_or_default();
     if kind == "gemini" {
-        items.extend(list(message, "thoughts").map(thinking));
+        items.extend(message_list(message, "thoughts").map(thought_item));
     }
-    let shown = shown(message);
+    let shown = display_text(message);
     if is_context(&shown.to_str()) {
         return;
     }
-    if !trimmed(&shown.to_str()).is_empty() {
-        items.push(spoken(kind, shown));
+    if !trim_as_javascript(&shown.to_str()).is_empty() {
+        items.push(text_item(kind, shown));
     }
     if kind != "user" {
-        let tools: Vec<_> = list(message, "toolCalls").map(tool).collect();
+        let tools: Vec<_> = message_list(message, "toolCalls").map(ui_tool).collect();
         if !tools.is_empty() {
             items.push(UiItem::ToolGroup { tools });
         }
@@ -104,14 +104,14 @@ fn add(message: Token<'_>, items: &mut Vec<UiItem>) {
 }
 
 /// The text that was shown, or else the message's own.
-fn shown(message: Token<'_>) -> Text {
-    let read = |name| message.get(name).map(said).filter(|text| !text.is_empty());
+fn display_text(message: Token<'_>) -> Text {
+    let read = |name| message.get(name).map(content_text).filter(|text| !text.is_empty());
     read("displayContent")
         .or_else(|| read("content"))
         .unwrap_or_default()
 }
 
-fn spoken(kind: &str, text: Text) -> UiItem {
+fn text_item(kind: &str, text: Text) -> UiItem {
     match kind {
         "user" => UiItem::User { text },
         "info" => UiItem::Info { text },
@@ -122,32 +122,32 @@ fn spoken(kind: &str, text: Text) -> UiItem {
     }
 }
 
-fn thinking(thought: Token<'_>) -> UiItem {
+fn thought_item(thought: Token<'_>) -> UiItem {
     let thought = UiThought {
-        subject: thought.get("subject").map(json),
-        description: thought.get("description").map(json),
+        subject: thought.get("subject").map(owned_json),
+        description: thought.get("description").map(owned_json),
     };
     UiItem::Thinking { thought }
 }
 
-fn tool(call: Token<'_>) -> UiTool {
+fn ui_tool(call: Token<'_>) -> UiTool {
     let truthy = |name| call.get(name).filter(|value: &Token<'_>| value.is_truthy());
-    let succeeded = string(call.get("status")).is_some_and(|status| status.is("success"));
+    let succeeded = string_token(call.get("status")).is_some_and(|status| status.is("success"));
     UiTool {
-        call_id: call.get("id").map(json),
-        name: truthy("displayName").or_else(|| call.get("name")).map(json),
-        args: call.get("args").map(json),
-        description: truthy("description").map_or_else(|| Json::from(&Text::from("")), json),
+        call_id: call.get("id").map(owned_json),
+        name: truthy("displayName").or_else(|| call.get("name")).map(owned_json),
+        args: call.get("args").map(owned_json),
+        description: truthy("description").map_or_else(|| Json::from(&Text::from("")), owned_json),
         render_output_as_markdown: call
             .get("renderOutputAsMarkdown")
             .and_then(Token::non_null)
-            .map_or_else(|| Json::from_value(&true), json),
+            .map_or_else(|| Json::from_value(&true), owned_json),
         status: if succeeded {
             UiToolStatus::Success
         } else {
             UiToolStatus::Error
         },
-        result_display: call.get("resultDisplay").map(json),
+        result_display: call.get("resultDisplay").map(owned_json),
     }
 }
 

@@ -8,7 +8,7 @@ use lapidary_vocab::event::DiagnosticKind;
 use lapidary_wire::gemini::stream::{LineContent, StreamLine};
 
 use super::line::{CurrentLine, LineFlaw};
-use crate::excerpt::shortened;
+use crate::excerpt::shortened_name;
 
 /// How many different unknown fields are reported. They are all kept; this only bounds the reports.
 pub(crate) const MOST_REPORTED: usize = 64;
@@ -27,7 +27,7 @@ impl ReportedFields {
     ) {
         for (key, value) in fields {
             current.extend(key, *value);
-            let name = format!("{}.{}", type_name(line), shortened(key));
+            let name = format!("{}.{}", type_name(line), shortened_name(key));
             if self.0.len() >= MOST_REPORTED || !self.0.insert(name.clone()) {
                 continue;
             }
@@ -55,11 +55,11 @@ pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut CurrentLine<'_>
         [] => return,
         [key] => format!(
             "the key `{}` stands twice; the last value was taken",
-            shortened(key)
+            shortened_name(key)
         ),
         [key, more @ ..] => format!(
             "the key `{}` and {} more stand twice; the last values were taken",
-            shortened(key),
+            shortened_name(key),
             more.len()
         ),
     };
@@ -67,7 +67,7 @@ pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut CurrentLine<'_>
 }
 
 /// A line of a known type that lacks a required field.
-pub(super) fn flawed(line: &StreamLine<'_>, flaw: &LineFlaw) -> String {
+pub(super) fn flaw_message(line: &StreamLine<'_>, flaw: &LineFlaw) -> String {
     let place = format!("`{}.{}`", type_name(line), flaw.field);
     match flaw.found {
         Some(TokenKind::String) => format!("{place} has a value we do not know"),
@@ -86,10 +86,10 @@ pub(super) fn not_utf8(bytes: &[u8]) -> (DiagnosticKind, &'static str) {
 }
 
 /// A line of no known type.
-pub(super) fn untranslatable(content: &LineContent<'_>, text: &str) -> (DiagnosticKind, String) {
+pub(super) fn untranslatable_line(content: &LineContent<'_>, text: &str) -> (DiagnosticKind, String) {
     match content {
         LineContent::UnknownType(name) => {
-            let message = format!("unknown event type {}", shortened(name.as_str()));
+            let message = format!("unknown event type {}", shortened_name(name.as_str()));
             (DiagnosticKind::UnknownType, message)
         }
         LineContent::Untyped => {

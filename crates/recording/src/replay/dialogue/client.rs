@@ -17,18 +17,18 @@ use lapidary_process::platform::wait_for_input;
 const LINES: usize = 256;
 
 /// Listens until the client hangs up, which ends the channel. The thread is never joined: a read cannot be interrupted.
-pub(super) fn listen(input: File) -> io::Result<Receiver<MessageKind>> {
+pub(super) fn listen_to_client(input: File) -> io::Result<Receiver<MessageKind>> {
     let (sender, heard) = channel(LINES);
     let name = "lapidary-client".to_owned();
     let body = move || {
-        hear(input, &sender);
+        hear_client(input, &sender);
     };
     thread::Builder::new().name(name).spawn(body)?;
     Ok(heard)
 }
 
 /// None once the receiver is gone.
-fn hear(mut input: File, sender: &Sender<MessageKind>) -> Option<()> {
+fn hear_client(mut input: File, sender: &Sender<MessageKind>) -> Option<()> {
     let mut lines = LineBuffer::default();
     loop {
         match input.read(lines.room()) {
@@ -39,11 +39,11 @@ fn hear(mut input: File, sender: &Sender<MessageKind>) -> Option<()> {
             Err(_) => break, // a closed or broken input is one that has ended
         }
         while let Some(line) = lines.next_line() {
-            sender.blocking_send(understand(line)).ok()?;
+            sender.blocking_send(understand_line(line)).ok()?;
         }
     }
     let last = lines.last_line()?;
-    sender.blocking_send(understand(last)).ok()
+    sender.blocking_send(understand_line(last)).ok()
 }
 
 /// The messages of a client at the other end of a stream, and the future that reads them: it has to be polled beside the replay,
@@ -65,15 +65,15 @@ async fn hear_all(mut reads: impl AsyncRead + Unpin, sender: Sender<MessageKind>
     while let Ok(count @ 1..) = reads.read(lines.room()).await {
         lines.filled(count);
         while let Some(line) = lines.next_line() {
-            let said = understand(line);
+            let said = understand_line(line);
             sender.send(said).await.ok()?;
         }
     }
-    let last = understand(lines.last_line()?);
+    let last = understand_line(lines.last_line()?);
     sender.send(last).await.ok()
 }
 
-fn understand(line: RawLine<'_>) -> MessageKind {
+fn understand_line(line: RawLine<'_>) -> MessageKind {
     match line {
         RawLine::Whole(line) => MessageKind::read(line),
         RawLine::TooLong { .. } => MessageKind::Noise,

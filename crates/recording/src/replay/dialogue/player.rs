@@ -217,7 +217,7 @@ impl<A: Audience> DialoguePlayer<A> {
 
     fn compare(&mut self, id: &MessageId, recorded: &AnswerDecision, live: &AnswerDecision) {
         if recorded != live {
-            let (id, live, recorded) = (&id.token, decided(live), decided(recorded));
+            let (id, live, recorded) = (&id.token, decision_text(live), decision_text(recorded));
             self.note(&format!(
                 "the client's answer to `{id}` is {live}; it was {recorded}, and the replay goes on as if it still were"
             ));
@@ -258,7 +258,7 @@ impl<A: Audience> DialoguePlayer<A> {
     }
 }
 
-fn decided(decision: &AnswerDecision) -> String {
+fn decision_text(decision: &AnswerDecision) -> String {
     match decision {
         AnswerDecision::Refused => "an error".to_owned(),
         AnswerDecision::Outcome(outcome) => format!("`{outcome}`"),

@@ -26,13 +26,13 @@ pub(in crate::replay) struct RecordedScript {
 impl RecordedScript {
     /// Opens a recording whose timing is in order.
     pub(super) fn open(directory: &Path) -> Result<Self, ReplayError> {
-        let text = check::read(&directory.join(TIMING))?;
+        let text = check::read_text(&directory.join(TIMING))?;
         let timing = Timing::read(&text).map_err(|problem| ReplayError::Timing {
             place: directory.to_owned(),
             problem,
         })?;
         let mut moments = timing.0;
-        moments.extend(rest(&moments));
+        moments.extend(remaining_bytes(&moments));
         let source = |name| RecordedChannel::open(directory.join(name));
         Ok(Self {
             moments: moments.into_iter(),
@@ -183,7 +183,7 @@ impl RecordedChannel {
 }
 
 /// The bytes after the last timing entry.
-fn rest(moments: &[TimingEntry]) -> [TimingEntry; 3] {
+fn remaining_bytes(moments: &[TimingEntry]) -> [TimingEntry; 3] {
     let at = moments.last().map_or(Duration::ZERO, |moment| moment.at);
     let all = [Channel::In, Channel::Out, Channel::Err];
     all.map(|channel| TimingEntry {

@@ -60,7 +60,7 @@ impl TranscriptScript {
             match line {
                 Some(line) => {
                     self.number += 1;
-                    let step = step(line, &mut self.latest);
+                    let step = transcript_step(line, &mut self.latest);
                     if let Some(step) = step.map_err(|()| self.misread())? {
                         return Ok(Some(step));
                     }
@@ -90,7 +90,7 @@ impl TranscriptScript {
 }
 
 /// None for a blank line, and for lines of the program that made the transcript.
-fn step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<ScriptStep>, ()> {
+fn transcript_step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<ScriptStep>, ()> {
     let RawLine::Whole(line) = line else {
         return Err(());
     };
@@ -101,7 +101,7 @@ fn step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<ScriptStep>, 
     let object = Token::parse(text).map_err(drop)?;
     let record = TranscriptRecord::from_token(object).ok_or(())?;
     // A program that writes down several channels may write them out of order.
-    *latest = time(object).map_or(*latest, |at| at.max(*latest));
+    *latest = line_time(object).map_or(*latest, |at| at.max(*latest));
     let line = || format!("{}\n", record.line).into_bytes();
     let what = match record.author {
         LineAuthor::Agent => StepKind::Say(line()),
@@ -113,7 +113,7 @@ fn step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<ScriptStep>, 
 }
 
 /// `t_ms` is in milliseconds, `t` in seconds.
-fn time(object: Token<'_>) -> Option<Duration> {
+fn line_time(object: Token<'_>) -> Option<Duration> {
     let number = |name| -> Option<f64> {
         let token = object.get(name)?.if_kind(TokenKind::Number)?;
         token.as_str().parse().ok()

@@ -50,7 +50,7 @@ impl DelimiterRun {
 }
 
 /// Pairs the marks. Returns what each pair spans, and where the first mark stands that still waits for its partner.
-pub(super) fn pair(pieces: &mut [InlinePiece]) -> (Vec<Range<usize>>, Option<usize>) {
+pub(super) fn pair_delimiters(pieces: &mut [InlinePiece]) -> (Vec<Range<usize>>, Option<usize>) {
     let mut open: Vec<usize> = Vec::new();
     let mut spans = Vec::new();
     for at in 0..pieces.len() {
@@ -60,8 +60,8 @@ pub(super) fn pair(pieces: &mut [InlinePiece]) -> (Vec<Range<usize>>, Option<usi
         let is_its = |place: &&usize| matches!(&pieces[**place], InlinePiece::Delimiter(other) if other.is_like(mark));
         let partner = open.iter().rev().take(MOST_OPEN).find(is_its).copied();
         if let Some(partner) = partner.filter(|_| mark.may_close) {
-            let from = paired(&mut pieces[partner], DelimiterRole::Opens);
-            let to = paired(&mut pieces[at], DelimiterRole::Closes);
+            let from = paired_range(&mut pieces[partner], DelimiterRole::Opens);
+            let to = paired_range(&mut pieces[at], DelimiterRole::Closes);
             spans.push(from.start..to.end);
             // Marks that were opened in between are not closed any more: they are text.
             open.retain(|place| *place < partner);
@@ -82,7 +82,7 @@ enum DelimiterRole {
     Closes,
 }
 
-fn paired(piece: &mut InlinePiece, role: DelimiterRole) -> Range<usize> {
+fn paired_range(piece: &mut InlinePiece, role: DelimiterRole) -> Range<usize> {
     match piece {
         InlinePiece::Delimiter(mark) => {
             mark.is_paired = true;

@@ -20,7 +20,7 @@ pub(in super::super) struct LinkParts {
 }
 
 /// Where each opening bracket, square or round, is closed.
-pub(super) fn brackets(source: &str) -> HashMap<usize, usize> {
+pub(super) fn bracket_pairs(source: &str) -> HashMap<usize, usize> {
     let mut closed = HashMap::new();
     let (mut square, mut round) = (Vec::new(), Vec::new());
     for (at, byte) in source.bytes().enumerate() {
@@ -36,7 +36,7 @@ pub(super) fn brackets(source: &str) -> HashMap<usize, usize> {
 }
 
 /// The link that begins with the bracket at `open`.
-pub(super) fn at(source: &str, open: usize, brackets: &HashMap<usize, usize>) -> LinkStart {
+pub(super) fn link_at(source: &str, open: usize, brackets: &HashMap<usize, usize>) -> LinkStart {
     let Some(&close) = brackets.get(&open) else {
         return LinkStart::Unfinished;
     };
@@ -59,7 +59,7 @@ pub(super) fn at(source: &str, open: usize, brackets: &HashMap<usize, usize>) ->
 }
 
 /// How long the address in angle brackets is, brackets included, if the text begins with one.
-pub(super) fn address(text: &str) -> Option<usize> {
+pub(super) fn address_length(text: &str) -> Option<usize> {
     let is_address = ["<https://", "<http://", "<mailto:"]
         .iter()
         .any(|start| text.starts_with(start));

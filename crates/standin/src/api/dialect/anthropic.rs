@@ -38,16 +38,16 @@ impl<'a> AnthropicWriter<'a> {
         self.close.note(content);
         let mut wire = self.begin();
         for said in content.parts.iter().filter_map(AnswerPart::read) {
-            let block = block(said, self.id, self.close.calls);
-            let kind = kind(said);
+            let block = content_block(said, self.id, self.close.calls);
+            let kind = block_kind(said);
             // A call is a block of its own; text and thoughts grow.
             if self.open != Some(kind) || matches!(said, AnswerPart::Call(_)) {
                 wire += &self.end_block();
                 self.open = Some(kind);
                 self.blocks += 1;
-                wire += &self.of_block("start", "content_block", &empty(block));
+                wire += &self.of_block("start", "content_block", &empty_block(block));
             }
-            for delta in deltas(said) {
+            for delta in block_deltas(said) {
                 wire += &self.of_block("delta", "delta", &delta);
             }
             self.close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
@@ -59,49 +59,49 @@ impl<'a> AnthropicWriter<'a> {
         let mut wire = self.begin();
         wire += &self.end_block();
         let reason = self.close.reason(REASONS);
-        wire += &event(&json!({
+        wire += &event_text(&json!({
             "type": "message_delta",
             "delta": { "stop_reason": reason, "stop_sequence": null },
-            "usage": usage(self.close.usage),
+            "usage": usage_body(self.close.usage),
         }));
-        wire + &event(&json!({ "type": "message_stop" }))
+        wire + &event_text(&json!({ "type": "message_stop" }))
     }
 
     fn begin(&mut self) -> String {
         if std::mem::replace(&mut self.has_begun, true) {
             return String::new();
         }
-        let message = message(self.model, self.id, &AnswerClose::default(), &[]);
-        event(&json!({ "type": "message_start", "message": message }))
+        let message = message_body(self.model, self.id, &AnswerClose::default(), &[]);
+        event_text(&json!({ "type": "message_start", "message": message }))
     }
 
     fn end_block(&mut self) -> String {
         match self.open.take() {
-            Some(_) => event(&json!({ "type": "content_block_stop", "index": self.blocks - 1 })),
+            Some(_) => event_text(&json!({ "type": "content_block_stop", "index": self.blocks - 1 })),
             None => String::new(),
         }
     }
 
     fn of_block(&self, what: &str, name: &str, value: &Value) -> String {
         let kind = format!("content_block_{what}");
-        event(&json!({ "type": kind, "index": self.blocks - 1, name: value }))
+        event_text(&json!({ "type": kind, "index": self.blocks - 1, name: value }))
     }
 }
 
 /// A message in one piece.
-pub(super) fn whole(content: &ChunkContent, model: &str, id: &str) -> Value {
+pub(super) fn whole_message(content: &ChunkContent, model: &str, id: &str) -> Value {
     let mut close = AnswerClose::default();
     close.note(content);
     let mut blocks = Vec::new();
     for said in content.parts.iter().filter_map(AnswerPart::read) {
-        blocks.push(block(said, id, close.calls));
+        blocks.push(content_block(said, id, close.calls));
         close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
     }
-    message(model, id, &close, &blocks)
+    message_body(model, id, &close, &blocks)
 }
 
 /// An error: its kind is told by a word of theirs.
-pub(super) fn error(error: &ApiError) -> Value {
+pub(super) fn error_body(error: &ApiError) -> Value {
     let kind = match error.status {
         400 => "invalid_request_error",
         401 => "authentication_error",
@@ -116,7 +116,7 @@ pub(super) fn error(error: &ApiError) -> Value {
     json!({ "type": "error", "error": { "type": kind, "message": message } })
 }
 
-fn message(model: &str, id: &str, close: &AnswerClose, content: &[Value]) -> Value {
+fn message_body(model: &str, id: &str, close: &AnswerClose, content: &[Value]) -> Value {
     json!({
         "id": format!("msg_{id}"),
         "type": "message",
@@ -125,11 +125,11 @@ fn message(model: &str, id: &str, close: &AnswerClose, content: &[Value]) -> Val
         "content": content,
         "stop_reason": close.reason(REASONS),
         "stop_sequence": null,
-        "usage": usage(close.usage),
+        "usage": usage_body(close.usage),
     })
 }
 
-fn kind(said: AnswerPart<'_>) -> &'static str {
+fn block_kind(said: AnswerPart<'_>) -> &'static str {
     match said {
         AnswerPart::Text(_) => "text",
         AnswerPart::Thought(_) => "thinking",
@@ -137,7 +137,7 @@ fn kind(said: AnswerPart<'_>) -> &'static str {
     }
 }
 
-fn block(said: AnswerPart<'_>, answer: &str, number: usize) -> Value {
+fn content_block(said: AnswerPart<'_>, answer: &str, number: usize) -> Value {
     match said {
         AnswerPart::Text(text) => json!({ "type": "text", "text": text }),
         AnswerPart::Thought(text) => {
@@ -153,7 +153,7 @@ fn block(said: AnswerPart<'_>, answer: &str, number: usize) -> Value {
 }
 
 /// The block without its content.
-fn empty(mut block: Value) -> Value {
+fn empty_block(mut block: Value) -> Value {
     for name in ["text", "thinking", "signature"] {
         if let Some(said) = block.get_mut(name) {
             *said = "".into();
@@ -165,7 +165,7 @@ fn empty(mut block: Value) -> Value {
     block
 }
 
-fn deltas(said: AnswerPart<'_>) -> Vec<Value> {
+fn block_deltas(said: AnswerPart<'_>) -> Vec<Value> {
     match said {
         AnswerPart::Text(text) => vec![json!({ "type": "text_delta", "text": text })],
         AnswerPart::Thought(text) => vec![
@@ -179,7 +179,7 @@ fn deltas(said: AnswerPart<'_>) -> Vec<Value> {
 }
 
 /// Anthropic counts cached tokens beside the prompt's, and thoughts among the output.
-fn usage(usage: ReportedUsage) -> Value {
+fn usage_body(usage: ReportedUsage) -> Value {
     json!({
         "input_tokens": usage.prompt.saturating_sub(usage.cached),
         "cache_creation_input_tokens": 0,
@@ -188,7 +188,7 @@ fn usage(usage: ReportedUsage) -> Value {
     })
 }
 
-fn event(data: &Value) -> String {
+fn event_text(data: &Value) -> String {
     let name = data["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n")
 }

@@ -7,7 +7,7 @@ use crate::api::chunk::ChunkContent;
 use crate::api::request::RequestKind;
 
 /// The kind and model that `/v1beta/models/MODEL:verb` addresses.
-pub(super) fn addressed(path: &str) -> RequestTarget {
+pub(super) fn request_target(path: &str) -> RequestTarget {
     let (kind, model) = match path.rsplit_once("/models/") {
         None => (RequestKind::Other, ""),
         Some((_, last)) => {

@@ -29,7 +29,7 @@ impl<'a> OpenAiWriter<'a> {
         self.close.note(content);
         let mut wire = String::new();
         for said in content.parts.iter().filter_map(AnswerPart::read) {
-            let (name, mut value) = spoken(said, self.id, self.close.calls);
+            let (name, mut value) = message_member(said, self.id, self.close.calls);
             if matches!(said, AnswerPart::Call(_)) {
                 value[0]["index"] = self.close.calls.into();
                 self.close.calls += 1;
@@ -52,27 +52,27 @@ impl<'a> OpenAiWriter<'a> {
     fn event(&self, delta: &Value, reason: &Value, spent: Option<ReportedUsage>) -> String {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
         let object = "chat.completion.chunk";
-        let data = completion(object, self.model, self.id, &choice, spent);
+        let data = completion_body(object, self.model, self.id, &choice, spent);
         format!("data: {data}\n\n")
     }
 }
 
 /// A completion in one piece.
-pub(super) fn whole(content: &ChunkContent, model: &str, id: &str) -> Value {
+pub(super) fn whole_completion(content: &ChunkContent, model: &str, id: &str) -> Value {
     let mut close = AnswerClose::default();
     close.note(content);
     let mut message = json!({ "role": "assistant", "content": null });
     for said in content.parts.iter().filter_map(AnswerPart::read) {
-        let (name, value) = spoken(said, id, close.calls);
+        let (name, value) = message_member(said, id, close.calls);
         close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
-        join(&mut message[name], value);
+        join_members(&mut message[name], value);
     }
     let reason = close.reason(REASONS);
     let choice = json!({ "index": 0, "message": message, "finish_reason": reason });
-    completion("chat.completion", model, id, &choice, Some(close.usage))
+    completion_body("chat.completion", model, id, &choice, Some(close.usage))
 }
 
-fn completion(
+fn completion_body(
     object: &str,
     model: &str,
     id: &str,
@@ -87,22 +87,22 @@ fn completion(
         "choices": [choice],
     });
     if let Some(spent) = spent {
-        completion["usage"] = usage(spent);
+        completion["usage"] = usage_body(spent);
     }
     completion
 }
 
 /// A part as a member of a message or of a delta.
-fn spoken(said: AnswerPart<'_>, answer: &str, number: usize) -> (&'static str, Value) {
+fn message_member(said: AnswerPart<'_>, answer: &str, number: usize) -> (&'static str, Value) {
     match said {
         AnswerPart::Text(text) => ("content", text.into()),
         // No word of OpenAI's, but that of everybody who copied them.
         AnswerPart::Thought(text) => ("reasoning_content", text.into()),
-        AnswerPart::Call(call) => ("tool_calls", json!([function(&call, answer, number)])),
+        AnswerPart::Call(call) => ("tool_calls", json!([function_call(&call, answer, number)])),
     }
 }
 
-fn function(call: &AnswerCall<'_>, answer: &str, number: usize) -> Value {
+fn function_call(call: &AnswerCall<'_>, answer: &str, number: usize) -> Value {
     json!({
         "id": call.id(answer, number),
         "type": "function",
@@ -111,7 +111,7 @@ fn function(call: &AnswerCall<'_>, answer: &str, number: usize) -> Value {
 }
 
 /// Appends texts and calls to the existing ones.
-fn join(said: &mut Value, more: Value) {
+fn join_members(said: &mut Value, more: Value) {
     match (said, more) {
         (Value::Array(said), Value::Array(more)) => said.extend(more),
         (Value::String(said), Value::String(more)) => said.push_str(&more),
@@ -119,7 +119,7 @@ fn join(said: &mut Value, more: Value) {
     }
 }
 
-fn usage(usage: ReportedUsage) -> Value {
+fn usage_body(usage: ReportedUsage) -> Value {
     let said = usage.output.saturating_add(usage.thoughts);
     json!({
         "prompt_tokens": usage.prompt,

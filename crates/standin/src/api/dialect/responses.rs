@@ -49,18 +49,18 @@ impl<'a> ResponsesWriter<'a> {
     pub(super) fn end(&mut self) -> String {
         let mut wire = self.begin();
         wire += &self.end_message();
-        let response = response(self.model, self.id, &self.close, &self.output);
-        let kind = format!("response.{}", status(&self.close));
-        wire + &event(&json!({ "type": kind, "response": response }))
+        let response = response_body(self.model, self.id, &self.close, &self.output);
+        let kind = format!("response.{}", response_status(&self.close));
+        wire + &event_text(&json!({ "type": kind, "response": response }))
     }
 
     fn begin(&mut self) -> String {
         if std::mem::replace(&mut self.has_begun, true) {
             return String::new();
         }
-        let mut response = response(self.model, self.id, &AnswerClose::default(), &[]);
+        let mut response = response_body(self.model, self.id, &AnswerClose::default(), &[]);
         response["status"] = "in_progress".into();
-        event(&json!({ "type": "response.created", "response": response }))
+        event_text(&json!({ "type": "response.created", "response": response }))
     }
 
     /// Adds text to the message, which begins with it.
@@ -70,7 +70,7 @@ impl<'a> ResponsesWriter<'a> {
             wire += &self.of_item("added", &self.message(""));
         }
         self.open.get_or_insert_default().push_str(text);
-        wire + &event(&json!({
+        wire + &event_text(&json!({
             "type": "response.output_text.delta",
             "item_id": self.message("")["id"],
             "output_index": self.output.len(),
@@ -87,7 +87,7 @@ impl<'a> ResponsesWriter<'a> {
     }
 
     fn whole_item(&mut self, said: AnswerPart<'_>) -> String {
-        let item = item(said, self.id, self.output.len(), self.close.calls);
+        let item = output_item(said, self.id, self.output.len(), self.close.calls);
         self.close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
         let added = self.of_item("added", &item);
         added + &self.done(item)
@@ -101,41 +101,41 @@ impl<'a> ResponsesWriter<'a> {
 
     fn of_item(&self, what: &str, item: &Value) -> String {
         let kind = format!("response.output_item.{what}");
-        event(&json!({ "type": kind, "output_index": self.output.len(), "item": item }))
+        event_text(&json!({ "type": kind, "output_index": self.output.len(), "item": item }))
     }
 
     fn message(&self, text: &str) -> Value {
-        item(AnswerPart::Text(text), self.id, self.output.len(), 0)
+        output_item(AnswerPart::Text(text), self.id, self.output.len(), 0)
     }
 }
 
 /// An answer in one piece.
-pub(super) fn whole(content: &ChunkContent, model: &str, id: &str) -> Value {
+pub(super) fn whole_response(content: &ChunkContent, model: &str, id: &str) -> Value {
     let mut close = AnswerClose::default();
     close.note(content);
     let mut output = Vec::new();
     for said in content.parts.iter().filter_map(AnswerPart::read) {
-        output.push(item(said, id, output.len(), close.calls));
+        output.push(output_item(said, id, output.len(), close.calls));
         close.calls += usize::from(matches!(said, AnswerPart::Call(_)));
     }
-    response(model, id, &close, &output)
+    response_body(model, id, &close, &output)
 }
 
-fn response(model: &str, id: &str, close: &AnswerClose, output: &[Value]) -> Value {
+fn response_body(model: &str, id: &str, close: &AnswerClose, output: &[Value]) -> Value {
     json!({
         "id": format!("resp_{id}"),
         "object": "response",
         "created_at": 0,
-        "status": status(close),
+        "status": response_status(close),
         "incomplete_details": incomplete_details(close),
         "error": null,
         "model": model,
         "output": output,
-        "usage": usage(close.usage),
+        "usage": usage_body(close.usage),
     })
 }
 
-fn status(close: &AnswerClose) -> &'static str {
+fn response_status(close: &AnswerClose) -> &'static str {
     match incomplete_details(close) {
         Value::Null => "completed",
         _ => "incomplete",
@@ -154,7 +154,7 @@ fn incomplete_details(close: &AnswerClose) -> Value {
 }
 
 /// A part as an item at this place.
-fn item(said: AnswerPart<'_>, answer: &str, place: usize, number: usize) -> Value {
+fn output_item(said: AnswerPart<'_>, answer: &str, place: usize, number: usize) -> Value {
     let id = format!("{answer}-{place}");
     match said {
         AnswerPart::Text(text) => json!({
@@ -168,12 +168,12 @@ fn item(said: AnswerPart<'_>, answer: &str, place: usize, number: usize) -> Valu
             "id": format!("rs_{id}"),
             "summary": [{ "type": "summary_text", "text": text }],
         }),
-        AnswerPart::Call(call) => called(&call, &id, answer, number),
+        AnswerPart::Call(call) => call_item(&call, &id, answer, number),
     }
 }
 
 /// A call whose arguments are a text is one of a custom tool, such as a patch. `mcp__server.tool` is a tool of a namespace.
-fn called(call: &AnswerCall<'_>, id: &str, answer: &str, number: usize) -> Value {
+fn call_item(call: &AnswerCall<'_>, id: &str, answer: &str, number: usize) -> Value {
     let call_id = call.id(answer, number);
     if let Some(input) = call.args.as_str() {
         let id = format!("ctc_{id}");
@@ -196,7 +196,7 @@ fn called(call: &AnswerCall<'_>, id: &str, answer: &str, number: usize) -> Value
     item
 }
 
-fn usage(usage: ReportedUsage) -> Value {
+fn usage_body(usage: ReportedUsage) -> Value {
     let said = usage.output.saturating_add(usage.thoughts);
     json!({
         "input_tokens": usage.prompt,
@@ -207,7 +207,7 @@ fn usage(usage: ReportedUsage) -> Value {
     })
 }
 
-fn event(data: &Value) -> String {
+fn event_text(data: &Value) -> String {
     let name = data["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n")
 }

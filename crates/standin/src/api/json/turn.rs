@@ -46,7 +46,7 @@ struct TurnFields {
     call: Option<JsonCall>,
     calls: Vec<JsonCall>,
     chunks: Option<Vec<ChunkFields>>,
-    #[serde(default = "stop")]
+    #[serde(default = "default_finish")]
     finish: Option<String>,
     usage: Option<ReportedUsage>,
     model_version: Option<String>,
@@ -63,7 +63,7 @@ struct TurnFields {
 
 /// What `finish` is if nothing is said about it; `null` says that there is none.
 #[expect(clippy::unnecessary_wraps, reason = "it stands in for an `Option`")]
-fn stop() -> Option<String> {
+fn default_finish() -> Option<String> {
     Some("STOP".to_owned())
 }
 
