@@ -54,7 +54,10 @@ pub(super) fn footer(transcript: &Transcript) -> String {
     blocks.extend(warnings.map(|warning| format!("Warning: {}", escape(warning))));
     let models = totals.models.iter();
     blocks.extend(models.map(|(model, tokens)| {
-        format!("{} {}", code(model), tokens.in_words().unwrap_or_default())
+        match tokens.in_words() {
+            Some(tokens) => format!("{} {tokens}", code(model)),
+            None => code(model),
+        }
     }));
     blocks.extend(
         totals
