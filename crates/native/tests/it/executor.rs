@@ -83,6 +83,29 @@ async fn the_model_is_told_the_rules_and_its_tools_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn tools_that_only_a_main_agent_has_are_not_given_to_an_agent() {
+    for config in [
+        None,
+        Some(tools(&["*"])),
+        Some(tools(&["look", "update_topic"])),
+    ] {
+        let mut stage = Stage::new(Script::new().stream(done("x")));
+        for name in ["update_topic", "invoke_agent", "complete_task"] {
+            stage.add_tool(name);
+        }
+        stage.definition.tool_config = config;
+        let scene = stage.play().await;
+        let declared = &scene.requests[0].body["tools"][0]["functionDeclarations"];
+        let declared = declared.as_array().unwrap().iter();
+        let names: Vec<_> = declared.filter_map(|tool| tool["name"].as_str()).collect();
+        assert!(names.contains(&"look"), "{names:?}");
+        let own = ["update_topic", "invoke_agent", "complete_task"];
+        let given: Vec<_> = names.into_iter().filter(|it| own.contains(it)).collect();
+        assert_eq!(given, ["complete_task"], "its own, once");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_result_of_the_wrong_shape_is_answered_in_the_words_of_ajv() {
     let report = json!({"summary": "s", "trace": ["t"]});
     let script = Script::new()

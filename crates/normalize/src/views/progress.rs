@@ -55,21 +55,25 @@ impl ProgressFold {
             return;
         }
         let text = |key: &str| activity.data.get(key).and_then(Value::as_str);
-        match &activity.activity_type {
-            ActivityType::ThoughtChunk => self.think(text("text").unwrap_or_default()),
-            ActivityType::ToolCallStart => self.call(activity),
-            ActivityType::ToolCallEnd => self.end_call(text("id"), SubagentState::Completed),
-            ActivityType::Error => self.fail(
-                text("error").unwrap_or_default(),
-                text("errorType"),
-                text("callId"),
-            ),
-            ActivityType::Other(_) => {}
+        let kind = &activity.activity_type;
+        if *kind == ActivityType::ThoughtChunk {
+            self.think(text("text").unwrap_or_default());
+        } else if *kind == ActivityType::ToolCallStart {
+            self.call(activity);
+        } else if *kind == ActivityType::ToolCallEnd {
+            self.end_call(text("id"), SubagentState::Completed);
+        } else if *kind == ActivityType::Error {
+            let error = text("error").unwrap_or_default();
+            self.fail(error, text("errorType"), text("callId"));
         }
     }
 
     /// The progress of an agent that has ended.
-    pub fn finish(mut self, reason: AgentTerminateMode, result: Option<String>) -> SubagentProgress {
+    pub fn finish(
+        mut self,
+        reason: AgentTerminateMode,
+        result: Option<String>,
+    ) -> SubagentProgress {
         self.progress.state = Some(match reason {
             AgentTerminateMode::Aborted => SubagentState::Cancelled,
             AgentTerminateMode::Error => SubagentState::Error,
@@ -182,20 +186,44 @@ mod tests {
             ActivityType::ToolCallEnd,
             ActivityType::Error,
         );
-        push(thought.clone(), json!({"text": "a"}), &["thought-1 a: running"]);
+        push(
+            thought.clone(),
+            json!({"text": "a"}),
+            &["thought-1 a: running"],
+        );
         push(thought, json!({"text": "b"}), &["thought-1 b: running"]);
         let glob = json!({"name": "glob", "callId": "1", "args": {"pattern": "*"}});
-        push(start.clone(), glob, &["thought-1 b: running", "1 glob: running"]);
+        push(
+            start.clone(),
+            glob,
+            &["thought-1 b: running", "1 glob: running"],
+        );
         let ended = ["thought-1 b: running", "1 glob: completed"];
         push(end, json!({"name": "glob", "id": "1"}), &ended);
         let write = json!({"name": "write_file", "callId": "2"});
-        let written = ["thought-1 b: running", "1 glob: completed", "2 write_file: running"];
+        let written = [
+            "thought-1 b: running",
+            "1 glob: completed",
+            "2 write_file: running",
+        ];
         push(start, write, &written);
         let rejected = json!({"error": "No.", "errorType": "REJECTED", "callId": "2"});
-        let told = ["1 glob: completed", "2 write_file: cancelled", "thought-2 No.: cancelled"];
+        let told = [
+            "1 glob: completed",
+            "2 write_file: cancelled",
+            "thought-2 No.: cancelled",
+        ];
         push(error.clone(), rejected, &told);
-        let failed = ["2 write_file: cancelled", "thought-2 No.: cancelled", "thought-3 Error: x: error"];
-        push(error, json!({"error": "x", "errorType": "GENERIC"}), &failed);
+        let failed = [
+            "2 write_file: cancelled",
+            "thought-2 No.: cancelled",
+            "thought-3 Error: x: error",
+        ];
+        push(
+            error,
+            json!({"error": "x", "errorType": "GENERIC"}),
+            &failed,
+        );
         let progress = fold.finish(AgentTerminateMode::Goal, Some("Done.".to_owned()));
         assert_eq!(progress.state, Some(SubagentState::Completed));
         assert_eq!(progress.result.as_deref(), Some("Done."));
@@ -205,7 +233,11 @@ mod tests {
     fn activities_of_another_agent_are_ignored() {
         let mut fold = ProgressFold::new("scout");
         let data = json!({"text": "a"}).as_object().unwrap().clone();
-        fold.push(&SubagentActivityEvent::new("helper", ActivityType::ThoughtChunk, data));
+        fold.push(&SubagentActivityEvent::new(
+            "helper",
+            ActivityType::ThoughtChunk,
+            data,
+        ));
         assert!(fold.progress().recent_activity.is_empty());
     }
 }

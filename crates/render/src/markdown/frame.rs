@@ -53,11 +53,9 @@ pub(super) fn footer(transcript: &Transcript) -> String {
     let warnings = transcript.end.iter().flat_map(|end| &end.warnings);
     blocks.extend(warnings.map(|warning| format!("Warning: {}", escape(warning))));
     let models = totals.models.iter();
-    blocks.extend(models.map(|(model, tokens)| {
-        match tokens.in_words() {
-            Some(tokens) => format!("{} {tokens}", code(model)),
-            None => code(model),
-        }
+    blocks.extend(models.map(|(model, tokens)| match tokens.in_words() {
+        Some(tokens) => format!("{} {tokens}", code(model)),
+        None => code(model),
     }));
     blocks.extend(
         totals
