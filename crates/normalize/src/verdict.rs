@@ -168,6 +168,7 @@ impl OutcomeJudge {
             hint: self.hint(&cause, ending),
             warnings: self.warnings(&cause, ending),
             violations: ending.violations.clone(),
+            answer: ending.answer.clone().map(Box::new),
             cause,
         }
     }
