@@ -26,13 +26,8 @@ const GUESSES: &[UsageGuess] = &[
     ("run", "--output-last-message", "use `-o FILE`"),
     (
         "run",
-        "--output-schema",
-        "use `--format result --extract-data`, which puts JSON of the answer into `data`",
-    ),
-    (
-        "run",
         "--json-schema",
-        "use `--format result --extract-data`, which puts JSON of the answer into `data`",
+        "use `--output-schema FILE`: the answer fits the schema, or the run fails",
     ),
     (
         "run",

@@ -21,6 +21,7 @@ mod ending;
 mod grace;
 mod halt_conditions;
 mod hooks;
+mod judged_turn;
 mod line_observer;
 mod opening;
 mod permission;

@@ -37,6 +37,7 @@ use crate::gemini_cli::{
     self, GeminiInvocation, GeminiLaunch, LogPlace, OutputTransport, PromptDelivery, PromptText,
     StdinContent,
 };
+use crate::output_schema::OutputSchema;
 use crate::policy::Rules;
 use crate::process::{Command, Supervisor, enter};
 use crate::recording::{self, PromptDirectory, RecordError};
@@ -86,6 +87,8 @@ pub struct Job {
     pub speaking: AcpOptions,
     /// Where sessions are kept safe while the agent runs. None to leave them to it.
     pub vault: Option<PathBuf>,
+    /// The schema that the answer must fit.
+    pub output_schema: Option<OutputSchema>,
 }
 
 /// Options that only an agent over ACP supports.
@@ -179,6 +182,7 @@ impl Job {
             max_line: DEFAULT_LIMIT,
             speaking: AcpOptions::default(),
             vault: host.vault.clone(),
+            output_schema: None,
         }
     }
 
@@ -280,7 +284,7 @@ impl Job {
         let found = detect::gemini(&self.environment)?;
         self.check_trust(&found)?;
         let mut config = self.config.clone();
-        let mut prompt = self.prompt.clone();
+        let mut prompt = self.prompt_with_schema()?;
         let mut notices = Vec::new();
         let mut prompt_directory = None;
         let resume = self.resumed_session()?;
@@ -315,6 +319,16 @@ impl Job {
         request.prompt_directory = prompt_directory;
         self.deny_by_policy(&mut request, version.as_ref())?;
         Ok(request)
+    }
+
+    /// The prompt, with the schema of its answer at the end.
+    fn prompt_with_schema(&self) -> Result<PromptText, JobError> {
+        let Some(schema) = &self.output_schema else {
+            return Ok(self.prompt.clone());
+        };
+        let text = self.prompt_text()?;
+        let text = format!("{text}\n\n{}", schema.instructions());
+        Ok(PromptText::Text(text))
     }
 
     /// Asks before the agent does, because it takes two seconds to refuse. Where there is any doubt, it decides itself.
@@ -407,6 +421,7 @@ impl Job {
             watch: self.watch(),
             policy: None,
             policy_file: None,
+            output_schema: self.output_schema.clone(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Running agents: start an agent, follow its output, end it with all processes it started, and report the outcome.
 
 pub mod agents;
+mod answer_texts;
 pub mod budget;
 pub mod capabilities;
 pub mod config;
@@ -13,6 +14,7 @@ pub mod git;
 pub mod headless;
 pub mod hooks;
 pub mod npm;
+pub mod output_schema;
 mod prompt_files;
 pub mod recorded_sessions;
 pub mod replay;

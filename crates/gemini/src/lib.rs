@@ -11,6 +11,7 @@ pub mod extensions;
 pub mod file;
 pub mod hooks;
 pub mod js;
+pub mod json_schema;
 mod jsonc;
 pub mod lock;
 pub mod memory;

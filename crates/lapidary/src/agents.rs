@@ -25,6 +25,7 @@
 //! ```
 
 mod catalog;
+mod command_environment;
 mod model_setup;
 mod subagent_recorder;
 mod task_error;

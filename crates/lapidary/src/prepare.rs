@@ -5,6 +5,7 @@
 mod agent_choice;
 mod attachments;
 mod mcp_config;
+mod output_schema;
 
 use std::ffi::OsString;
 use std::io;
@@ -15,6 +16,7 @@ use lapidary_engine::config::{self, Config, ConfigError, LoadedConfig};
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::gemini_cli::{self, PromptText};
 use lapidary_engine::headless::{AcpOptions, Job, JobAgent};
+use lapidary_engine::output_schema::OutputSchema;
 use lapidary_engine::policy::{FlagError, PermissionEffect, Rule, Rules};
 use lapidary_engine::process::Supervisor;
 use lapidary_engine::recording::{self, KeepLimits, RecordingOptions};
@@ -26,6 +28,7 @@ use lapidary_wire::lines::DEFAULT_LIMIT;
 pub use agent_choice::{AgentChoiceError, agent_family, agent_names, choose_agent};
 pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
+pub use output_schema::{OutputSchemaError, OutputSchemaSource};
 
 use crate::agents::FAMILY;
 use crate::demo::{self, DEMO, DemoAttendance};
@@ -63,6 +66,10 @@ pub struct RunOptions {
     pub attendance: DemoAttendance,
     /// The name of an agent of our own, which the caller puts into the job. The settings choose no agent then.
     pub own_agent: Option<String>,
+    /// The schema that the answer must fit.
+    pub output_schema: Option<OutputSchemaSource>,
+    /// How often the agent may repair an answer that does not fit; twice if absent.
+    pub schema_repairs: Option<u32>,
 }
 
 /// The files with settings that were not given directly.
@@ -131,6 +138,9 @@ pub enum PrepareError {
     /// A file of MCP servers cannot be used.
     #[error(transparent)]
     McpConfig(#[from] McpConfigError),
+    /// The output schema cannot be used.
+    #[error(transparent)]
+    OutputSchema(#[from] OutputSchemaError),
     /// There is no such agent.
     #[error(transparent)]
     Agent(#[from] AgentChoiceError),
@@ -169,9 +179,10 @@ impl PrepareError {
             Self::Config(_) | Self::NoConfigFile { .. } | Self::McpConfig(_) => {
                 PrepareErrorKind::BadConfig
             }
-            Self::Agent(_) | Self::Attachment(_) | Self::CurrentDirectory(_) => {
-                PrepareErrorKind::BadInput
-            }
+            Self::Agent(_)
+            | Self::Attachment(_)
+            | Self::OutputSchema(_)
+            | Self::CurrentDirectory(_) => PrepareErrorKind::BadInput,
             Self::State(_) | Self::ThisProgram(_) => PrepareErrorKind::Internal,
         }
     }
@@ -181,6 +192,7 @@ impl PrepareError {
         match self {
             Self::Config(error) => error.hint(),
             Self::Agent(error) => error.hint(),
+            Self::OutputSchema(error) => error.hint(),
             Self::State(error) => Some(error.hint()),
             Self::CurrentDirectory(_) => {
                 Some("go elsewhere, or name a directory with -C".to_owned())
@@ -213,6 +225,8 @@ impl RunOptions {
             events: NormalizeOptions::new(run),
             attendance: DemoAttendance::default(),
             own_agent: None,
+            output_schema: None,
+            schema_repairs: None,
         }
     }
 
@@ -235,6 +249,7 @@ impl RunOptions {
             warn(warning.to_string());
         }
         let config = self.config.clone().over(loaded.config);
+        let output_schema = self.schema_of_output(&environment.dir)?;
         let speaking = self.speaking(&environment.dir)?;
         let program = &surroundings.program;
         let agent = match &self.own_agent {
@@ -265,6 +280,7 @@ impl RunOptions {
                 VaultUse::On => Some(vault_in(&environment)?),
                 VaultUse::Off => None,
             },
+            output_schema,
             environment,
             config,
         };
@@ -313,6 +329,17 @@ impl RunOptions {
             directory: self.config.working_dir_in(&environment.dir),
             prompt: prompt.map(str::to_owned),
         })
+    }
+
+    fn schema_of_output(&self, here: &Path) -> Result<Option<OutputSchema>, OutputSchemaError> {
+        let Some(source) = &self.output_schema else {
+            return Ok(None);
+        };
+        let schema = OutputSchema::new(source.read(here)?);
+        Ok(Some(match self.schema_repairs {
+            Some(repairs) => schema.with_repairs(repairs),
+            None => schema,
+        }))
     }
 
     fn speaking(&self, here: &Path) -> Result<AcpOptions, PrepareError> {

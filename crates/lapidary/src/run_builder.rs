@@ -9,10 +9,11 @@ use lapidary_engine::headless::Job;
 use lapidary_engine::policy::{PermissionEffect, PermissionMode};
 use lapidary_engine::run::Run;
 use lapidary_engine::{budget::Budget, fresh_run};
+use lapidary_gemini::json_schema::JsonSchema;
 use lapidary_normalize::DeltaMode;
 
 use crate::agents::AgentTask;
-use crate::prepare::{ConfigFiles, PrepareError, RunOptions, RunSurroundings};
+use crate::prepare::{ConfigFiles, OutputSchemaSource, PrepareError, RunOptions, RunSurroundings};
 
 /// Asks for a run of an agent on a prompt: Gemini CLI, unless [`RunBuilder::agent`] says otherwise, with the settings of
 /// `lapidary.toml` and of the builder.
@@ -124,6 +125,28 @@ impl RunBuilder {
     /// A file that goes with the prompt.
     pub fn attach(mut self, file: impl Into<PathBuf>) -> Self {
         self.options.attachments.push(file.into());
+        self
+    }
+
+    /// The schema that the answer must fit: the result has the answer as `data`, or the run fails with `schema_mismatch`.
+    ///
+    /// ```no_run
+    /// use lapidary::gemini::json_schema::JsonSchema;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let schema = JsonSchema::parse(r#"{"type": "object", "required": ["title"]}"#)?;
+    /// let run = lapidary::run("summarise the last commit").output_schema(schema).start()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn output_schema(mut self, schema: JsonSchema) -> Self {
+        self.options.output_schema = Some(OutputSchemaSource::Schema(schema));
+        self
+    }
+
+    /// How often the agent may repair an answer that does not fit its schema. Twice, unless it is given.
+    pub fn schema_repairs(mut self, repairs: u32) -> Self {
+        self.options.schema_repairs = Some(repairs);
         self
     }
 

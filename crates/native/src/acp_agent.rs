@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lapidary_gemini::agents::OutputConfig;
 use lapidary_json::Token;
 use lapidary_rpc::{
     Connection, ConnectionLimits, HandledMethods, IncomingRequest, LocalAgent, MessageContent,
@@ -128,6 +129,8 @@ struct OpenSession {
     /// The events for which the client has hooks.
     hooks: Vec<HookEvent>,
     ask_scope: AskScope,
+    /// The schema that the client wants the result of every task to fit.
+    output_schema: Option<Value>,
     /// Cancels the prompt that is being worked on; none while there is none.
     prompt: Option<CancellationToken>,
 }
@@ -169,6 +172,7 @@ impl AcpAgent {
             session,
             hooks: events_in(params),
             ask_scope: ask_scope_in(params),
+            output_schema: params.pointer("/_meta/lapidary/outputSchema").cloned(),
             prompt: None,
         };
         self.sessions().insert(id.clone(), open);
@@ -223,7 +227,12 @@ impl AcpAgent {
         });
         let prepared = self.task.prepare(session, prompt, gate);
         let refuse = |message: String| RpcError::new(RpcError::BAD_PARAMS, message);
-        let (mut executor, request) = prepared.map_err(refuse)?;
+        let (mut executor, mut request) = prepared.map_err(refuse)?;
+        if let Some(schema) = &open.output_schema {
+            let definition = Arc::make_mut(&mut request.definition);
+            definition.output_config = Some(OutputConfig::new(schema.clone()));
+            definition.process_output = None; // it knows the definition's own result only
+        }
         executor.ask_scope = open.ask_scope;
         if !open.hooks.is_empty() {
             executor.hooks = Some(Arc::new(self.hooks_of(open)));

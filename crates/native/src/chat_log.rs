@@ -58,4 +58,6 @@ pub struct FinishedCall {
     pub response: Vec<Value>,
     /// The result.
     pub output: ToolOutput,
+    /// The id of the agent that ran in it, whose own file has that name.
+    pub agent_id: Option<String>,
 }

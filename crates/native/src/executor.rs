@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_gemini::agents::{AgentInputs, LocalAgentDefinition, TemplateError};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +37,7 @@ use crate::model::{Content, ModelClient};
 use crate::schema;
 use crate::tool::{AskScope, BoxFuture, PermissionGate, Tool};
 pub use activity::{ActivityKind, AgentActivity, CallEnd, CallStart, ErrorContext, ErrorType};
+pub(crate) use calls::REJECTED;
 use clock::AgentClock;
 use compression::CompressionState;
 pub use invoke::AgentDirectory;
@@ -298,7 +299,7 @@ impl<'a> AgentRun<'a> {
     /// Takes turns until there is a reason to stop. Returns it with the parts that the model has not been told yet.
     async fn turns_until_stop(&mut self) -> (TurnEnd, Vec<Value>) {
         let max_turns = self.request.definition.run_config.max_turns();
-        let mut message = prompt::first_message(self.request, &self.executor.context);
+        let mut message = self.first_message();
         loop {
             if self.turns >= max_turns {
                 return (TurnEnd::MaxTurns, message);
@@ -317,6 +318,17 @@ impl<'a> AgentRun<'a> {
                 stop => return (stop, pending),
             }
         }
+    }
+
+    /// The parts of the first user message: the memory of the project, the query, and a note on agents that the query names.
+    fn first_message(&self) -> Vec<Value> {
+        let query = prompt::query(self.request);
+        let mentioned = self.mentioned_agents(&query);
+        let memory = Some(&self.executor.context.session_memory);
+        let memory = memory.filter(|memory| !memory.is_empty()).cloned();
+        let note = (!mentioned.is_empty()).then(|| prompt::mention_note(&mentioned));
+        let texts = memory.into_iter().chain([query]).chain(note);
+        texts.map(|text| json!({ "text": text })).collect()
     }
 
     /// Begins the session file of a sub-agent. The agent at the top is the session itself.

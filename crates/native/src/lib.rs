@@ -12,7 +12,8 @@ pub mod ids;
 pub mod mcp;
 pub mod mcp_server;
 pub mod model;
-pub mod schema;
 pub mod tool;
 pub mod tools;
 pub mod workspace;
+
+pub use lapidary_gemini::json_schema as schema;

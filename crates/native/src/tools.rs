@@ -12,7 +12,6 @@ mod grep_search;
 mod line_pattern;
 mod list_directory;
 mod node_error;
-mod parameters;
 mod placeholder;
 mod read_file;
 mod replace;
@@ -26,6 +25,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::schema;
 use crate::tool::{
     BoxFuture, CallKind, CallPreview, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput,
 };
@@ -162,7 +162,9 @@ impl<'a> Arguments<'a> {
         declaration: &ToolDeclaration,
         all: &'a Map<String, Value>,
     ) -> Result<Self, ToolError> {
-        parameters::check(&declaration.parameters, all).map_err(invalid)?;
+        let arguments = Value::Object(all.clone());
+        schema::check(&declaration.parameters, &arguments)
+            .map_err(|violations| invalid(schema::sentence("params", &violations)))?;
         Ok(Self(all))
     }
 

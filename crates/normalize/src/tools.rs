@@ -156,6 +156,8 @@ pub fn kind(name: &str) -> ToolKind {
         | "exit_plan_mode"
         | "complete_task"
         | "invoke_agent"
+        // The name of `invoke_agent` in 0.24.
+        | "delegate_to_agent"
         | "update_topic"
         | "tracker_create_task"
         | "tracker_update_task"

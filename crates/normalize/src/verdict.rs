@@ -10,6 +10,7 @@ mod process_end;
 mod stall;
 mod words;
 
+use lapidary_vocab::agents::AgentTerminateMode;
 use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Cause, Number, Text};
 
@@ -167,6 +168,7 @@ impl OutcomeJudge {
             hint: self.hint(&cause, ending),
             warnings: self.warnings(&cause, ending),
             violations: ending.violations.clone(),
+            answer: ending.answer.clone().map(Box::new),
             cause,
         }
     }
@@ -185,6 +187,7 @@ impl OutcomeJudge {
             _ if self.is_too_large(cause) => Some(TOO_LARGE),
             _ if !self.speaks_acp() => Some(NO_ACP),
             Cause::NoResult if self.has_said_nothing() => Some(NO_ACP),
+            Cause::NoResult if self.lacks_completion() => Some(NO_COMPLETION),
             Cause::ApiError => self.hint_of_api(),
             _ => None,
         };
@@ -205,6 +208,12 @@ impl OutcomeJudge {
         let own = is_cut.then(|| ENDS_IN_CALL.to_owned());
         let own = own.into_iter().chain(ending.violation_warning());
         own.chain(ending.warnings.clone()).collect()
+    }
+
+    /// True for an agent of our own whose model never handed over a result.
+    fn lacks_completion(&self) -> bool {
+        let error = self.result.as_ref().and_then(|it| it.error_type.as_deref());
+        error == Some(AgentTerminateMode::ErrorNoCompleteTaskCall.as_str())
     }
 
     /// True for a program over ACP that did not even answer `initialize`.
@@ -503,6 +512,8 @@ impl OutcomeJudge {
 
 const TOO_LARGE: &str =
     "is the prompt, with all that belongs to it, larger than the model can take?";
+
+const NO_COMPLETION: &str = "the model never called `complete_task`: say in the prompt what the result is, or use another model (--model)";
 
 const NO_ACP: &str = "does it speak ACP? Its command may lack an argument, such as `--acp`";
 

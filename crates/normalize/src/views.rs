@@ -6,5 +6,6 @@
 
 pub mod activity;
 pub mod messages;
+pub mod progress;
 pub mod result;
 pub mod runtime;

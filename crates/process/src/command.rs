@@ -53,6 +53,20 @@ impl Command {
         self
     }
 
+    /// Removes an option with its value: `--name value` or `--name=value`.
+    pub fn remove_option(&mut self, name: &str) -> &mut Self {
+        let prefix = format!("{name}=");
+        let mut rest = std::mem::take(&mut self.args).into_iter();
+        while let Some(arg) = rest.next() {
+            if arg == name {
+                rest.next();
+            } else if !arg.as_encoded_bytes().starts_with(prefix.as_bytes()) {
+                self.args.push(arg);
+            }
+        }
+        self
+    }
+
     /// Adds to the environment. The last one of a name counts.
     pub fn envs<K: Into<OsString>, V: Into<OsString>>(
         &mut self,

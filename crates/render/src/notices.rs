@@ -81,6 +81,10 @@ fn diagnostic_notice(diagnostic: &Diagnostic, event: &Event) -> Notice {
         (DiagnosticKind::SessionRecords, _) => {
             Notice::new(NoticeLevel::Info, "note", diagnostic.message.as_str())
         }
+        // A notice of ours is no fault.
+        (DiagnosticKind::Notice, _) => {
+            Notice::new(NoticeLevel::Warning, "note", diagnostic.message.as_str())
+        }
         // The line itself tells more than the message that it is not JSON.
         (DiagnosticKind::Noise, Some(line)) => Notice::new(NoticeLevel::Warning, "not JSON", line),
         (kind, raw) => {

@@ -40,6 +40,9 @@ pub(crate) fn preview_lines(
     limits: PreviewLimits,
 ) -> Vec<(TextInk, String)> {
     let is_done = tool.state() == CallState::Done;
+    if is_done && tool.is_completion() {
+        return Vec::new();
+    }
     let limit = if is_done {
         limits.output
     } else {

@@ -15,6 +15,9 @@ use crate::transcript::ToolCallItem;
 
 pub(crate) use parts::{DiffOrigin, ToolPart, tool_parts};
 
+/// The tool that ends a task with its result.
+const COMPLETION: &str = "complete_task";
+
 impl ToolCallItem {
     pub(crate) fn state(&self) -> CallState {
         match &self.done {
@@ -44,7 +47,7 @@ impl ToolCallItem {
 
     /// The subject of the call, on one line.
     pub(crate) fn subject(&self) -> Option<String> {
-        let call = self.call.as_ref()?;
+        let call = self.call.as_ref().filter(|_| !self.is_completion())?;
         let title = || Some(title_beside_name(&self.name(), call.title.as_ref()?));
         telling_argument(&call.input)
             .or_else(title)
@@ -58,9 +61,22 @@ impl ToolCallItem {
             .is_some_and(|call| call.parent_call_id.is_some())
     }
 
+    /// True for the call by which an agent of Gemini's kind hands over its result. The agent's message, or the end of the sub-agent,
+    /// shows that result.
+    pub(crate) fn is_completion(&self) -> bool {
+        self.name() == COMPLETION
+    }
+
     /// True if the result is a file's content.
     pub(crate) fn returned_a_file(&self) -> bool {
-        self.is(&ToolKind::Read) && self.state() == CallState::Done
+        let lists_directory = self.argument("dir_path").is_some();
+        self.is(&ToolKind::Read) && self.state() == CallState::Done && !lists_directory
+    }
+
+    /// The title that the agent gave the call.
+    fn title(&self) -> Option<String> {
+        let title = self.call.as_ref()?.title.as_ref();
+        title.map(Text::to_string)
     }
 
     fn is(&self, kind: &ToolKind) -> bool {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use lapidary_json::Token;
-use lapidary_vocab::event::{RunEnd, ToolCallStatus, ToolCompletion, TurnComplete};
+use lapidary_vocab::event::{ConfigOptions, RunEnd, ToolCallStatus, ToolCompletion, TurnComplete};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
-use lapidary_vocab::{Body, Event, Number, Outcome, Text};
+use lapidary_vocab::{Body, Event, Json, Number, Outcome, Text};
 
 use crate::{COMPUTED_COST, plain, words};
 
@@ -74,9 +74,10 @@ impl TokenSums {
             .or_else(|| parts.iter().any(Option::is_some).then_some(counted))
     }
 
-    /// `220 tokens (200 in, 20 out)`
+    /// `220 tokens (200 in, 20 out)`. No tokens are not worth a word: an agent that counts none mostly says zero.
     pub(crate) fn in_words(self) -> Option<String> {
-        let sum = words::counted_noun(self.sum()?, "token");
+        let sum = self.sum().filter(|sum| *sum > 0)?;
+        let sum = words::counted_noun(sum, "token");
         match self.parts_in_words() {
             parts if parts.is_empty() => Some(sum),
             parts => Some(format!("{sum} ({parts})")),
@@ -147,6 +148,8 @@ pub(crate) struct UsageTotals {
     cost_before: f64,
     pub(crate) models: BTreeMap<String, TokenSums>,
     hidden: BTreeMap<&'static str, u64>,
+    /// The model that the session began with, which its first line shows.
+    model: Option<String>,
     pub(crate) events: u64,
     /// The calls that were counted and are not over.
     called: HashSet<String>,
@@ -185,6 +188,8 @@ impl UsageTotals {
             Body::RunEnd(end) => {
                 self.run_millis = end.duration_ms.as_ref().and_then(Number::u64);
             }
+            Body::SessionInit(init) => self.model = init.model.as_ref().map(Text::to_string),
+            Body::ConfigOptions(config) if self.is_only_model(config) => {}
             Body::ConfigOptions(_) => self.hide("configuration"),
             Body::AvailableCommands(_) => self.hide("command list"),
             Body::RateLimitUpdate(_) => self.hide("rate limit"),
@@ -267,6 +272,16 @@ impl UsageTotals {
     /// True if there is more to tell than that time went by.
     pub(crate) fn has_counts(&self) -> bool {
         self.tool_calls > 0 || self.tokens().sum().is_some()
+    }
+
+    /// True for a configuration that tells nothing but the model of the session, which is shown already.
+    fn is_only_model(&self, config: &ConfigOptions) -> bool {
+        let is_model = |option: &Json| {
+            let text = |key| option.token().get(key).and_then(Token::string);
+            text("category").is_some_and(|it| it == "model")
+                && text("currentValue").as_deref() == self.model.as_deref()
+        };
+        self.model.is_some() && config.config_options.iter().all(is_model)
     }
 
     fn hide(&mut self, what: &'static str) {
@@ -395,5 +410,38 @@ mod tests {
         check(&[turn(Some(-1.0), None)], None);
         check(&[turn(None, None)], None);
         check(&[turn(None, Some(0.5))], Some("$0.50"));
+    }
+
+    #[test]
+    fn no_tokens_are_not_mentioned() {
+        let sums = |input, output| TokenSums {
+            input: Some(input),
+            output: Some(output),
+            ..TokenSums::default()
+        };
+        assert_eq!(sums(0, 0).in_words(), None);
+        let told = sums(3, 0).in_words();
+        assert_eq!(told.as_deref(), Some("3 tokens (3 in, 0 out)"));
+    }
+
+    #[test]
+    fn a_configuration_is_counted_unless_it_only_repeats_the_model() {
+        let init = r#"{"event":"session_init","id":"r-0","seq":0,"provider":"x","model":"m"}"#;
+        let options = |options: &str| {
+            let mut totals = UsageTotals::default();
+            let line = format!(
+                r#"{{"event":"config_options","id":"r-1","seq":1,"provider":"x","configOptions":[{options}]}}"#
+            );
+            for line in [init, line.as_str()] {
+                totals.note(&Event::from_json(line).unwrap());
+            }
+            totals.not_shown()
+        };
+        let model = r#"{"id":"model","category":"model","currentValue":"m"}"#;
+        assert_eq!(options(model), None);
+        let counted = Some("not shown: 1 configuration update".to_owned());
+        assert_eq!(options(&model.replace("\"m\"", "\"n\"")), counted);
+        let mode = r#"{"id":"mode","category":"mode","currentValue":"m"}"#;
+        assert_eq!(options(&format!("{model},{mode}")), counted);
     }
 }

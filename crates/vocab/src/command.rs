@@ -81,6 +81,16 @@ pub struct SendMessage {
     /// Content blocks beside the text. Upstream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Json>,
+    /// A JSON Schema that the answer must fit. The `command_result` has the answer's `data`, or is an error. Upstream.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present_member",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub output_schema: Option<Json>,
+    /// How often the agent may repair an answer that does not fit; 2 if absent. Upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_repairs: Option<u32>,
 }
 
 /// Answers a `permission_request`.

@@ -53,6 +53,7 @@ pub mod session;
 pub mod session_document;
 pub mod skills;
 pub mod stats;
+pub mod structured_data;
 pub mod usage;
 pub mod vault;
 
@@ -66,3 +67,4 @@ pub use outcome::{Cause, Outcome};
 pub use policy_report::PolicyReport;
 pub use result::RunResult;
 pub use runtime::RuntimeEvent;
+pub use structured_data::{DataSource, DataViolation, StructuredAnswer};

@@ -35,6 +35,8 @@ open_enum! {
         LoopDetected = "loop_detected",
         /// A budget of ours was used up, or could not be checked.
         Budget = "budget",
+        /// The answer does not fit the schema that the caller gave.
+        SchemaMismatch = "schema_mismatch",
         /// The API's rate limit; trying again later helps.
         QuotaRetryable = "quota_retryable",
         /// The account's quota is used up.
@@ -100,6 +102,7 @@ impl Cause {
             Self::QuotaRetryable | Self::QuotaTerminal => 16,
             Self::MaxTurns | Self::MaxTokens | Self::LoopDetected | Self::Budget => 17,
             Self::Refusal | Self::PermissionDenied => 18,
+            Self::SchemaMismatch => 19,
             Self::CancelledByClient => 130,
             Self::ApiError | Self::ToolFatal | Self::Internal | Self::Other(_) => 1,
         }
@@ -116,6 +119,7 @@ impl Cause {
             Self::MaxTokens => "the limit of tokens was reached",
             Self::LoopDetected => "the agent went in circles and was stopped",
             Self::Budget => "the budget ended the run",
+            Self::SchemaMismatch => "the answer does not fit the output schema",
             Self::QuotaRetryable => "the API's rate limit was hit",
             Self::QuotaTerminal => "the account's quota is used up",
             Self::AgentCrashed => "the agent died",
@@ -155,6 +159,9 @@ impl Cause {
             }
             Self::LoopDetected => {
                 "say more exactly what is wanted, or set `model.disableLoopDetection` in settings.json"
+            }
+            Self::SchemaMismatch => {
+                "let it try again with `--schema-repairs N`, use a stronger model, or a simpler schema"
             }
             Self::Refusal => "the model would not answer: rephrase the prompt",
             Self::AgentMissing => "install it with `npm install -g @google/gemini-cli`",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::event::{PermissionDenial, PermissionViolation};
 use crate::usage::TokenUsage;
-use crate::{Cause, Json, Number, Outcome, Text};
+use crate::{Cause, DataSource, DataViolation, Json, Number, Outcome, Text};
 
 /// The version that a result carries in `schema`.
 pub const SCHEMA: &str = "lapidary.result/1";
@@ -60,9 +60,16 @@ pub struct RunResult {
         skip_serializing_if = "Option::is_none"
     )]
     pub output: Option<Json>,
-    /// JSON found in the response, when it was asked for. Derived.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// JSON of the answer, when it was asked for: with an output schema, data that fits it. Upstream, token for token.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present_member",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub data: Option<Json>,
+    /// How the agent handed `data` over, when an output schema was given. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_source: Option<DataSource>,
     /// Files the agent wrote, in order of first success; the value is always null, the content is on disk. Derived from `write_file` and `replace`.
     pub files: Files,
     /// Tokens spent. Upstream.
@@ -95,12 +102,16 @@ pub struct LineSample {
 /// What went wrong in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct ResultError {
     /// In words. Upstream, else the cause in words.
     pub message: Text,
     /// The user's next step. Derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// Where the last answer does not fit the output schema. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data_violations: Vec<DataViolation>,
 }
 
 /// Paths exactly as the tool was given them, in order, once each. As JSON an object of nulls.

@@ -35,6 +35,9 @@ const CROWD: CostLimit = CostLimit {
 };
 const AGENTS: u32 = 100;
 const TURNS_OF_EACH: u32 = 10;
+/// The program of Codex in its package: the launcher of the package would be measured with it.
+const CODEX: &str =
+    "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
 /// How many times dearer than ripgrep a search may be.
 const SEARCH: f64 = 1.5;
 
@@ -75,10 +78,12 @@ pub(super) fn report(
     lapidary: &Path,
     rounds: u32,
 ) -> Result<AgentBenchVerdict> {
-    let scene = AgentScene::lay_out(&folder.join("agents"))?;
+    let corpora = workspace.target.join("bench-corpora");
+    let scene = AgentScene::lay_out(&corpora, &folder.join("agents"))?;
     let bench = AgentBench {
         helper: workspace.target.join("release/examples/agent_cost"),
         peers: peers::install(workspace)?,
+        codex: peers::install_codex(workspace)?.join(CODEX),
         ripgrep: peers::install_for_bench(workspace)?
             .join("node_modules/@vscode/ripgrep-linux-x64/bin/rg"),
         lapidary: lapidary.to_owned(),
@@ -88,6 +93,7 @@ pub(super) fn report(
     let mut verdict = AgentBenchVerdict::default();
     println!("## Agents\n\n| | CPU ms | peak MB |\n|---|---:|---:|");
     bench.runs("one request", 1, &FIRST_REQUEST, &mut verdict)?;
+    bench.codex()?;
     bench.runs("25 turns", 25, &TOOL_TURNS, &mut verdict)?;
     bench.crowd(&mut verdict)?;
     println!(
@@ -101,6 +107,7 @@ pub(super) fn report(
 struct AgentBench {
     helper: PathBuf,
     peers: PathBuf,
+    codex: PathBuf,
     ripgrep: PathBuf,
     lapidary: PathBuf,
     scene: AgentScene,
@@ -147,6 +154,27 @@ impl AgentBench {
         let name = format!("`agents run`, {name}");
         verdict.control(&name, milliseconds(first), milliseconds(second));
         verdict.limit(&name, milliseconds(first), peak(first), limit);
+        Ok(())
+    }
+
+    /// A run of Codex with one request: it has tools of its own, so the turns with our calls are not its.
+    fn codex(&self) -> Result<()> {
+        let run = |api: &ApiProcess| {
+            let base_url = format!(r#"model_providers.mock.base_url="{}/v1""#, api.url);
+            let settings = [
+                r#"model_provider="mock""#,
+                r#"model_providers.mock.name="mock""#,
+                r#"model_providers.mock.wire_api="responses""#,
+                base_url.as_str(),
+            ];
+            let settings = settings.iter().flat_map(|setting| ["-c", setting]);
+            let arguments = ["exec", "--skip-git-repo-check", "--model", "gpt-5.5"];
+            let arguments = arguments.into_iter().chain(settings);
+            let arguments: Vec<_> = arguments.chain(["Look around."]).collect();
+            self.scene.command(&api.url, &self.codex, &arguments)
+        };
+        let cost = self.all_rounds("answers", 1, &run)?;
+        print_cost("codex 0.166.0, one request", cost);
         Ok(())
     }
 

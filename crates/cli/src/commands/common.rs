@@ -66,6 +66,12 @@ pub(crate) struct CommonOptions {
     /// Most usage: tokens=N,cost=USD,tool-calls=N,turns=N
     #[arg(long, value_name = "LIMITS", help_heading = LIMITS)]
     pub(in crate::commands) budget: Option<String>,
+    /// JSON Schema that the answer must fit: it is in `data` of the result, or the run fails
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(in crate::commands) output_schema: Option<PathBuf>,
+    /// Prompts to repair an answer that does not fit --output-schema [default: 2]
+    #[arg(long, value_name = "N", help_heading = OUTPUT, requires = "output_schema")]
+    pub(in crate::commands) schema_repairs: Option<u32>,
     /// Leave out the agent's own lines (`raw`); diagnostics keep them
     #[arg(long, help_heading = OUTPUT, display_order = 900)]
     pub(in crate::commands) no_raw: bool,

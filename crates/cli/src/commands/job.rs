@@ -11,7 +11,7 @@ use lapidary::engine::headless::Job;
 use lapidary::engine::policy::PermissionEffect;
 use lapidary::engine::run::RefusedRun;
 use lapidary::normalize::NormalizeOptions;
-use lapidary::prepare::{ConfigFiles, RunOptions, RunSurroundings, VaultUse};
+use lapidary::prepare::{ConfigFiles, OutputSchemaSource, RunOptions, RunSurroundings, VaultUse};
 use lapidary::vocab::event::Provider;
 
 use super::common::CommonOptions;
@@ -137,6 +137,8 @@ fn run_options(common: &CommonOptions, options: NormalizeOptions) -> Result<RunO
             VaultUse::On
         },
         max_line: common.max_line,
+        output_schema: common.output_schema.clone().map(OutputSchemaSource::File),
+        schema_repairs: common.schema_repairs,
         events: options,
         ..RunOptions::new("")
     })

@@ -168,3 +168,114 @@ fn an_agent_that_cannot_run_says_why_and_what_to_do() {
         assert_eq!(end["cause"], cause);
     }
 }
+
+/// The outputs of commands that an agent runs, as its model is told. Every command is allowed.
+fn outputs_of(stage: &Stage, commands: &[&str], args: &[&str]) -> Vec<String> {
+    let run = |command: &&str| Turn::call("run_shell_command", json!({ "command": command }));
+    let script = commands.iter().map(run).fold(Script::new(), Script::stream);
+    let script = script.stream(Turn::call("complete_task", json!({"result": "Done."})));
+    let api = FakeApi::start_in_thread(script).unwrap();
+    let args = [&["worker", "--allow", "execute", "work"], args].concat();
+    let ran = stage.run(&api.base_url(), &args, None);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let requests = api.requests();
+    let told = requests.last().unwrap().body["contents"].clone();
+    let parts = told.as_array().unwrap().iter();
+    let parts = parts.flat_map(|content| content["parts"].as_array().unwrap());
+    let responses =
+        parts.filter_map(|part| part["functionResponse"]["response"]["output"].as_str());
+    responses.map(str::to_owned).collect()
+}
+
+const WORKER: &str =
+    "---\nname: worker\ndescription: Works\ntools: [run_shell_command]\n---\nWork.\n";
+
+#[test]
+fn commands_of_an_agent_see_no_credentials() {
+    let stage = Stage::new();
+    stage.write("home/.gemini/agents/worker.md", WORKER);
+    // The supervisor is the parent of the command: its environment is searched, too.
+    let commands = ["env; tr '\\0' '\\n' < /proc/$PPID/environ"];
+    let [output] = &outputs_of(&stage, &commands, &[])[..] else {
+        panic!("one output")
+    };
+    assert!(output.contains("LANG=C.UTF-8"), "{output}");
+    for secret in ["not-a-key", "GEMINI_API_KEY"] {
+        assert!(!output.contains(secret), "{secret}: {output}");
+    }
+}
+
+#[test]
+fn commands_of_an_agent_write_in_the_workspace_and_nowhere_else() {
+    let stage = Stage::new();
+    stage.write("home/.gemini/agents/worker.md", WORKER);
+    stage.write("outside/kept.txt", "kept\n");
+    let root = stage.world.root().display();
+    let commands = [
+        "echo in > inside.txt && cat inside.txt",
+        &format!("echo out > {root}/outside/new.txt"),
+        &format!("ln -s {root}/outside link && echo out > link/kept.txt"),
+        "rm -f link/kept.txt; (cd link && echo out > by-cd.txt)",
+        "echo out > ../by-dots.txt",
+        "(setsid sh -c 'echo out > ../by-session.txt' &) ; sleep 0.2",
+    ];
+    let outputs = outputs_of(&stage, &commands, &[]);
+    assert_eq!(outputs.len(), commands.len());
+    assert!(outputs[0].contains("in\n"), "{}", outputs[0]);
+    for output in &outputs[1..5] {
+        assert!(output.contains("Permission denied"), "{output}");
+    }
+    let names = |directory: &str| {
+        let entries = fs::read_dir(stage.world.root().join(directory)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("outside"), ["kept.txt"]);
+    let kept = stage.world.root().join("outside/kept.txt");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "kept\n");
+    assert_eq!(names("project"), ["a.txt", "inside.txt", "link"]);
+    let left: Vec<_> = names("")
+        .into_iter()
+        .filter(|it| it.starts_with("by-"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn the_text_of_a_run_tells_the_result_once_and_nothing_that_was_not_counted() {
+    let stage = Stage::new();
+    let script = Script::new()
+        .stream(Turn::call("read_file", json!({"file_path": "a.txt"})))
+        .stream(Turn::call("complete_task", json!({"result": "Fine."})));
+    let api = FakeApi::start_in_thread(script).unwrap();
+    let args = ["reviewer", "--format", "text", "look at a.txt"];
+    let ran = stage.run(&api.base_url(), &args, None);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    let (session, rest) = lines.split_first().unwrap();
+    assert!(
+        session.starts_with("session  gemini-2.5-pro  "),
+        "{session}"
+    );
+    let (end, rest) = rest.split_last().unwrap();
+    assert!(
+        end.starts_with("— completed · 220 tokens (200 in, 20 out) · "),
+        "{end}"
+    );
+    let read = rest[2].trim_end().ends_with("1 line");
+    assert!(read, "the lines that were read: {}", rest[2]);
+    assert_eq!(
+        [&rest[..2], &rest[3..]].concat(),
+        [
+            "> look at a.txt",
+            "● read_file a.txt",
+            "● complete_task",
+            "  ✓",
+            "Fine."
+        ],
+        "{}",
+        ran.stdout
+    );
+}

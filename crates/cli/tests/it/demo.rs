@@ -72,6 +72,43 @@ fn without_a_terminal_rules_allow_the_edit_and_deny_one_command() {
 }
 
 #[test]
+fn the_text_of_the_demo_has_each_result_once_and_no_riddles() {
+    let args = ["run", "--agent", "demo", "--format", "text", "hello"];
+    let (_world, command) = demo(&args);
+    let ran = output(command, b"");
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let text = String::from_utf8(ran.stdout).unwrap();
+    let once = [
+        "! note: rules of the demo: --allow",
+        "● list_directory .\n",
+        "Found 2 item(s).",
+        "● read_file greet.sh\n",
+        "2 lines",
+        "+echo \"Hello, $1!\"",
+        "ok: Hello, Ada!",
+        "  │ denied by --deny 'execute:git push*'\n",
+        "● complete_task\n",
+        "A rule denied the push, so I leave it to you.",
+        "— completed · ",
+    ];
+    for line in once {
+        assert_eq!(text.matches(line).count(), 1, "{line}: {text}");
+    }
+    for riddle in [
+        "token",
+        "not shown",
+        "diagnostic",
+        "0 lines",
+        "Edit greet.sh",
+        "User rejected",
+    ] {
+        assert!(!text.contains(riddle), "{riddle}: {text}");
+    }
+    let told = String::from_utf8(ran.stderr).unwrap();
+    assert!(told.contains("is recorded; exit code 0"), "{told}");
+}
+
+#[test]
 fn a_person_who_says_no_sees_the_test_fail() {
     let (world, mut command) = demo(&["run", "--agent", "demo", "paint it black"]);
     command.env("TERM", "xterm-256color");

@@ -41,7 +41,7 @@ fn failures_are_named_and_make_the_job_red() {
         "empty-prompt",
     ];
     let told = "\
-api-429-quota-terminal.stdout.jsonl: failed: the account's quota is used up · 0 tokens (0 in, 0 out) · 0.5 s
+api-429-quota-terminal.stdout.jsonl: failed: the account's quota is used up · 0.5 s
 loop-detected.stdout.jsonl: failed: the agent went in circles and was stopped · 440 tokens (400 in, 40 out) · ~$0.0002 · 0.4 s · 4 tool calls
 empty-prompt.stdout.jsonl: failed: the stream ended without a result
 ";

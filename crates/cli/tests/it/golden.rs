@@ -68,6 +68,23 @@ fn the_result_of_every_capture() {
     check("result", "result.json", |output| output);
 }
 
+/// Only agents of ours have one: it tells their steps in Gemini CLI's words.
+#[test]
+fn the_activity_of_every_capture_of_our_own_agents() {
+    let mut goldens = GoldenFiles::default();
+    let all = captures::all();
+    let own = all
+        .iter()
+        .filter(|it| it.name.starts_with("lapidary-agents/"));
+    for capture in own.clone() {
+        let golden = captures::fixtures().join("../golden").join(&capture.name);
+        let golden = golden.join("activity.jsonl");
+        goldens.check(&golden, &translate(capture, "activity"));
+    }
+    assert!(own.count() >= 6, "the captures are missing");
+    goldens.finish();
+}
+
 #[test]
 fn text_of_every_capture() {
     check("text", "text.txt", |output| output);

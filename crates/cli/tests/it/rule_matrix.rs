@@ -85,7 +85,7 @@ fn run(peer: Peer, world: &AcpWorld, situation: Situation, model: &FakeApi) -> T
         .envs(world.named_environment(&model.base_url()))
         .env("LAPIDARY_STATE_DIR", world.root().join("state"))
         .env(MARK, mark.value());
-    let told = Told::by(command);
+    let told = Told::started_by(command);
     mark.assert_nothing_is_left();
     told
 }

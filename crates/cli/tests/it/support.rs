@@ -232,6 +232,62 @@ pub(crate) fn read(name: &str) -> Vec<u8> {
     fs::read(root().join(name)).unwrap()
 }
 
+/// Commands of every group, right and wrong ones, that read nothing of this machine but the repository and the home.
+const COMMANDS: [&[&str]; 22] = [
+    &[],
+    &["--version"],
+    &["--help"],
+    &["run", "--help"],
+    &["run", "--agnet", "x", "go"],
+    &[
+        "run", "--agent", "demo", "--run-id", "r", "--format", "result", "--budget", "none", "go",
+    ],
+    &[
+        "translate",
+        "fixtures/gemini-0.61.0/tool-replace.stdout.jsonl",
+    ],
+    &["translate", "--format", "text", "-"],
+    &["translate", "nowhere.jsonl"],
+    &["sessions", "list"],
+    &["sessions", "search", "word"],
+    &["sessions", "browse"],
+    &["skills", "list"],
+    &["hooks", "list", "--format", "text"],
+    &["agents", "list"],
+    &["agents", "check", "nowhere.md"],
+    &["runs", "list", "--format", "text"],
+    &["runs", "show", "none"],
+    &["policy", "compile", "nowhere.toml", "--agent", "claude"],
+    &["config", "show"],
+    &["schema", "events"],
+    &["completions", "bash"],
+];
+
+#[test]
+fn a_command_in_this_process_prints_and_returns_what_the_binary_does() {
+    let home = tempfile::tempdir().unwrap();
+    for args in COMMANDS {
+        let command = || {
+            let mut command = lapidary(args);
+            command.env_clear().env("HOME", home.path());
+            command.env("PATH", "/usr/bin:/bin");
+            command
+        };
+        let told = |ran: Output| Ran {
+            code: ran.status.code(),
+            stdout: String::from_utf8(ran.stdout).unwrap(),
+            stderr: String::from_utf8(ran.stderr).unwrap(),
+        };
+        let stdin = b"{\"type\":\"result\",\"status\":\"success\"}\n";
+        let ours = told(output(command(), stdin));
+        assert_eq!(ours, told(started(command(), stdin)), "{args:?}");
+        assert!(
+            !ours.stdout.is_empty() || !ours.stderr.is_empty(),
+            "{args:?}"
+        );
+    }
+}
+
 /// This test is two: as itself it starts itself again, with variables that somebody's shell may have.
 #[test]
 fn variables_of_the_users_shell_reach_no_command_of_a_test() {

@@ -25,6 +25,7 @@ use crate::acp::{
 };
 use crate::process::stop::StopLevel;
 use crate::recording::{Manifest, Recorder, STDOUT};
+use crate::run::RunRequest;
 use crate::run::attempt::{AttemptResult, begin, keep, manifest, tell_changes};
 use crate::run::attempt_runner::AttemptRunner;
 use crate::run::ending::{cannot_record, recorded_end};
@@ -75,6 +76,8 @@ impl AttemptRunner for AcpAttempt<'_> {
         &mut self.events
     }
 
+    fn follow_up(&mut self, _request: RunRequest) {} // a conversation repairs its answers itself
+
     fn close(&mut self, events: &mut EventBuffer) {
         if let ConversationWork::Orders(orders) = &mut self.script {
             refuse_rest(orders, &mut self.events, events);
@@ -110,6 +113,7 @@ impl AcpAttempt<'_> {
             recording: kept.recording,
             has_output: kept.has_output,
             is_under_way: has_spoken,
+            repair: None,
         }
     }
 
@@ -168,6 +172,7 @@ impl AcpAttempt<'_> {
             process: agent.process,
             directory: directory.clone(),
             stall: None,
+            answer: None,
         };
         let bytes_of = request.run.with_bytes.then_some(directory.as_path());
         let logs = request.run.session_logs.clone();

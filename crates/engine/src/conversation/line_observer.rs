@@ -1,6 +1,7 @@
 //! Observes each line of both sides as it comes, before any task acts on it: keeps the [`SessionTable`] and the budget up to
 //! date, and attaches [`RequestFacts`] to each request of the agent.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,9 +18,10 @@ use super::client_inbox::{ClientInbox, ExpectedPrompt};
 use super::elicitation_reply::ElicitationReply;
 use super::hooks::HookCalls;
 use super::request::ConversationRequest;
-use super::session_table::{CallNote, SessionTable};
+use super::session_table::{CallNote, SessionTable, session_of_event};
 use super::translation::EventInjector;
 use crate::acp::{LineFacts, LineTap, MessageContent, ReceivedMessage, TrafficLine};
+use crate::answer_texts::AnswerTexts;
 use crate::confine::ConfinedRun;
 use crate::policy::{ToolAction, arguments};
 use crate::run::pending_work::{BudgetWatch, PendingWork};
@@ -75,6 +77,8 @@ struct ObserverState {
     has_spoken: bool,
     /// The last line was a chunk of text.
     is_speaking: bool,
+    /// The messages of turns whose answers are to be judged, by session.
+    answers: BTreeMap<String, AnswerTexts>,
 }
 
 impl LineObserver {
@@ -96,6 +100,7 @@ impl LineObserver {
                 last_sign: Instant::now(),
                 has_spoken: false,
                 is_speaking: false,
+                answers: BTreeMap::new(),
             }),
             table,
             inbox,
@@ -229,6 +234,18 @@ impl LineObserver {
         self.state().calls.as_mut().map(with)
     }
 
+    /// Collects the messages of a session from now on, until [`Self::take_answer`].
+    pub(super) fn begin_answer(&self, session: &str) {
+        let answers = &mut self.state().answers;
+        answers.insert(session.to_owned(), AnswerTexts::default());
+    }
+
+    /// The messages since [`Self::begin_answer`].
+    pub(super) fn take_answer(&self, session: &str) -> Vec<String> {
+        let answer = self.state().answers.remove(session);
+        answer.map(|mut answer| answer.take()).unwrap_or_default()
+    }
+
     /// When the agent last wrote a line.
     pub(super) fn last_sign(&self) -> Instant {
         self.state().last_sign
@@ -280,8 +297,14 @@ impl ObserverState {
         true
     }
 
-    /// Keeps the agent's text for hooks.
+    /// Keeps the agent's text for hooks, and for the judge of its answer.
     fn hear(&mut self, chunk: &PlainChunk<'_>) {
+        if !self.answers.is_empty() {
+            let session = chunk.session_id.string().unwrap_or_default();
+            if let Some(answer) = self.answers.get_mut(session.as_ref()) {
+                answer.say(&chunk.text.string().unwrap_or_default());
+            }
+        }
         if let Some(calls) = &mut self.calls {
             let session = chunk.session_id.string().unwrap_or_default();
             calls.say(&session, &chunk.text.string().unwrap_or_default());
@@ -289,6 +312,11 @@ impl ObserverState {
     }
 
     fn note(&mut self, number: u64, event: &Event, note: &CallNote) {
+        if !self.answers.is_empty()
+            && let Some(answer) = self.answers.get_mut(&session_of_event(event))
+        {
+            answer.note(event);
+        }
         if let Some(calls) = &mut self.calls {
             calls.note(number, event, note.action.as_ref(), note.is_held_back);
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lapidary_normalize::{AgentStall, ProcessEnd, StderrOrder};
 use lapidary_vocab::event::Provider;
-use lapidary_vocab::{Cause, Json};
+use lapidary_vocab::{Cause, Json, StructuredAnswer};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
@@ -55,6 +55,8 @@ pub(super) struct SessionDriver<'a> {
     pub(super) directory: PathBuf,
     /// Where the agent was stuck, if it was late.
     pub(super) stall: Option<StallPoint>,
+    /// The answer, judged by the output schema.
+    pub(super) answer: Option<StructuredAnswer>,
 }
 
 impl SessionDriver<'_> {
@@ -94,6 +96,7 @@ impl SessionDriver<'_> {
         if is_gone || is_faulty {
             ending.departure = lapidary_normalize::ExitInitiator::OwnAccord;
         }
+        ending.answer = self.answer.take();
         ending.stall = self.stall.map(|stall| self.read_stall(stall));
         ending
     }
@@ -124,7 +127,7 @@ impl SessionDriver<'_> {
         let session = self.open(&errand.opening, &agent).await?;
         self.prepare(&session.id).await?;
         self.begin_session(&session.id, &errand.opening).await?;
-        self.turn(&session.id, &errand.prompt).await
+        self.judged_turn(&session.id, &errand.prompt).await
     }
 
     /// One step of the session, unless a stop condition ends it.

@@ -15,12 +15,12 @@ use super::turn_driver::TurnDriver;
 use crate::acp::PromptAnswer;
 
 impl SessionDriver<'_> {
-    /// Sends a prompt, and the prompts that hooks want after it.
+    /// Sends a prompt, and the prompts that hooks want after it. The answer is that of the last one.
     pub(super) async fn turn(
         &mut self,
         session: &str,
         prompt: &[Json],
-    ) -> Result<(), SessionError> {
+    ) -> Result<PromptAnswer, SessionError> {
         let mut turn = TurnDriver::new(&self.state, session, prompt.to_vec());
         loop {
             let prepared = async { Ok(turn.prepare().await) };
@@ -34,7 +34,8 @@ impl SessionDriver<'_> {
                 return Err(SessionError::Stopped(stop));
             }
             if !goes_on {
-                return self.check_budget();
+                self.check_budget()?;
+                return Ok(prompted);
             }
         }
     }

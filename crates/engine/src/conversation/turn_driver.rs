@@ -106,7 +106,7 @@ impl TurnDriver {
 }
 
 /// Whether the agent has nothing left to do: it was not refused or cancelled, and came to no limit.
-fn has_ended_well(prompted: &PromptAnswer) -> bool {
+pub(super) fn has_ended_well(prompted: &PromptAnswer) -> bool {
     let reason = prompted.whole.token().get("stopReason");
     reason.is_some_and(|reason| reason.is("end_turn"))
 }

@@ -16,20 +16,27 @@ use crate::conversation::{
 };
 use crate::detect;
 use crate::gemini_cli::{self, GeminiLaunch, LaunchError, PromptText};
+use crate::output_schema::OutputSchema;
 use crate::policy::{PermissionEffect, Policy, Rule, Rules};
 use crate::process::Command;
 use crate::prompt_files;
 use crate::run::GEMINI_STREAM;
 
-/// The `_meta` for an agent of this process when a session is opened: the events for which there are hooks, and whether rules judge calls
-/// that need no permission otherwise.
-fn local_meta(policy: &Policy, hooks: Option<&ConversationHooks>) -> Json {
+/// The `_meta` for an agent of this process when a session is opened: the events for which there are hooks, whether rules judge calls
+/// that need no permission otherwise, and the schema of the result.
+fn session_meta_of(
+    policy: &Policy,
+    hooks: Option<&ConversationHooks>,
+    schema: Option<&OutputSchema>,
+) -> Json {
     let events = hooks.map(ConversationHooks::events).unwrap_or_default();
     let mut rules = policy.rules().iter();
     let judges = rules.any(Rule::narrows_unasked_calls);
-    Json::from_value(&serde_json::json!({
-        "lapidary": {"hooks": events, "judgesEveryCall": judges},
-    }))
+    let mut meta = serde_json::json!({"hooks": events, "judgesEveryCall": judges});
+    if let Some(schema) = schema {
+        meta["outputSchema"] = schema.document().clone();
+    }
+    Json::from_value(&serde_json::json!({ "lapidary": meta }))
 }
 
 /// The longest prompt that is said in one message.
@@ -124,6 +131,7 @@ impl Job {
             || !mcp_servers.is_empty()
             || auth_method.is_some()
             || *hooks
+            || self.output_schema.is_some()
     }
 
     /// Options that need ACP are an error without it, not ignored.
@@ -182,9 +190,17 @@ impl Job {
         let mut request = self.talk_to(ModeFlexibility::Impossible)?;
         request.run.notices.extend(reason);
         self.confine_talk(&mut request)?;
+        let mut prompt = self.blocks()?;
+        // An agent of our own has the schema as that of its result.
+        if let (Some(schema), None) = (&self.output_schema, &request.local) {
+            let text = schema.instructions();
+            prompt.push(Json::from_value(
+                &serde_json::json!({"type": "text", "text": text}),
+            ));
+        }
         let errand = PromptJob {
             opening: self.opening()?,
-            prompt: self.blocks()?,
+            prompt,
         };
         Ok((request, errand))
     }
@@ -222,7 +238,9 @@ impl Job {
             JobAgent::InProcess(agent) => Some(agent.agent.clone()),
             JobAgent::Gemini | JobAgent::Acp(_) => None,
         };
-        let local_meta = local.as_ref().map(|_| local_meta(&policy, hooks.as_ref()));
+        let schema = self.output_schema.as_ref();
+        let local_meta = local.as_ref();
+        let local_meta = local_meta.map(|_| session_meta_of(&policy, hooks.as_ref(), schema));
         Ok(ConversationRequest {
             run,
             provider: started.provider,
@@ -385,13 +403,7 @@ impl Job {
 
     /// The prompt as content blocks.
     fn blocks(&self) -> Result<Vec<Json>, JobError> {
-        let text = match &self.prompt {
-            PromptText::Text(text) => text.clone(),
-            PromptText::File(path) => self.read_prompt(path)?,
-        };
-        if text.trim().is_empty() {
-            return Err(LaunchError::EmptyPrompt.into());
-        }
+        let text = self.prompt_text()?;
         let text = match &self.config.system_prompt {
             Some(system) => format!("{system}\n\n{text}"),
             None => text,
@@ -407,6 +419,18 @@ impl Job {
         };
         blocks.extend(attached);
         Ok(blocks)
+    }
+
+    /// The text of the prompt.
+    pub(super) fn prompt_text(&self) -> Result<String, JobError> {
+        let text = match &self.prompt {
+            PromptText::Text(text) => text.clone(),
+            PromptText::File(path) => self.read_prompt(path)?,
+        };
+        if text.trim().is_empty() {
+            return Err(LaunchError::EmptyPrompt.into());
+        }
+        Ok(text)
     }
 
     fn read_prompt(&self, path: &PathBuf) -> Result<String, JobError> {

@@ -4,9 +4,12 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 
+use lapidary_gemini::setup::Setup;
+use serde_json::Value;
+
 use super::secrets::is_secret;
 
-/// The variables that hooks do not get, as `security.environmentVariableRedaction` says.
+/// The variables that hooks and commands do not get, as `security.environmentVariableRedaction` says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariableRedaction {
     /// Whether variables are redacted. On GitHub Actions redaction is always on, and only allowed names and names known to be
@@ -18,23 +21,37 @@ pub struct VariableRedaction {
     pub blocked: Vec<String>,
 }
 
-/// The variables that are not kept from hooks.
-pub(super) fn sanitised(
-    variables: &[(OsString, OsString)],
-    redaction: &VariableRedaction,
-) -> Vec<(OsString, OsString)> {
-    let is_strict = is_github(variables);
-    if !redaction.enabled && !is_strict {
-        return variables.to_vec();
+impl VariableRedaction {
+    /// The redaction of a workspace: none, unless its settings want it.
+    pub fn from_setup(setup: &Setup) -> Self {
+        let setting = |key| setup.get(&["security", "environmentVariableRedaction", key]);
+        let names = |key| {
+            let names = setting(key).and_then(Value::as_array).into_iter().flatten();
+            names.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let enabled = setting("enabled").and_then(Value::as_bool);
+        Self {
+            enabled: enabled.unwrap_or_default(),
+            allowed: names("allowed"),
+            blocked: names("blocked"),
+        }
     }
-    let capitals = |names: &[String]| names.iter().map(|name| name.to_uppercase()).collect();
-    let judge = VariableJudge {
-        allowed: capitals(&redaction.allowed),
-        blocked: capitals(&redaction.blocked),
-        is_strict,
-    };
-    let passes = |(name, value): &&(OsString, OsString)| judge.passes(name, value);
-    variables.iter().filter(passes).cloned().collect()
+
+    /// The variables that pass.
+    pub fn apply(&self, variables: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+        let is_strict = is_github(variables);
+        if !self.enabled && !is_strict {
+            return variables.to_vec();
+        }
+        let capitals = |names: &[String]| names.iter().map(|name| name.to_uppercase()).collect();
+        let judge = VariableJudge {
+            allowed: capitals(&self.allowed),
+            blocked: capitals(&self.blocked),
+            is_strict,
+        };
+        let passes = |(name, value): &&(OsString, OsString)| judge.passes(name, value);
+        variables.iter().filter(passes).cloned().collect()
+    }
 }
 
 fn is_github(variables: &[(OsString, OsString)]) -> bool {
@@ -146,7 +163,7 @@ mod tests {
     fn passing(given: &[(&str, &str)], redaction: &VariableRedaction) -> Vec<String> {
         let own = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
         let given: Vec<_> = given.iter().map(own).collect();
-        let kept = sanitised(&given, redaction).into_iter();
+        let kept = redaction.apply(&given).into_iter();
         kept.map(|(name, _)| name.into_string().unwrap()).collect()
     }
 

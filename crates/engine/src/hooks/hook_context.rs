@@ -10,7 +10,7 @@ use lapidary_wire::gemini::hooks::{EventDetails, HookInput, HookInputBase};
 use serde_json::Value;
 
 use super::ActiveHooks;
-use super::environment::{VariableRedaction, sanitised};
+use super::environment::VariableRedaction;
 use super::expand::{NameTable, NameValue, expanded};
 use super::shell::{AFTER, SHELL, shell};
 use crate::acp::OpenedSession;
@@ -54,9 +54,9 @@ impl HookContext {
             session_cwd: None,
             session_id: session_id.to_owned(),
             transcript_path: String::new(),
-            plans_dir: plans_dir(setup, session_id),
+            plans_dir: plans_directory(setup, Some(session_id)),
             variables,
-            redaction: redaction(setup),
+            redaction: VariableRedaction::from_setup(setup),
             is_trusted: setup.is_trusted(),
             arguments_are_fixed: false,
             running: ActiveHooks::default(),
@@ -91,7 +91,7 @@ impl HookContext {
             plans: NameValue::Own(&plans),
             session: NameValue::Foreign(&session),
         };
-        let mut variables = sanitised(&self.variables, &self.redaction);
+        let mut variables = self.redaction.apply(&self.variables);
         let ours = [
             ("GEMINI_PROJECT_DIR", places.project),
             ("GEMINI_PLANS_DIR", places.plans),
@@ -127,21 +127,9 @@ fn lossy(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn redaction(setup: &Setup) -> VariableRedaction {
-    let said = |key| setup.get(&["security", "environmentVariableRedaction", key]);
-    let names = |key| {
-        let names = said(key).and_then(Value::as_array).into_iter().flatten();
-        names.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    VariableRedaction {
-        enabled: said("enabled").and_then(Value::as_bool).unwrap_or_default(),
-        allowed: names("allowed"),
-        blocked: names("blocked"),
-    }
-}
-
-/// The directory that the settings name, if it is inside the project; else the session's own.
-fn plans_dir(setup: &Setup, session_id: &str) -> PathBuf {
+/// The directory of plans: the one that the settings name, if it is inside the project; else that of the session, or of all sessions
+/// of the project.
+pub fn plans_directory(setup: &Setup, session_id: Option<&str>) -> PathBuf {
     let named = setup.get(&["general", "plan", "directory"]);
     let named = named.and_then(Value::as_str).filter(|it| !it.is_empty());
     let named = named.map(|named| crate::policy::lexical(&setup.workspace.join(named)));
@@ -149,6 +137,7 @@ fn plans_dir(setup: &Setup, session_id: &str) -> PathBuf {
         return named;
     }
     let store = SessionStore::new(setup.home.clone());
-    let project = store.project(&setup.workspace).id;
-    store.base().join(project).join(session_id).join("plans")
+    let project = store.base().join(store.project(&setup.workspace).id);
+    let owner = session_id.map_or(project.clone(), |id| project.join(id));
+    owner.join("plans")
 }

@@ -23,6 +23,7 @@ use super::skipped_lines::RestLimit;
 use super::translate::{AttemptTranslator, EventBatch, stderr_tail};
 use crate::confine::ConfinedRun;
 use crate::follow::FileSizes;
+use crate::output_schema::AnswerMismatch;
 use crate::process::stop::StopLevel;
 use crate::process::{StartError, Stdio};
 use crate::recording::{self, Manifest, RecordError, RecordedEnd, Recorder, STDERR, STDOUT};
@@ -39,6 +40,10 @@ pub(super) struct HeadlessAttempt<'a> {
     pub(super) must_end: Option<Instant>,
     /// When the run began, this attempt or an earlier one.
     pub(super) began: Instant,
+    /// How often the answer was repaired.
+    pub(super) repairs: u32,
+    /// The use of the budget by all attempts.
+    pub(super) spent: &'a BudgetWatch,
 }
 
 /// The result of an attempt.
@@ -51,6 +56,15 @@ pub(crate) struct AttemptResult {
     pub(crate) has_output: bool,
     /// The agent has written text or called a tool, which a second attempt might repeat.
     pub(crate) is_under_way: bool,
+    /// The answer does not fit the output schema, and this prompt in the same session may repair it.
+    pub(crate) repair: Option<RepairOrder>,
+}
+
+/// An answer to be repaired in its session.
+#[derive(Debug)]
+pub(crate) struct RepairOrder {
+    pub(crate) session: String,
+    pub(crate) mismatch: AnswerMismatch,
 }
 
 impl AttemptResult {
@@ -62,6 +76,7 @@ impl AttemptResult {
             recording: None,
             has_output: false,
             is_under_way: false,
+            repair: None,
         }
     }
 
@@ -86,9 +101,9 @@ impl AttemptResult {
 impl HeadlessAttempt<'_> {
     pub(super) async fn make(self, events: &mut RunEvents) -> AttemptResult {
         let request = self.request;
-        let (ending, recording, has_output) = match begin(request, self.number) {
+        let (ending, kept, repair) = match begin(request, self.number) {
             Ok(recorder) => self.follow(recorder, events).await,
-            Err(error) => (cannot_record(&error), None, false),
+            Err(error) => (cannot_record(&error), KeptAttempt::default(), None),
         };
         let end = events.judge(&ending);
         // Of an agent that writes one document, only one that never started is known to have done nothing.
@@ -98,8 +113,9 @@ impl HeadlessAttempt<'_> {
             is_under_way: events.has_spoken() || is_silent,
             end,
             ending,
-            recording,
-            has_output,
+            recording: kept.recording,
+            has_output: kept.has_output,
+            repair,
         }
     }
 
@@ -107,7 +123,7 @@ impl HeadlessAttempt<'_> {
         self,
         mut recorder: Recorder,
         events: &mut RunEvents,
-    ) -> (ProcessEnd, Option<PathBuf>, bool) {
+    ) -> (ProcessEnd, KeptAttempt, Option<RepairOrder>) {
         let request = self.request;
         let manifest = manifest(
             request,
@@ -117,11 +133,13 @@ impl HeadlessAttempt<'_> {
         );
         events.begin_attempt(recorder.directory());
         let tally = RunTally::new(request);
+        let repairs = self.repairs;
         let supervised = self.supervise(&mut recorder, &manifest, events, &tally);
-        let ending = match supervised.await {
+        let mut ending = match supervised.await {
             Ok(ending) => ending,
             Err(error) => error.ending(&recorder),
         };
+        let repair = judge_answer(request, events, &tally, (&mut ending, repairs));
         let judged = events.judge(&ending);
         let end = recorded_end(recorder.elapsed(), &ending, Some(&judged));
         let kept = keep(
@@ -130,7 +148,7 @@ impl HeadlessAttempt<'_> {
             manifest,
             tally.completed(end),
         );
-        (ending, kept.recording, kept.has_output)
+        (ending, kept, repair)
     }
 
     async fn supervise(
@@ -142,7 +160,7 @@ impl HeadlessAttempt<'_> {
     ) -> Result<ProcessEnd, AttemptError> {
         let request = self.request;
         let waiting = PendingWork::default();
-        let spent = BudgetWatch::new(request.budget, request.prices.as_ref());
+        let spent = self.spent;
         let violations = AttemptViolations::new(request.watch.on_violation);
         let rest = RestLimit::default();
         recorder.describe(manifest)?;
@@ -153,7 +171,7 @@ impl HeadlessAttempt<'_> {
             request,
             (&directory, recorder.started_at()),
             events,
-            (&waiting, &spent, tally),
+            (&waiting, spent, tally),
             &violations,
             self.batches,
             &rest,
@@ -162,7 +180,7 @@ impl HeadlessAttempt<'_> {
             let (stops, must_end) = (self.stops, self.must_end);
             let overseer = AttemptOverseer::new(
                 request,
-                (&waiting, &spent, &violations),
+                (&waiting, spent, &violations),
                 recorder,
                 running,
                 sender,
@@ -256,7 +274,34 @@ pub(crate) async fn tell_changes(
     }
 }
 
+/// Judges the answer of an attempt that went well by the output schema. An answer that does not fit is the cause of its end, and
+/// may be repaired.
+fn judge_answer(
+    request: &RunRequest,
+    events: &RunEvents,
+    tally: &RunTally,
+    (ending, repairs): (&mut ProcessEnd, u32),
+) -> Option<RepairOrder> {
+    let schema = request.output_schema.as_ref()?;
+    if ending.stopped.is_some() || events.judge(ending).cause != Cause::EndTurn {
+        return None;
+    }
+    match schema.judge_messages(&tally.messages()) {
+        Ok(answer) => {
+            ending.answer = Some(answer);
+            None
+        }
+        Err(mismatch) => {
+            ending.stopped = Some(mismatch.stop_cause(repairs));
+            ending.answer = Some(mismatch.answer());
+            let session = tally.session_id()?;
+            (repairs < schema.repairs()).then_some(RepairOrder { session, mismatch })
+        }
+    }
+}
+
 /// The remains of an attempt.
+#[derive(Debug, Default)]
 pub(crate) struct KeptAttempt {
     /// Its recording, if that is kept.
     pub(crate) recording: Option<PathBuf>,

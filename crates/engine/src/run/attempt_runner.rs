@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::attempt::AttemptResult;
 use super::events::RunEvents;
+use super::request::RunRequest;
 use crate::process::stop::StopLevel;
 
 /// Makes the attempts of a run, and holds its events.
@@ -16,6 +17,8 @@ pub(crate) trait AttemptRunner {
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> AttemptResult;
     /// The events of the run.
     fn events(&mut self) -> &mut RunEvents;
+    /// The next attempt is another prompt in the session of the last one.
+    fn follow_up(&mut self, request: RunRequest);
     /// No other attempt follows. Adds the last events before the `run_end`.
     fn close(&mut self, events: &mut EventBuffer);
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lapidary_normalize::{AgentSetup, NormalizeOptions};
 use lapidary_sessions::PriceTable;
+use lapidary_vocab::event::Provider;
 use tokio::time::Instant;
 
 use super::agent_task::RecordedOutput;
@@ -13,10 +14,11 @@ use crate::PermissionWatch;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::confine::ConfinedRun;
 use crate::gemini_cli::LogPlace;
+use crate::output_schema::OutputSchema;
 use crate::policy::Policy;
 use crate::process::{Command, Supervisor};
 use crate::recording::{PolicyFile, PromptDirectory, RecordingOptions};
-use crate::session_guard::SessionGuard;
+use crate::session_guard::{ResumeTarget, SessionGuard};
 
 /// A run to be made.
 #[derive(Debug, Clone)]
@@ -75,9 +77,28 @@ pub struct RunRequest {
     pub policy: Option<Policy>,
     /// A policy for the agent to read.
     pub policy_file: Option<PolicyFile>,
+    /// The schema that the answer must fit.
+    pub output_schema: Option<OutputSchema>,
 }
 
 impl RunRequest {
+    /// The request for another prompt in the session of this run: Gemini CLI takes one prompt for each process. None if the prompt of
+    /// this run was too long for stdin.
+    pub(super) fn follow_up(&self, session: &str, prompt: String) -> Option<Self> {
+        if self.dialect.provider != Provider::Gemini || self.prompt_directory.is_some() {
+            return None;
+        }
+        let mut next = self.clone();
+        next.command.remove_option("--session-id");
+        next.command.remove_option("--resume");
+        next.command.args(["--resume", session]);
+        next.input = prompt.into_bytes();
+        if let Some(guard) = &mut next.safekeeping {
+            guard.resume = ResumeTarget::One(session.to_owned());
+        }
+        Some(next)
+    }
+
     /// How long a start may take in a run that must end then. An agent that writes one document has no start timeout: it is
     /// for the first line.
     pub(crate) fn patience(&self, must_end: Option<Instant>) -> Duration {

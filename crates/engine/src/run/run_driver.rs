@@ -1,5 +1,6 @@
 //! Drives a run, from its first attempt to its `run_end`.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +16,7 @@ use super::attempt_runner::{AttemptRunner, waits_out};
 use super::dialect::OutputKind;
 use super::ending::cancelled;
 use super::events::{ProgressPort, RunEvents, TranslationProgress};
+use super::pending_work::BudgetWatch;
 use super::refused::RefusedRun;
 use super::request::RunRequest;
 use super::session_keeping::{kept_safe, put_back};
@@ -45,7 +47,9 @@ pub(super) async fn run(mut request: RunRequest, ports: RunPorts) {
     }
     let normalizer = request.dialect.normalizer(&request.options);
     let mut effort = HeadlessRunner {
-        request: &request,
+        spent: BudgetWatch::new(request.budget, request.prices.as_ref()),
+        repairs: 0,
+        request: Cow::Borrowed(&request),
         events: RunEvents::new(normalizer, ports.progress),
         stops: &ports.stops,
         batches: &ports.batches,
@@ -56,7 +60,11 @@ pub(super) async fn run(mut request: RunRequest, ports: RunPorts) {
 }
 
 struct HeadlessRunner<'a> {
-    request: &'a RunRequest,
+    /// The request of the next attempt.
+    request: Cow<'a, RunRequest>,
+    /// How often the answer was repaired.
+    repairs: u32,
+    spent: BudgetWatch,
     events: RunEvents,
     stops: &'a watch::Receiver<StopLevel>,
     batches: &'a mpsc::Sender<EventBatch>,
@@ -66,18 +74,25 @@ struct HeadlessRunner<'a> {
 impl AttemptRunner for HeadlessRunner<'_> {
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> AttemptResult {
         let attempt = HeadlessAttempt {
-            request: self.request,
+            request: &self.request,
             number,
             stops: self.stops.clone(),
             batches: self.batches,
             must_end,
             began: self.began,
+            repairs: self.repairs,
+            spent: &self.spent,
         };
         attempt.make(&mut self.events).await
     }
 
     fn events(&mut self) -> &mut RunEvents {
         &mut self.events
+    }
+
+    fn follow_up(&mut self, request: RunRequest) {
+        self.repairs += 1;
+        self.request = Cow::Owned(request);
     }
 
     fn close(&mut self, _events: &mut EventBuffer) {}
@@ -139,18 +154,29 @@ async fn tries<E: AttemptRunner>(
     began: Instant,
 ) -> (ProcessEnd, Option<PathBuf>) {
     let must_end = request.timeouts.total.map(|total| later(began, total));
+    let mut request = Cow::Borrowed(request);
     let mut number = 1;
     let mut recording = None;
     loop {
-        let kept = match kept_safe(request, effort, stops, batches).await {
+        let kept = match kept_safe(&request, effort, stops, batches).await {
             Ok(kept) => kept,
             Err(ending) => return (*ending, recording),
         };
         effort.events().may_restart(number <= request.retries);
         let mut tried = effort.make(number, must_end).await;
-        let warnings = put_back(kept, effort, request, batches).await;
+        let warnings = put_back(kept, effort, &request, batches).await;
         tried.ending.warnings.extend(warnings);
-        let Some(pause) = tried.pause(request, number) else {
+        if let Some((next, notice)) = repaired(&request, &tried) {
+            let mut batch = EventBatch::default();
+            effort.events().restart(notice, &mut batch.events);
+            let _ = batches.send(batch).await;
+            effort.follow_up(next.clone());
+            request = Cow::Owned(next);
+            recording = tried.recording;
+            number += 1;
+            continue;
+        }
+        let Some(pause) = tried.pause(&request, number) else {
             return (tried.ending, tried.recording);
         };
         if !fits(pause, must_end) {
@@ -171,6 +197,18 @@ async fn tries<E: AttemptRunner>(
         recording = tried.recording;
         number += 1;
     }
+}
+
+/// The request for the repair of an answer, and the notice about it.
+fn repaired(request: &RunRequest, tried: &AttemptResult) -> Option<(RunRequest, String)> {
+    let (order, schema) = (tried.repair.as_ref()?, request.output_schema.as_ref()?);
+    let prompt = order.mismatch.repair_prompt(schema);
+    let next = request.follow_up(&order.session, prompt)?;
+    let sentence = order.mismatch.sentence();
+    let notice = format!(
+        "the answer does not fit the output schema: {sentence}; a repair follows in the same session"
+    );
+    Some((next, notice))
 }
 
 /// A prompt that was too long for stdin goes when the recording goes.

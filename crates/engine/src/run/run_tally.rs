@@ -9,6 +9,7 @@ use lapidary_vocab::event::UserInput;
 use lapidary_vocab::{Body, Event, Text};
 
 use super::request::RunRequest;
+use crate::answer_texts::AnswerTexts;
 use crate::budget::BudgetMeter;
 use crate::confine::ConfinedRun;
 use crate::recording::{CostBasis, RecordedEnd};
@@ -24,6 +25,8 @@ pub(crate) struct RunTally {
     /// The confinement, which gets the events too.
     confined: Option<Arc<ConfinedRun>>,
     counts: Mutex<EventCounts>,
+    /// The messages of the agent, if they are to be judged.
+    answer: Option<Mutex<AnswerTexts>>,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +44,7 @@ impl RunTally {
             prices: request.prices.clone(),
             confined: request.confined.clone(),
             counts: Mutex::default(),
+            answer: request.output_schema.as_ref().map(|_| Mutex::default()),
         }
     }
 
@@ -48,6 +52,10 @@ impl RunTally {
     pub(crate) fn note(&self, events: &[Event]) {
         if let Some(confined) = &self.confined {
             confined.note(events);
+        }
+        if let Some(answer) = &self.answer {
+            let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+            events.iter().for_each(|event| answer.note(event));
         }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let tells = |event: &&Event| {
@@ -62,6 +70,19 @@ impl RunTally {
         for event in events.iter().filter(tells) {
             counts.note(event, self.prices.as_ref());
         }
+    }
+
+    /// The agent's messages, if they are to be judged.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        let answer = self.answer.as_ref();
+        let answer = answer.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner).take());
+        answer.unwrap_or_default()
+    }
+
+    /// The agent's session, once it has named one.
+    pub(crate) fn session_id(&self) -> Option<String> {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.session_id.as_ref().map(Text::to_string)
     }
 
     /// The end of a recording, with the collected facts.

@@ -35,5 +35,6 @@ pub(crate) fn request() -> RunRequest {
         watch: crate::PermissionWatch::default(),
         policy: None,
         policy_file: None,
+        output_schema: None,
     }
 }

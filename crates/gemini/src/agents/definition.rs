@@ -255,6 +255,17 @@ pub struct OutputConfig {
     pub schema: Value,
 }
 
+impl OutputConfig {
+    /// A result of this schema, which a caller asks for.
+    pub fn new(schema: Value) -> Self {
+        Self {
+            output_name: "result".to_owned(),
+            description: String::new(),
+            schema,
+        }
+    }
+}
+
 /// Turns an agent's result into the text for its caller.
 #[derive(Clone)]
 pub struct OutputProcessor(Arc<dyn Fn(&Value) -> String + Send + Sync>);

@@ -12,6 +12,7 @@ mod agents;
 mod auth;
 mod extensions;
 mod hooks;
+mod json_schema;
 mod machine;
 mod memory;
 mod modules;

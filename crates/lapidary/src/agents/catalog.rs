@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use lapidary_engine::config::PermissionMode;
 use lapidary_engine::headless::{CommandSupervision, Job};
+use lapidary_engine::hooks::plans_directory;
+use lapidary_engine::policy::{PermissionEffect, Rule};
 use lapidary_gemini::agents::{AgentDefinition, AgentInputs, AgentRegistry, LocalAgentDefinition};
 use lapidary_gemini::hooks::nearest;
 use lapidary_gemini::setup::Setup;
@@ -14,9 +18,10 @@ use lapidary_native::schema;
 use lapidary_sessions::SessionStore;
 use serde_json::Value;
 
+use super::command_environment::command_environment;
 use super::{
     AgentDirectory, AgentRequest, AgentTask, AgentTaskError, ModelClient, PromptUse, ToolKit,
-    ToolKitRequest, agent_request, gemini_model, prompt_input, workspace_context,
+    ToolKitRequest, WorkspaceContext, agent_request, gemini_model, prompt_input, workspace_context,
 };
 
 /// How many agents may be below each other: an agent that a person runs calls others, which call none, as in Gemini CLI.
@@ -148,11 +153,13 @@ impl AgentCatalog {
     ) -> Result<AgentTask, AgentTaskError> {
         let supervision = CommandSupervision::new(job.supervisor.clone());
         let included = job.config.include_directories.iter().flatten();
+        let included = included.map(|it| job.environment.dir.join(it));
+        let plans = self.opened_plans(job)?;
         let kit = ToolKit::new(ToolKitRequest {
             supervision: supervision.clone(),
-            environment: self.variables.clone(),
+            environment: command_environment(&self.setup, &self.variables),
             temporary: job.records.root.join(&*job.options.run).join("agent"),
-            more_directories: included.map(|it| job.environment.dir.join(it)).collect(),
+            more_directories: included.chain(plans.clone()).collect(),
         });
         let kit = kit.with_skills(&self.setup);
         let directory = directory_of(job);
@@ -169,10 +176,37 @@ impl AgentCatalog {
             // The directory was there a moment ago; if it is gone now, no tool could do its work.
             .tools(move |directory| kit.tools(directory).unwrap_or_default())
             .agents(directory, MAX_DEPTH)
-            .context(move |directory| workspace_context(&catalog.setup, directory))
+            .context(move |directory| WorkspaceContext {
+                plans_directory: plans.clone(),
+                ..workspace_context(&catalog.setup, directory)
+            })
             .session_files(SessionStore::new(self.setup.home.clone()))
             .mcp_servers(move |directory| mcp_kit.mcp_settings(directory))
             .today(self.today.clone()))
+    }
+
+    /// The rule that lets an agent write plans: Markdown files in the directory of plans. None unless the job may only plan.
+    pub fn plan_rule(&self, job: &Job) -> Option<Rule> {
+        let plans = self.plans(job)?;
+        let spec = format!("edit:{}/*.md", plans.display());
+        Rule::parse_flag(PermissionEffect::Allow, &spec, &job.environment.dir).ok()
+    }
+
+    /// The directory of plans, if the job may only plan.
+    fn plans(&self, job: &Job) -> Option<PathBuf> {
+        let is_plan = job.config.permission_mode == Some(PermissionMode::Plan);
+        is_plan.then(|| plans_directory(&self.setup, None))
+    }
+
+    /// The same, made where it is missing: the tools can only reach a directory that is there.
+    fn opened_plans(&self, job: &Job) -> Result<Option<PathBuf>, AgentTaskError> {
+        let Some(directory) = self.plans(job) else {
+            return Ok(None);
+        };
+        match fs::create_dir_all(&directory) {
+            Ok(()) => Ok(Some(directory)),
+            Err(source) => Err(AgentTaskError::Workspace { directory, source }),
+        }
     }
 
     /// The definition of a task and its arguments, both checked.

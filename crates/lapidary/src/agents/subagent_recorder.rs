@@ -88,9 +88,13 @@ fn call_record(call: &FinishedCall) -> Value {
         Some(_) => "error",
     };
     let display = call.output.display.as_ref().unwrap_or(&call.output.text);
-    json!({
+    let mut record = json!({
         "id": call.id, "name": call.tool, "args": call.arguments, "result": call.response,
         "status": status, "resultDisplay": display, "displayName": call.tool, "description": "",
         "renderOutputAsMarkdown": false,
-    })
+    });
+    if let Some(agent_id) = &call.agent_id {
+        record["agentId"] = agent_id.as_str().into();
+    }
+    record
 }

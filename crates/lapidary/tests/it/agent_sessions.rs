@@ -33,19 +33,19 @@ fn definition(name: &str) -> LocalAgentDefinition {
     }
 }
 
-/// Knows one agent: `helper`.
+/// Knows two agents: `helper` and `deputy`.
 #[derive(Debug)]
-struct OneHelper;
+struct TwoHelpers;
 
-impl AgentDirectory for OneHelper {
+impl AgentDirectory for TwoHelpers {
     fn request(&self, name: &str, prompt: &str, model: &str) -> Option<AgentRequest> {
         let mut inputs = serde_json::Map::new();
         inputs.insert("query".to_owned(), prompt.into());
-        (name == "helper").then(|| AgentRequest {
-            definition: Arc::new(definition("helper")),
+        ["helper", "deputy"].contains(&name).then(|| AgentRequest {
+            definition: Arc::new(definition(name)),
             inputs,
             model: model.to_owned(),
-            agent_id: "helper-1".to_owned(),
+            agent_id: format!("{name}-1"),
             today: String::new(),
             environment: None,
         })
@@ -69,12 +69,17 @@ fn play(home: &Path, project: &Path, store: Option<SessionStore>) -> String {
             json!({"result": "h".repeat(300)}),
         ))
         .stream(Turn::call("complete_task", json!({"result": "Here."})));
+    play_script(home, project, store, script)
+}
+
+/// Runs an agent on a script. Returns the id of its session.
+fn play_script(home: &Path, project: &Path, store: Option<SessionStore>, script: Script) -> String {
     let records = RecordingOptions::below(home.join("runs"));
     let mut host = RunHost::new([], project, Supervisor::at("/bin/false"), records);
     host.vault = None;
     let model = Arc::new(ScriptedModel::new(script));
     let mut task =
-        AgentTask::new(definition("scout"), model, "mock").agents(Arc::new(OneHelper), 2);
+        AgentTask::new(definition("scout"), model, "mock").agents(Arc::new(TwoHelpers), 3);
     if let Some(store) = store {
         task = task.session_files(store);
     }
@@ -195,4 +200,38 @@ fn the_directories_of_a_workspace_are_told_as_a_tree() {
         told.starts_with(&begins) && told.ends_with("└───a.txt"),
         "{told}"
     );
+}
+
+#[test]
+fn the_call_of_a_sub_agent_in_a_session_file_names_the_run_of_that_agent() {
+    let home = TempDir::new().unwrap();
+    let project = project_in(home.path());
+    let store = SessionStore::new(GeminiHome::at(home.path()));
+    let invoke = |name: &str| {
+        let arguments = json!({"agent_name": name, "prompt": "Help."});
+        Turn::call("invoke_agent", arguments)
+    };
+    let done = || Turn::call("complete_task", json!({"result": "Done."}));
+    let script = Script::new()
+        .stream(invoke("helper"))
+        .stream(invoke("deputy"))
+        .stream(done())
+        .stream(done())
+        .stream(done());
+    let session = play_script(home.path(), &project, Some(store), script);
+    let chats = home.path().join(".gemini/tmp/shop/chats").join(session);
+    let log = fs::read_to_string(chats.join("helper-1.jsonl")).unwrap();
+    let records = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let calls: Vec<_> = records
+        .flat_map(|record| record["toolCalls"].as_array().cloned().unwrap_or_default())
+        .filter(|call| call["status"] == "success")
+        .map(|call| json!([call["name"], call["agentId"]]))
+        .collect();
+    let expected = [
+        json!(["invoke_agent", "deputy-1"]),
+        json!(["complete_task", null]),
+    ];
+    assert_eq!(calls, expected, "{log}");
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use lapidary::agents::{AgentCatalog, AgentTaskError, ScriptedModel, TaskRequest};
 use lapidary::engine::RunHost;
-use lapidary::engine::config::Config;
+use lapidary::engine::config::{Config, PermissionMode};
 use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
+use lapidary::engine::policy::Rules;
 use lapidary::engine::process::Supervisor;
 use lapidary::engine::recording::RecordingOptions;
 use lapidary::normalize::views::activity::ActivityFold;
@@ -46,11 +47,15 @@ fn job(prompt: &str) -> (TempDir, Job) {
 }
 
 fn play(agent: &str, prompt: &str, script: Script) -> Played {
-    let (home, mut job) = job(prompt);
+    play_job(job(prompt), agent, script)
+}
+
+fn play_job((home, mut job): (TempDir, Job), agent: &str, script: Script) -> Played {
     let catalog = Arc::new(AgentCatalog::read(&job).unwrap());
     let model = ScriptedModel::new(script);
     let task = catalog.task_with_model(&job, &TaskRequest::new(agent), Arc::new(model.clone()));
     job.agent = task.unwrap().into_agent();
+    job.speaking.rules = Rules::new(catalog.plan_rule(&job));
     let mut run = job.start();
     let (mut fold, mut activities) = (ResultFold::default(), ActivityFold::default());
     let (mut events, mut activity) = (Vec::new(), Vec::new());
@@ -273,4 +278,37 @@ fn a_misspelt_agent_is_an_error_that_names_the_one_that_was_meant() {
         error.hint().as_deref(),
         Some("did you mean `codebase_investigator`?")
     );
+}
+
+#[test]
+fn in_plan_mode_an_agent_writes_plans_and_nothing_else() {
+    let (home, mut job) = job("Plan the login.");
+    job.config.permission_mode = Some(PermissionMode::Plan);
+    let catalog = AgentCatalog::read(&job).unwrap();
+    assert!(catalog.plan_rule(&job).is_some());
+    let projects = home.path().canonicalize().unwrap().join(".gemini/tmp");
+    let plans = projects.join("project/plans");
+    let write = |path: &std::path::Path| json!({"file_path": path, "content": "# Plan\n"});
+    let (plan, script, code) = (
+        plans.join("login.md"),
+        plans.join("login.sh"),
+        home.path().join("project/login.rs"),
+    );
+    let turns = Script::new()
+        .stream(
+            Turn::call("write_file", write(&plan))
+                .and_call("write_file", write(&script))
+                .and_call("write_file", write(&code)),
+        )
+        .stream(Turn::call(
+            "complete_task",
+            json!({"result": {"response": "Planned."}}),
+        ));
+    let played = play_job((home, job), "generalist", turns);
+    assert_eq!(played.result["success"], true, "{:#}", played.result);
+    let told = played.requests[0]["systemInstruction"].to_string();
+    assert!(told.contains(plans.to_str().unwrap()), "{told}");
+    assert_eq!(std::fs::read_to_string(&plan).unwrap(), "# Plan\n");
+    assert!(!script.exists(), "no plan");
+    assert_eq!(std::fs::read_to_string(&code).unwrap(), "fn login() {}\n");
 }

@@ -4,7 +4,7 @@ use lapidary_rpc::Connection;
 use lapidary_vocab::Json;
 use serde_json::{Map, Value, json};
 
-use crate::executor::{ActivityKind, AgentActivity, CallEnd, CallStart};
+use crate::executor::{ActivityKind, AgentActivity, CallEnd, CallStart, REJECTED};
 use crate::ids::random_uuid;
 use crate::model::TokenUsage;
 use crate::tool::{CallKind, CallPreview, FileChange};
@@ -53,9 +53,9 @@ fn update_of(activity: &AgentActivity) -> Option<Value> {
         ActivityKind::CallEnd(end) => ended(end),
         ActivityKind::Error {
             message,
-            call: Some((_, call_id)),
+            call: Some((tool, call_id)),
             ..
-        } => failed(call_id, message),
+        } => failed(tool, call_id, message),
         ActivityKind::Error { message, .. } => notice("error", message),
         ActivityKind::Usage(usage) => {
             let mut update = chunk("agent_message_chunk", "");
@@ -162,15 +162,26 @@ fn ended(end: &CallEnd) -> Value {
     let mut update = call_update(&end.call_id, "completed");
     let shown = end.output.display.as_ref().unwrap_or(&end.output.text);
     let mut content: Vec<_> = end.output.change.iter().map(diff).collect();
-    content.push(text_content(shown));
-    update["content"] = content.into();
+    // Nothing to display: the output itself is what there is to see.
+    if !shown.is_empty() {
+        content.push(text_content(shown));
+    }
+    if !content.is_empty() {
+        update["content"] = content.into();
+    }
     update["rawOutput"] = end.output.text.as_str().into();
     update
 }
 
-fn failed(call_id: &str, message: &str) -> Value {
+/// A call that failed. The model is told about a rejection at length; people want the reason. A call whose arguments are no JSON has no
+/// beginning, so the tool is named here.
+fn failed(tool: &str, call_id: &str, message: &str) -> Value {
     let mut update = call_update(call_id, "failed");
-    update["content"] = json!([text_content(message)]);
+    update["name"] = tool.into();
+    let reason = message.strip_prefix(REJECTED);
+    let reason = reason.and_then(|rest| rest.split_once("Reason: "));
+    let shown = reason.map_or(message, |(_, reason)| reason);
+    update["content"] = json!([text_content(shown)]);
     update["rawOutput"] = message.into();
     update
 }

@@ -28,7 +28,7 @@ const ALONE: [&str; 3] = ["replace", "update_topic", "write_file"];
 /// The argument by which a model asks that a call runs alone.
 const WAIT_FOR_PREVIOUS: &str = "wait_for_previous";
 /// The answer to a call that a person or a rule rejected.
-const REJECTED: &str = "User rejected this operation. Please acknowledge this, rethink your strategy, and attempt an alternative approach without the rejected operation.";
+pub(crate) const REJECTED: &str = "User rejected this operation. Please acknowledge this, rethink your strategy, and attempt an alternative approach without the rejected operation.";
 /// The answer to a call that was cancelled.
 const CANCELLED: &str = "Request cancelled.";
 
@@ -50,6 +50,8 @@ pub(super) struct CallResult {
     completed: Option<Value>,
     /// The task was cancelled while its permission was asked for.
     is_cancelled: bool,
+    /// The id of the agent that ran in the call.
+    agent_id: Option<String>,
 }
 
 impl From<ToolOutput> for CallResult {
@@ -58,6 +60,7 @@ impl From<ToolOutput> for CallResult {
             output,
             completed: None,
             is_cancelled: false,
+            agent_id: None,
         }
     }
 }
@@ -155,10 +158,12 @@ impl AgentRun<'_> {
                 }
             }
             INVOKE_AGENT if self.can_invoke_agents() => {
-                self.tell_start(call, arguments, Some(super::invoke::preview(arguments)));
-                let output = self.invoke(&call.id, arguments, clock, &stop).await;
-                self.tell_end(call, &output);
-                output.into()
+                let preview = self.judged_preview(&super::invoke::preview(arguments));
+                self.tell_start(call, arguments, Some(preview.clone()));
+                match self.rejection(call, &preview, clock, &stop).await {
+                    Some(rejected) => rejected,
+                    None => self.make_invocation(call, arguments, clock, &stop).await,
+                }
             }
             tool => match self.callable(tool) {
                 None => {
@@ -185,7 +190,22 @@ impl AgentRun<'_> {
         }
     }
 
-    /// Asks for permission where that is needed, then runs the call. Time stands still meanwhile.
+    /// Runs another agent in a call.
+    async fn make_invocation(
+        &self,
+        call: &ReadyCall,
+        arguments: &Map<String, Value>,
+        clock: &Arc<AgentClock>,
+        stop: &CancellationToken,
+    ) -> CallResult {
+        let (output, agent_id) = self.invoke(&call.id, arguments, clock, stop).await;
+        CallResult {
+            agent_id,
+            ..self.ended(call, output)
+        }
+    }
+
+    /// Asks for permission where that is needed, then runs the call.
     async fn make_prepared(
         &self,
         call: &ReadyCall,
@@ -194,6 +214,23 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
         stop: CancellationToken,
     ) -> CallResult {
+        match self.rejection(call, preview, clock, &stop).await {
+            Some(rejected) => rejected,
+            None => {
+                let output = prepared.run(stop).await;
+                self.ended(call, output)
+            }
+        }
+    }
+
+    /// Asks for permission where that is needed. Returns the result of a call that may not run. Time stands still meanwhile.
+    async fn rejection(
+        &self,
+        call: &ReadyCall,
+        preview: &CallPreview,
+        clock: &Arc<AgentClock>,
+        stop: &CancellationToken,
+    ) -> Option<CallResult> {
         let answer = if preview.needs_permission {
             let _pause = clock.pause();
             let gate = &self.executor.gate;
@@ -205,11 +242,8 @@ impl AgentRun<'_> {
         } else {
             GateAnswer::Allowed
         };
-        match answer {
-            GateAnswer::Allowed => {
-                let output = prepared.run(stop).await;
-                self.ended(call, output)
-            }
+        Some(match answer {
+            GateAnswer::Allowed => return None,
             GateAnswer::Denied { reason } => {
                 let words = match reason {
                     Some(reason) => format!("{REJECTED} Reason: {reason}"),
@@ -226,7 +260,7 @@ impl AgentRun<'_> {
                     ..ToolOutput::from_error(cancelled()).into()
                 }
             }
-        }
+        })
     }
 
     /// The tool of a name, if this agent has it and hooks let the model call it. The API restricts the model, too; a guard does not
@@ -359,6 +393,7 @@ impl ReadyCall {
             arguments: self.arguments.unwrap_or_default(),
             response: response.chain(parts).collect(),
             output,
+            agent_id: result.agent_id,
         }
     }
 }

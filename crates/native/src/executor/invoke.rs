@@ -15,6 +15,11 @@ use super::{
 };
 use crate::tool::{CallKind, CallPreview, ToolError, ToolOutput};
 
+/// Built-in agents that change nothing. In plan mode no other can be called, as in Gemini CLI 0.61.
+const PLANNERS: [&str; 2] = ["codebase_investigator", "cli_help"];
+/// The answer to a call of any other agent. Its beginning is Gemini CLI's for every call that a policy denies.
+const DENIED_IN_PLAN_MODE: &str = "Tool execution denied by policy. In plan mode only the agents `codebase_investigator` and `cli_help` can be called: they change nothing.";
+
 /// The agents that can be called.
 pub trait AgentDirectory: fmt::Debug + Send + Sync {
     /// The request for an agent by its name; none if there is no such agent. `model` is the caller's.
@@ -36,7 +41,34 @@ pub(super) fn can_invoke(executor: &AgentExecutor, tools: Option<&ToolConfig>, d
     is_named && executor.directory.is_some() && depth < executor.max_depth
 }
 
+fn is_planner(name: &str) -> bool {
+    PLANNERS.contains(&folded(name).as_str())
+}
+
+/// Hyphens and underscores are the same in a name.
+fn folded(name: &str) -> String {
+    name.replace('-', "_")
+}
+
 impl AgentRun<'_> {
+    /// The agents that the prompt of a person names with `@`, in the order of the prompt.
+    pub(super) fn mentioned_agents(&self, prompt: &str) -> Vec<String> {
+        let directory = self.executor.directory.as_ref();
+        let directory = directory.filter(|_| self.depth == 1 && self.can_invoke_agents());
+        let known = directory.map(|it| it.descriptions()).unwrap_or_default();
+        let named = prompt
+            .split_whitespace()
+            .filter_map(|word| word.strip_prefix('@'));
+        let mut mentioned = Vec::new();
+        for word in named {
+            let word = word.trim_end_matches(|it: char| !it.is_alphanumeric());
+            let is_it = |(name, _): &&(String, String)| folded(name) == folded(word);
+            let agent = known.iter().find(is_it).map(|(name, _)| name);
+            mentioned.extend(agent.filter(|it| !mentioned.contains(*it)).cloned());
+        }
+        mentioned
+    }
+
     pub(super) fn can_invoke_agents(&self) -> bool {
         let tools = self.request.definition.tool_config.as_ref();
         can_invoke(self.executor, tools, self.depth)
@@ -46,14 +78,14 @@ impl AgentRun<'_> {
         self.clock.caller()
     }
 
-    /// Runs another agent within a call.
+    /// Runs another agent within a call. Returns the output for the model, and the id of the agent's run.
     pub(super) async fn invoke(
         &self,
         call_id: &str,
         arguments: &Map<String, Value>,
         clock: &Arc<AgentClock>,
         stop: &CancellationToken,
-    ) -> ToolOutput {
+    ) -> (ToolOutput, Option<String>) {
         let text = |key| {
             arguments
                 .get(key)
@@ -61,11 +93,16 @@ impl AgentRun<'_> {
                 .unwrap_or_default()
         };
         let (name, prompt) = (text("agent_name"), text("prompt"));
+        if self.executor.context.plans_directory.is_some() && !is_planner(name) {
+            let denied = ToolError::new("policy_violation", DENIED_IN_PLAN_MODE);
+            return (ToolOutput::from_error(denied), None);
+        }
         let directory = self.executor.directory.as_ref();
         let request = directory.and_then(|it| it.request(name, prompt, &self.request.model));
         let Some(request) = request else {
             let message = format!("Subagent '{name}' not found.");
-            return ToolOutput::from_error(ToolError::new("subagent_not_found", message));
+            let missing = ToolError::new("subagent_not_found", message);
+            return (ToolOutput::from_error(missing), None);
         };
         let caller = Caller {
             call_id: Some(Arc::from(call_id)),
@@ -92,10 +129,10 @@ impl AgentRun<'_> {
             Err(error) => AgentOutcome::new(TerminateReason::Error, error.to_string()),
         };
         tell(ActivityKind::Ended {
-            agent_id,
+            agent_id: agent_id.clone(),
             outcome: Box::new(outcome.clone()),
         });
-        answer(name, &outcome)
+        (answer(name, &outcome), Some(agent_id))
     }
 }
 

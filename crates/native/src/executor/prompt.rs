@@ -1,7 +1,7 @@
 //! The system instruction and the messages before an agent's first turn.
 
 use lapidary_gemini::agents::{AgentInputs, DEFAULT_QUERY, fill_template};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{AgentError, AgentRequest, WorkspaceContext};
 use crate::model::Content;
@@ -56,14 +56,17 @@ pub(super) fn opening(
     })
 }
 
-/// The parts of the first user message: the memory of the project, then the query.
-pub(super) fn first_message(request: &AgentRequest, context: &WorkspaceContext) -> Vec<Value> {
-    let memory = Some(&context.session_memory).filter(|memory| !memory.is_empty());
-    let texts = memory.cloned().into_iter().chain([query(request)]);
-    texts.map(|text| json!({ "text": text })).collect()
+/// The note for the model that the person wants these agents. Gemini CLI 0.61 has one at the same place, in other words.
+pub(super) fn mention_note(agents: &[String]) -> String {
+    let agents: Vec<_> = agents.iter().map(|name| format!("`{name}`")).collect();
+    let agents = agents.join(", ");
+    format!(
+        "\n<system_note>\nThe user has selected agents for this task: {agents}. Call `invoke_agent` with each of them.\n</system_note>\n"
+    )
 }
 
-fn query(request: &AgentRequest) -> String {
+/// The query of a request, filled in.
+pub(super) fn query(request: &AgentRequest) -> String {
     let query = request.definition.prompt_config.query.as_deref();
     let filled = query.map(|text| fill_template(text, &all_inputs(request)).unwrap_or_default());
     let filled = filled.filter(|text| !text.trim().is_empty());

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lapidary_gemini::agents::{AgentTool, COMPLETE_TASK, OutputConfig, ToolConfig};
 use serde_json::{Value, json};
 
+use crate::schema;
 use crate::tool::{Tool, ToolDeclaration};
 
 /// The tool that calls another agent.
@@ -144,7 +145,11 @@ fn invoke_agent(agents: &[(String, String)]) -> ToolDeclaration {
 /// `complete_task`, whose arguments are the agent's result.
 fn complete_task(output: Option<&OutputConfig>) -> ToolDeclaration {
     let (name, mut schema) = match output {
-        Some(output) => (output.output_name.as_str(), output.schema.clone()),
+        Some(output) => {
+            let name = output.output_name.as_str();
+            let place = format!("/properties/{name}");
+            (name, schema::rebased(&output.schema, &place))
+        }
         None => ("result", json!({"type": "string"})),
     };
     let description = output.map_or("", |output| &output.description);

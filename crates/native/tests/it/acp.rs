@@ -157,7 +157,11 @@ impl TestClient {
             let words = update["content"]["text"]
                 .as_str()
                 .filter(|text| !text.is_empty());
+            let news = update["status"]
+                .as_str()
+                .filter(|_| kind == "tool_call_update");
             let words = words
+                .or(news)
                 .or(update["name"].as_str())
                 .or(update["title"].as_str());
             let words = words.or(update["status"].as_str()).unwrap_or_default();
@@ -238,6 +242,22 @@ async fn a_call_that_needs_permission_waits_for_the_clients_answer() {
             client.updates()
         );
     }
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_are_no_json_fails_under_the_name_of_its_tool() {
+    let script = Script::new()
+        .stream(Turn::call("look", json!("{at: ")))
+        .stream(done("x"));
+    let (mut client, session) = TestClient::new(script).await;
+    let prompt = client.prompt(&session, "Look.").await;
+    client.answer(prompt).await;
+    let updates = client.said.iter().map(|it| &it["params"]["update"]);
+    let failed: Vec<_> = updates.filter(|it| it["status"] == "failed").collect();
+    let [failed] = failed[..] else {
+        panic!("{failed:#?}")
+    };
+    assert_eq!(failed["name"], "look");
 }
 
 #[tokio::test]

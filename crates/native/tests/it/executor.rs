@@ -6,7 +6,7 @@ use lapidary_gemini::agents::{AgentTool, OutputProcessor, ToolConfig};
 use lapidary_native::executor::{
     ActivityKind, AgentActivity, AgentError, TerminateReason, WorkspaceContext,
 };
-use lapidary_native::tool::GateAnswer;
+use lapidary_native::tool::{AskScope, GateAnswer};
 use lapidary_standin::api::{Chunk, Script, Turn};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -80,6 +80,29 @@ async fn the_model_is_told_the_rules_and_its_tools_in_order() {
         matches!(&activity.kind, ActivityKind::ToolSkipped { tool } if tool == "nothing")
     });
     assert!(skipped, "a tool that is not there is named");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_that_only_a_main_agent_has_are_not_given_to_an_agent() {
+    for config in [
+        None,
+        Some(tools(&["*"])),
+        Some(tools(&["look", "update_topic"])),
+    ] {
+        let mut stage = Stage::new(Script::new().stream(done("x")));
+        for name in ["update_topic", "invoke_agent", "complete_task"] {
+            stage.add_tool(name);
+        }
+        stage.definition.tool_config = config;
+        let scene = stage.play().await;
+        let declared = &scene.requests[0].body["tools"][0]["functionDeclarations"];
+        let declared = declared.as_array().unwrap().iter();
+        let names: Vec<_> = declared.filter_map(|tool| tool["name"].as_str()).collect();
+        assert!(names.contains(&"look"), "{names:?}");
+        let own = ["update_topic", "invoke_agent", "complete_task"];
+        let given: Vec<_> = names.into_iter().filter(|it| own.contains(it)).collect();
+        assert_eq!(given, ["complete_task"], "its own, once");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -265,6 +288,73 @@ async fn an_agent_calls_others_at_the_same_time_up_to_the_depth_limit() {
         inner.count() >= 6,
         "spawned, text, usage, calls and the end"
     );
+}
+
+/// An agent that calls these agents in one turn, then completes its task.
+fn caller_of(agents: &[&str]) -> Stage {
+    let invoke = |name: &str| json!({"agent_name": name, "prompt": "Help."});
+    let first = Turn::call("invoke_agent", invoke(agents[0]));
+    let turn = agents[1..].iter().fold(first, |turn, name| {
+        turn.and_call("invoke_agent", invoke(name))
+    });
+    let mut stage = Stage::new(Script::new().stream(turn).stream(done("Found.")));
+    stage.executor.max_depth = 2;
+    stage
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_every_call_is_judged_the_gate_is_asked_before_another_agent_runs() {
+    let mut stage = caller_of(&["helper"]);
+    stage.executor.ask_scope = AskScope::EveryCall;
+    let reason = Some("rule 3".to_owned());
+    stage.executor.gate = Arc::new(ToyGate::Answers(GateAnswer::Denied { reason }));
+    let scene = stage.play().await;
+    let answer = scene.responses(1).remove(0);
+    assert!(
+        answer.starts_with("invoke_agent! User rejected"),
+        "{answer}"
+    );
+    assert!(answer.ends_with("Reason: rule 3"), "{answer}");
+    assert_eq!(scene.requests.len(), 2, "the helper asks no model");
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_plan_mode_only_agents_that_change_nothing_can_be_called() {
+    let mut stage = caller_of(&["helper", "codebase-investigator"]);
+    stage.executor.context = Arc::new(WorkspaceContext {
+        plans_directory: Some("/plans".into()),
+        ..WorkspaceContext::default()
+    });
+    let scene = stage.play().await;
+    let answers = scene.responses(1);
+    let denied = "invoke_agent! Tool execution denied by policy. In plan mode only";
+    assert!(answers[0].starts_with(denied), "{answers:?}");
+    let asked = "invoke_agent! Subagent 'codebase-investigator' not found.";
+    assert_eq!(answers[1], asked, "no agent of this directory, but allowed");
+    assert_eq!(scene.requests.len(), 2, "the helper asks no model");
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents_that_a_prompt_names_are_pointed_out_to_the_model() {
+    for (query, depth, is_told) in [
+        (
+            "Ask @helper, please; @helper. Not a@helper or @nobody.",
+            2,
+            true,
+        ),
+        ("Ask @HELPER.", 2, false),
+        ("Ask helper.", 2, false),
+        ("Ask @helper.", 1, false),
+    ] {
+        let mut stage = Stage::new(Script::new().stream(done("x")));
+        stage.executor.max_depth = depth;
+        stage.definition.prompt_config.query = Some(query.to_owned());
+        let scene = stage.play().await;
+        let mut expected = vec![json!({ "text": query })];
+        let note = "\n<system_note>\nThe user has selected agents for this task: `helper`. Call `invoke_agent` with each of them.\n</system_note>\n";
+        expected.extend(is_told.then(|| json!({ "text": note })));
+        assert_eq!(scene.told(0), expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -118,6 +118,11 @@ async fn a_tool_that_ignores_its_cancellation_is_dropped() {
         scene.responses(1),
         ["deaf! Request cancelled.", "look: look {}"]
     );
+    assert_eq!(
+        scene.outcome.duration,
+        Duration::from_secs(65),
+        "a minute, and five seconds to end"
+    );
 }
 
 #[tokio::test(start_paused = true)]

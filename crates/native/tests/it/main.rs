@@ -23,6 +23,5 @@ mod model_hooks;
 mod modules;
 mod oracle;
 mod scene;
-mod schema;
 mod support;
 mod tls;

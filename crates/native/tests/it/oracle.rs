@@ -10,7 +10,7 @@ pub(crate) mod dice;
 mod node;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::support::{Answer, TestWorkspace};
@@ -25,6 +25,9 @@ const CASES_PER_TREE: usize = 50;
 const CASES: usize = 2000;
 #[cfg(feature = "full")]
 const CASES: usize = 6000;
+
+/// Ways in which our tools may differ.
+const MOST_DEVIATIONS: usize = 20;
 
 /// What a comparison came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,6 +52,12 @@ struct Tally {
     ignore = "needs the real Gemini CLI: run `cargo xtask test`"
 )]
 fn tools_answer_as_those_of_gemini_cli_do() {
+    let temporary = std::env::temp_dir().canonicalize().unwrap();
+    let repository = temporary.ancestors().find(|it| it.join(".git").exists());
+    assert_eq!(
+        repository, None,
+        "a repository around the trees changes what both sides find: set TMPDIR"
+    );
     let mut oracle = Oracle::start();
     let number = |name: &str| {
         std::env::var(name)
@@ -80,7 +89,9 @@ fn tools_answer_as_those_of_gemini_cli_do() {
             }
         }
     }
-    println!("{}", report(&tallies));
+    println!("{}{}", report(&tallies), summary(&tallies));
+    let names = deviation_names(&tallies);
+    assert!(names.len() <= MOST_DEVIATIONS, "{names:#?}");
     let sum = |count: fn(&Tally) -> usize| tallies.values().map(count).sum::<usize>();
     assert_eq!(sum(|tally| tally.wrong.len()), 0, "edits are wrong");
     let unnamed = sum(|tally| tally.unnamed.len());
@@ -179,6 +190,25 @@ fn normal(workspace: &TestWorkspace, case: &Case, answer: Answer) -> OracleAnswe
         parts: answer.parts,
         error: answer.error,
     }
+}
+
+fn deviation_names(tallies: &BTreeMap<&'static str, Tally>) -> BTreeSet<&'static str> {
+    let tallies = tallies.values();
+    tallies
+        .flat_map(|tally| tally.named.keys().copied())
+        .collect()
+}
+
+/// The figures of all tools.
+fn summary(tallies: &BTreeMap<&'static str, Tally>) -> String {
+    let sum = |count: fn(&Tally) -> usize| tallies.values().map(count).sum::<usize>();
+    let (cases, equal) = (sum(|it| it.cases), sum(|it| it.equal));
+    let (unnamed, wrong) = (sum(|it| it.unnamed.len()), sum(|it| it.wrong.len()));
+    let named = cases - equal - unnamed;
+    let names = deviation_names(tallies).len();
+    format!(
+        "all tools: {cases} cases, {equal} equal, {named} by {names} named deviations, {unnamed} without a name, {wrong} wrong edits"
+    )
 }
 
 /// The table of a run.

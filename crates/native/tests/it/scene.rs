@@ -197,6 +197,10 @@ impl AgentDirectory for ToyDirectory {
         model.clone_into(&mut request.model);
         (name == "helper").then_some(request)
     }
+
+    fn descriptions(&self) -> Vec<(String, String)> {
+        vec![("helper".to_owned(), "Helps.".to_owned())]
+    }
 }
 
 #[derive(Debug)]

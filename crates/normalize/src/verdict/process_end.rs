@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lapidary_vocab::event::PermissionViolation;
-use lapidary_vocab::{Cause, Text};
+use lapidary_vocab::{Cause, StructuredAnswer, Text};
 
 use super::hints::{AgentSetup, TurnLimit};
 use super::stall::{AgentStall, StallReason};
@@ -35,6 +35,8 @@ pub struct ProcessEnd {
     pub setup: AgentSetup,
     /// The agent's state, if the caller ended it because it took too long.
     pub stall: Option<AgentStall>,
+    /// The answer, judged by the caller's schema.
+    pub answer: Option<StructuredAnswer>,
 }
 
 impl ProcessEnd {

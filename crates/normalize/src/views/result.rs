@@ -113,7 +113,11 @@ impl ResultFold {
                 .rev()
                 .find_map(|text| extract::json(&text.to_str()))
         };
-        let data = extract_data.then(in_words).flatten();
+        let answer = self.end.as_ref().and_then(|end| end.answer.clone());
+        let answer = answer.map(|answer| *answer).unwrap_or_default();
+        let data = answer
+            .data
+            .or_else(|| extract_data.then(in_words).flatten());
         let cause = self
             .end
             .as_ref()
@@ -123,6 +127,7 @@ impl ResultFold {
             Some(ResultError {
                 message,
                 hint: end.hint.clone(),
+                data_violations: answer.violations.clone(),
             })
         });
         let violations = self.end.as_ref().map(|end| end.violations.clone());
@@ -149,6 +154,7 @@ impl ResultFold {
                 .and_then(|end| end.duration_ms)
                 .or(self.turn.duration_ms),
             data,
+            data_source: answer.data_source,
             response: self.texts.last().cloned().unwrap_or_default(),
             texts: self.texts,
             permission_denials: self.denials.listed().to_vec(),

@@ -53,8 +53,9 @@ pub(super) fn document_footer(transcript: &Transcript) -> String {
     let warnings = transcript.end.iter().flat_map(|end| &end.warnings);
     blocks.extend(warnings.map(|warning| format!("Warning: {}", escape_markdown(warning))));
     let models = totals.models.iter();
-    blocks.extend(models.map(|(model, tokens)| {
-        format!("{} {}", inline_code(model), tokens.in_words().unwrap_or_default())
+    blocks.extend(models.map(|(model, tokens)| match tokens.in_words() {
+        Some(tokens) => format!("{} {tokens}", inline_code(model)),
+        None => inline_code(model),
     }));
     blocks.extend(
         totals

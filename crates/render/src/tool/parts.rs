@@ -58,10 +58,10 @@ pub(crate) fn tool_parts(tool: &ToolCallItem) -> Vec<ToolPart> {
     let change = edit_part(tool, has_diff, &mut shown);
     let arguments = arguments_part(tool, &shown);
     let result = result_part(tool, command, &blocks);
-    // Some agents send the same text as output and as content.
-    let blocks = blocks
-        .into_iter()
-        .filter(|block| result.as_ref() != Some(block));
+    // Some agents send the same text as output and as content, or the title of the call as its content.
+    let title = tool.title().map(ToolPart::Output);
+    let is_new = |block: &ToolPart| ![result.as_ref(), title.as_ref()].contains(&Some(block));
+    let blocks = blocks.into_iter().filter(is_new);
     let returned: Vec<_> = result.iter().cloned().chain(blocks).collect();
     let asked: Vec<_> = [arguments, change].into_iter().flatten().collect();
     match tool.state() {

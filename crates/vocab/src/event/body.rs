@@ -8,6 +8,7 @@ use super::is_false;
 use crate::content::ContentBlock;
 use crate::open_enum::open_enum;
 use crate::outcome::{Cause, Outcome};
+use crate::structured_data::StructuredAnswer;
 use crate::tagged::read_by_tag;
 use crate::usage::{ModelTokenUsage, TokenUsage};
 use crate::{Json, Number, Text};
@@ -545,6 +546,9 @@ pub struct RunEnd {
     /// Calls that the agent made without permission, in order, then protected files that it changed. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<PermissionViolation>,
+    /// The answer as its output schema judges it, when one was given. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Box<StructuredAnswer>>,
 }
 
 /// A line that we could not translate, or a fact for integrators of the agent. It carries its line in `raw`.
@@ -732,6 +736,9 @@ pub struct CommandResult {
         skip_serializing_if = "Option::is_none"
     )]
     pub result: Option<Json>,
+    /// The answer as its output schema judges it, when one was given. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Box<StructuredAnswer>>,
 }
 
 open_enum! {

@@ -18,6 +18,8 @@ const PER_DIRECTORY: usize = 100;
 /// Settings without which Gemini CLI looks for updates, or asks for an account.
 const SETTINGS: &str = r#"{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"general":{"enableAutoUpdate":false,"enableAutoUpdateNotification":false},"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"tools":{"useRipgrep":false}}"#;
 
+const NOWHERE: &str = "http://127.0.0.1:9";
+
 /// The directories.
 #[derive(Debug)]
 pub(super) struct AgentScene {
@@ -27,22 +29,25 @@ pub(super) struct AgentScene {
 }
 
 impl AgentScene {
-    /// Writes the files, unless they are there.
-    pub(super) fn lay_out(folder: &Path) -> Result<Self> {
+    /// Writes the files that are kept below `corpora`, unless they are there, and a new home in `folder`: runs leave recordings in it.
+    pub(super) fn lay_out(corpora: &Path, folder: &Path) -> Result<Self> {
+        let corpus = corpora.join(format!("agents-{FILES}-{SEARCHED_FILES}-v1"));
         let scene = Self {
             home: folder.join("home"),
-            project: folder.join("project"),
-            searched: folder.join("searched"),
+            project: corpus.join("project"),
+            searched: corpus.join("searched"),
         };
-        let stamp = folder.join("complete");
+        let stamp = corpus.join("complete");
         if !stamp.exists() {
-            eprintln!("agents: writing {SEARCHED_FILES} files");
-            let _ = fs::remove_dir_all(folder); // of a run that was broken off
+            eprintln!("agents: writing {SEARCHED_FILES} files, once");
+            let _ = fs::remove_dir_all(&corpus); // of a run that was broken off
             write_files(&scene.project.join("src"), FILES)?;
+            fs::write(scene.project.join("GEMINI.md"), "Be brief.\n".repeat(2_000))?;
             write_files(&scene.searched, SEARCHED_FILES)?;
-            scene.write_home()?;
             fs::write(stamp, "")?;
         }
+        let _ = fs::remove_dir_all(folder);
+        scene.write_home()?;
         Ok(scene)
     }
 
@@ -50,7 +55,6 @@ impl AgentScene {
         let gemini = self.home.join(".gemini");
         fs::create_dir_all(gemini.join("agents"))?;
         fs::write(gemini.join("settings.json"), SETTINGS)?;
-        fs::write(self.project.join("GEMINI.md"), "Be brief.\n".repeat(2_000))?;
         for number in 0..SKILLS {
             let skill = gemini.join(format!("skills/skill-{number}"));
             fs::create_dir_all(&skill)?;
@@ -81,6 +85,10 @@ impl AgentScene {
             ("GEMINI_API_KEY", "not-a-key".into()),
             ("GOOGLE_GEMINI_BASE_URL", url.into()),
             ("GEMINI_CLI_NO_RELAUNCH", "true".into()),
+            // No program may reach more than the mock API: no server listens at this proxy.
+            ("HTTP_PROXY", NOWHERE.into()),
+            ("HTTPS_PROXY", NOWHERE.into()),
+            ("NO_PROXY", "127.0.0.1".into()),
         ];
         for (name, value) in variables {
             let mut variable = OsString::from(format!("{name}="));

@@ -148,6 +148,7 @@ impl<'a> ProofSandbox<'a> {
             speaking: AcpOptions::default(),
             // Its home is made for it, and goes.
             vault: None,
+            output_schema: None,
         })
     }
 }

@@ -14,6 +14,7 @@ Examples:
   lapidary run -q --timeout 5m -p 'summarise the changes' > summary.txt
   lapidary run --format result --prompt-file task.md | jq .response
   git diff | lapidary run --json 'review this' > review.jsonl
+  git diff | lapidary run -q --output-schema review.schema.json 'review this' > review.json
   lapidary run --resume latest 'and now the documentation'
   lapidary run --agent demo 'what can you do?'           nothing to install
 
@@ -29,7 +30,7 @@ Exit codes:
   10  agent missing, not startable    16  rate limit or quota
   11  not signed in                   17  turns, tokens, loop, budget
   12  folder not trusted              18  refused
-                                      130 cancelled")]
+  19  answer does not fit the schema  130 cancelled")]
 pub(crate) struct Args {
     /// What the agent is to do; `-` or nothing reads it from stdin
     #[arg(value_name = "PROMPT")]
@@ -69,10 +70,10 @@ pub(in crate::commands) struct RunExtras {
     /// events, messages, runtime, activity, result, text, markdown, html or raw [default: text on a terminal, else events]
     #[arg(long, value_enum, help_heading = OUTPUT, hide_possible_values = true)]
     pub(super) format: Option<OutputFormat>,
-    /// Print the last message only, and nothing if the run fails
+    /// Print the last message only (with --output-schema, its data), and nothing if the run fails
     #[arg(short, long, help_heading = OUTPUT, conflicts_with_all = ["format", "verbose"])]
     pub(super) quiet: bool,
-    /// Write the last message to a file, and no file if the run fails
+    /// Write the last message (with --output-schema, its data) to a file, and no file if the run fails
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub(super) output: Option<PathBuf>,
     /// With --format result: put JSON found in the response into `data`

@@ -48,7 +48,11 @@ impl LastMessage {
         if !result.success {
             return Ok(());
         }
-        let mut message = result.response.to_string();
+        // With an output schema, the answer is its data, wherever in the message it was.
+        let mut message = match &result.data {
+            Some(data) => data.as_str().to_owned(),
+            None => result.response.to_string(),
+        };
         if !message.is_empty() && !message.ends_with('\n') {
             message.push('\n');
         }

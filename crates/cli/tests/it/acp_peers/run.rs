@@ -23,7 +23,7 @@ fn run(peer: Peer, world: &AcpWorld, script: Script, args: &[&str]) -> Told {
         .envs(world.environment(&api.base_url()))
         .env("LAPIDARY_STATE_DIR", world.root().join("state"))
         .env(MARK, mark.value());
-    let told = Told::by(command);
+    let told = Told::started_by(command);
     mark.assert_nothing_is_left();
     let recording = told.end()["extensions"]["lapidary.recording"].clone();
     let checked = SchemaOracle::load().check_recording(recording.as_str().unwrap().as_ref());

@@ -84,7 +84,7 @@ fn run(peer: Peer, name: &str, world: &AcpWorld) -> Told {
     if peer == Peer::Gemini061 {
         command.args(["-m", "gemini-2.5-flash"]);
     }
-    let told = Told::by(command);
+    let told = Told::started_by(command);
     mark.assert_nothing_is_left();
     told
 }

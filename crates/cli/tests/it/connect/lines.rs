@@ -1,11 +1,10 @@
 //! Lines that are no commands, and very many that are.
 
-use std::process::Stdio;
-
 use serde_json::{Value, json};
 
 use super::peer::Peer;
 use crate::run::world::World;
+use crate::support::output;
 
 /// What a line without an id is answered.
 fn answered(peer: &mut Peer, line: &[u8]) -> Value {
@@ -114,7 +113,8 @@ fn another_transport_than_acp_is_an_error() {
     let world = World::with_agent("exit 1");
     let connect = |args: &[&str]| {
         let mut command = world.lapidary(&["connect", "--agent", "gemini"]);
-        let output = command.args(args).stdin(Stdio::null()).output().unwrap();
+        command.args(args);
+        let output = output(command, b"");
         let stderr = String::from_utf8(output.stderr).unwrap();
         (output.status.code(), stderr)
     };

@@ -17,17 +17,7 @@ use crate::support::{lapidary, run};
 fn visit(world: &World, agent: &str, args: &[&str]) -> Visit {
     let mut command = world.lapidary(&[&["doctor", "--agent", agent], args].concat());
     command.env("GEMINI_API_KEY", SECRET);
-    visited(command)
-}
-
-/// Every wait of it is bounded, but not by a deadline for what takes milliseconds.
-fn visited(mut command: std::process::Command) -> Visit {
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    Visit {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    Visit::of(command)
 }
 
 /// The checks of the card, each with its state.
@@ -101,6 +91,12 @@ fn real(args: &[&str], environment: Vec<(std::ffi::OsString, std::ffi::OsString)
     ]
     .concat();
     let mut command = lapidary(all);
-    command.env_clear().envs(environment);
-    visited(command)
+    command.env_clear().envs(environment).stdin(Stdio::null());
+    // Every wait of it is bounded, but not by a deadline for what takes milliseconds.
+    let output = command.output().unwrap();
+    Visit {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
 }

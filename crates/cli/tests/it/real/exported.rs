@@ -8,7 +8,7 @@ use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use serde_json::Value;
 
 use super::world::Real;
-use crate::support::{lapidary, output};
+use crate::support::{lapidary, started};
 
 /// What the model was told when the CLI imported the file and asked it something.
 fn told_of(file: &std::path::Path) -> Value {
@@ -53,7 +53,7 @@ fn the_real_cli_goes_on_with_what_was_exported() {
             "sessions", "export", "--to", "session", "--redact", "--force",
         ]);
         command.arg("-o").arg(&exported).arg(&source);
-        let ran = output(command, b"");
+        let ran = started(command, b"");
         assert!(ran.status.success(), "{ran:?}");
         let contents = told_of(&exported);
         let told = contents.to_string();

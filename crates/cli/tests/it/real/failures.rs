@@ -61,7 +61,7 @@ fn a_key_that_is_not_valid_and_no_way_to_sign_in() {
     command
         .env_remove("GEMINI_API_KEY")
         .env_remove("GOOGLE_GEMINI_BASE_URL");
-    let told = Told::by(command);
+    let told = Told::started_by(command);
     check(&told, "auth_required", 11, "sign in");
     assert!(
         told.message()
@@ -213,7 +213,7 @@ fn an_answer_that_was_blocked_and_a_sandbox_that_is_not_there() {
     let real = Real::new(V0_61_0, Script::new());
     let mut command = real.lapidary(&[STREAM, &["go"]].concat());
     command.env("GEMINI_SANDBOX", "lxc"); // it is not installed, and nothing is pulled for it
-    let told = Told::by(command);
+    let told = Told::started_by(command);
     check(&told, "sandbox", 13, "sandbox");
     assert!(told.message().contains("lxc"), "{}", told.message());
 }

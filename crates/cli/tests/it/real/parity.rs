@@ -10,7 +10,7 @@ use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
 use serde_json::{Value, json};
 
 use super::world::Real;
-use crate::support::{lapidary, output};
+use crate::support::{lapidary, started};
 
 /// Each tool, with arguments that work in the world of [`made`].
 fn calls() -> Vec<(&'static str, Value)> {
@@ -98,7 +98,7 @@ fn views(transport: &str) -> Views {
     let translated = |format: &str| -> Vec<Value> {
         let mut command = lapidary(["translate", "--run-id", "parity", "--format", format]);
         command.arg(&recording);
-        let printed = String::from_utf8(output(command, b"").stdout).unwrap();
+        let printed = String::from_utf8(started(command, b"").stdout).unwrap();
         let printed = printed.replace(&root, "/world");
         let lines = printed.lines();
         lines.map(|it| serde_json::from_str(it).unwrap()).collect()

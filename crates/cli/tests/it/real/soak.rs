@@ -21,7 +21,7 @@ use self::dice::Dice;
 use self::operation::{ALONE, Doing, Operation};
 use super::vault::at_once::plant;
 use super::world::Real;
-use crate::support::output;
+use crate::support::started;
 
 /// How many rounds a run of the test suite has.
 const ROUNDS: usize = 5;
@@ -238,7 +238,7 @@ impl Soak {
     }
 
     fn ours(&self, args: &[&str]) -> String {
-        let output = output(super::vault::ours(&self.real, args), b"");
+        let output = started(super::vault::ours(&self.real, args), b"");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }

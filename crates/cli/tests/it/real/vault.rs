@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::acp::backdate;
 use super::world::Real;
 use crate::run::world::Told;
-use crate::support::{lapidary, output};
+use crate::support::{lapidary, started};
 
 /// A world in which a session was begun, long ago as far as the CLI can tell.
 fn begun() -> (Real, String) {
@@ -37,7 +37,7 @@ fn begun() -> (Real, String) {
 fn cli(real: &Real, args: &[&str]) -> (Option<i32>, String, String) {
     let mut command = real.world.command(V0_61_0, &real.api.base_url());
     command.args(args);
-    let output = output(command, b"");
+    let output = started(command, b"");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (
         output.status.code(),
@@ -58,7 +58,7 @@ pub(super) fn ours(real: &Real, args: &[&str]) -> Command {
 }
 
 fn messages(real: &Real, id: &str) -> Vec<Value> {
-    let shown = output(
+    let shown = started(
         ours(real, &["sessions", "show", id, "--format", "messages"]),
         b"",
     );
@@ -165,7 +165,7 @@ fn a_session_that_is_resumed_is_not_lost() {
     command
         .env("GEMINI_CLI_PATH", V0_61_0.program())
         .env_remove("GEMINI_CLI_NO_RELAUNCH");
-    let told = Told::by(command);
+    let told = Told::started_by(command);
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
     assert_eq!(told.end()["sessionId"], *id);
     let mut notices = told.events.iter().filter(|it| it["kind"] == "notice");
@@ -219,7 +219,7 @@ fn another_client(real: &Real, id: &str, agent: &[String]) {
         .env_clear()
         .envs(real.world.environment(&real.api.base_url()))
         .env("LAPIDARY_STATE_DIR", real.path("state"));
-    let output = output(client, b"");
+    let output = started(client, b"");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(
         said,
@@ -258,13 +258,13 @@ fn another_client_loses_nothing_if_it_starts_the_cli_through_us() {
 )]
 fn what_another_client_lost_comes_back_from_the_vault() {
     let (real, id) = begun();
-    let added = output(ours(&real, &["sessions", "vault", "add"]), b"");
+    let added = started(ours(&real, &["sessions", "vault", "add"]), b"");
     assert!(added.status.success(), "{added:?}");
     another_client(&real, &id, &gemini_over_acp());
     // The next start of the CLI finishes it off.
     let (_, listed, _) = cli(&real, &["--list-sessions"]);
     assert!(!listed.contains(&id), "it does not lose it: {listed}");
-    let restored = output(ours(&real, &["sessions", "vault", "restore", &id]), b"");
+    let restored = started(ours(&real, &["sessions", "vault", "restore", &id]), b"");
     assert!(restored.status.success(), "{restored:?}");
     assert_can_go_on(&real, &id, &["first question", "First answer."]);
 }
@@ -280,7 +280,7 @@ fn hidden_by_a_load() -> (Real, String) {
         let id = told.end()["sessionId"].as_str().unwrap().to_owned();
         let load = ["--no-vault", "--transport", "acp", "--resume", &id];
         real.run(&[&load[..], &["second question"]].concat());
-        let list = output(ours(&real, &["sessions", "list", "--format", "json"]), b"");
+        let list = started(ours(&real, &["sessions", "list", "--format", "json"]), b"");
         let list: Value = serde_json::from_slice(&list.stdout).unwrap();
         let mut listed = list["sessions"].as_array().unwrap().iter();
         // Its recordings still have it.
@@ -298,7 +298,7 @@ fn hidden_by_a_load() -> (Real, String) {
 )]
 fn what_a_load_in_the_same_minute_hid_is_recovered_from_the_file() {
     let (real, id) = hidden_by_a_load();
-    let recovered = output(ours(&real, &["sessions", "recover", "--apply"]), b"");
+    let recovered = started(ours(&real, &["sessions", "recover", "--apply"]), b"");
     assert!(recovered.status.success(), "{recovered:?}");
     assert_can_go_on(&real, &id, &["first question", "First answer."]);
 }

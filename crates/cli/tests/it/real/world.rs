@@ -63,7 +63,7 @@ impl Real {
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Told {
-        let told = Told::by(self.lapidary(args));
+        let told = Told::started_by(self.lapidary(args));
         self.mark.assert_nothing_is_left();
         told
     }

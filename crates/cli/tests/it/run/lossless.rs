@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::world::{World, names};
-use crate::support::ended;
+use crate::support::{ended, output};
 
 /// About 3 MB in 20,000 lines, then gone at once.
 const LARGE: &str = r#"
@@ -107,9 +107,7 @@ fn a_recording_holds_everything_and_is_private() {
 #[test]
 fn raw_is_what_the_agent_wrote() {
     let world = World::with_agent(r"init; printf '\377\000 no newline'");
-    let mut command = world.lapidary(&["run", "--format", "raw", "go"]);
-    command.stdin(Stdio::null());
-    let output = command.output().unwrap();
+    let output = output(world.lapidary(&["run", "--format", "raw", "go"]), b"");
     assert!(
         output.stdout.ends_with(b"}\n\xff\0 no newline"),
         "{output:?}"
@@ -120,9 +118,7 @@ fn raw_is_what_the_agent_wrote() {
 #[test]
 fn verbose_copies_the_agents_stderr_byte_for_byte_to_a_pipe() {
     let world = World::with_agent(r"init; printf '\033[31m\377 \303\251\r' >&2; success");
-    let mut command = world.lapidary(&["run", "--verbose", "go"]);
-    command.stdin(Stdio::null());
-    let output = command.output().unwrap();
+    let output = output(world.lapidary(&["run", "--verbose", "go"]), b"");
     assert_eq!(output.stderr, b"\x1b[31m\xff \xc3\xa9\r", "{output:?}");
     assert_eq!(output.status.code(), Some(0));
 }

@@ -1,11 +1,9 @@
 //! How a prompt reaches the agent: whole, at once, and as what it is.
 
 use std::fs;
-use std::io::Write as _;
-use std::process::Stdio;
 
 use super::world::{Told, World, names};
-use crate::support::ended;
+use crate::support::output;
 
 const NOTES: &str = r#"printf '%s\n' "$@" > ../args; cat > ../stdin; init; say a; success"#;
 
@@ -134,12 +132,6 @@ fn from_stdin(world: &World, prompt: &[u8]) -> Told {
     fed(world.lapidary(&["run", "-"]), prompt)
 }
 
-fn fed(mut command: std::process::Command, prompt: &[u8]) -> Told {
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(prompt).unwrap();
-    Told::of(ended(child), std::time::Duration::ZERO)
+fn fed(command: std::process::Command, prompt: &[u8]) -> Told {
+    Told::of(output(command, prompt), std::time::Duration::ZERO)
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use lapidary_gemini::json_schema::JsonSchema;
 use lapidary_json::SharedToken;
 use lapidary_vocab::command::{Command, CreateSession, ListSessions, SendMessage};
-use lapidary_vocab::event::Provider;
+use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Json, Text};
 use tokio::time::{Instant, timeout_at};
 
@@ -16,9 +17,11 @@ use super::session_queues::{CLOSED, InterruptEpoch, SessionQueue, SessionQueues}
 use crate::acp::{InitializeAnswer, PromptAnswer};
 use crate::config::PermissionMode;
 use crate::conversation::conversation_state::ConversationState;
+use crate::conversation::judged_turn::{AnswerOrigin, repair_blocks};
 use crate::conversation::opening::SessionTarget;
 use crate::conversation::request::ConversationRequest;
 use crate::conversation::turn_driver::TurnDriver;
+use crate::output_schema::{DEFAULT_REPAIRS, OutputSchema};
 use crate::prompt_files;
 
 /// State that commands need while they are carried out.
@@ -120,9 +123,31 @@ impl CommandExecutor {
             None => self.session_or_new().await?,
             named => self.session(named.as_ref()).await?,
         };
+        let schema = self.schema_of(&message)?;
         let mut blocks = self.text_blocks(&session, &message.text);
         blocks.extend(message.content);
-        self.prompt(&session, blocks, came).await
+        // An agent of our own has the schema of the connection as that of its result.
+        let is_told = self.terms.request.local.is_some() && message.output_schema.is_none();
+        if let Some(schema) = schema.as_ref().filter(|_| !is_told) {
+            blocks.extend(self.text_blocks(&session, &schema.instructions().into()));
+        }
+        self.prompt(&session, blocks, (schema.as_ref(), came)).await
+    }
+
+    /// The schema of the command, else that of the connection.
+    fn schema_of(&self, message: &SendMessage) -> Result<Option<OutputSchema>, CommandError> {
+        let usual = self.terms.request.run.output_schema.as_ref();
+        let mut schema = usual.cloned();
+        if let Some(given) = &message.output_schema {
+            let given = JsonSchema::parse(given.as_str());
+            let given = given.map_err(|error| format!("`outputSchema` cannot be used: {error}"))?;
+            let repairs = usual.map_or(DEFAULT_REPAIRS, OutputSchema::repairs);
+            schema = Some(OutputSchema::new(given).with_repairs(repairs));
+        }
+        Ok(match message.schema_repairs {
+            Some(repairs) => schema.map(|schema| schema.with_repairs(repairs)),
+            None => schema,
+        })
     }
 
     /// The text of a prompt. Gemini CLI gets a link for each file that it names with `@path`, as in `run`; any other text goes as it came.
@@ -158,29 +183,70 @@ impl CommandExecutor {
         &self,
         session: &str,
         blocks: Vec<Json>,
-        came: InterruptEpoch,
+        (schema, came): (Option<&OutputSchema>, InterruptEpoch),
     ) -> CommandOutcome {
         let queue = self.queues.queue_for(session);
         let _turn = self.queues.turn(session, came).await?;
-        let blocks = if queue.has_begun.load(Ordering::SeqCst) {
+        let mut blocks = if queue.has_begun.load(Ordering::SeqCst) {
             blocks
         } else {
             self.introduced(blocks)
         };
+        for repair in 0.. {
+            if schema.is_some() {
+                self.state.observer.begin_answer(session);
+            }
+            let prompted = self.turn(session, &queue, blocks).await?;
+            let done = CommandDone {
+                result: Some(prompted.whole.clone()),
+                after: Some(prompted.number),
+                answer: None,
+            };
+            let Some(schema) = schema else {
+                return Ok(done);
+            };
+            let origin = AnswerOrigin::new(self.terms.request.local.is_some());
+            let judged = self
+                .state
+                .judge_answer(session, (&prompted, origin), schema);
+            let mismatch = match judged {
+                None => return Ok(done),
+                Some(Ok(answer)) => {
+                    let answer = Some(answer);
+                    return Ok(CommandDone { answer, ..done });
+                }
+                Some(Err(mismatch)) => mismatch,
+            };
+            let number = prompted.number;
+            if repair >= schema.repairs() {
+                return Err(CommandError::from_mismatch(&mismatch, repair, number));
+            }
+            let notice = mismatch.notice(repair + 1, schema.repairs());
+            let kind = DiagnosticKind::Notice;
+            self.state.say.note(Some(number), kind, notice);
+            blocks = repair_blocks(&mismatch, schema);
+        }
+        Err("the answer was repaired too often".into())
+    }
+
+    /// One prompt, and the prompts that hooks want after it.
+    async fn turn(
+        &self,
+        session: &str,
+        queue: &SessionQueue,
+        blocks: Vec<Json>,
+    ) -> Result<PromptAnswer, CommandError> {
         let mut turn = TurnDriver::new(&self.state, session, blocks);
         loop {
             queue.unless_interrupted(turn.prepare()).await??;
-            let prompted = self.say(&turn, &queue).await;
+            let prompted = self.say(&turn, queue).await;
             let prompted =
                 prompted.or_else(|error| self.unless_stopped(session).and(Err(error)))?;
             // An interrupt ends the turn with the answer that is there.
             let goes_on = queue.unless_interrupted(turn.goes_on(&prompted)).await;
             self.unless_stopped(session)?;
             if !matches!(goes_on, Ok(true)) {
-                return Ok(CommandDone {
-                    result: Some(prompted.whole),
-                    after: Some(prompted.number),
-                });
+                return Ok(prompted);
             }
         }
     }
@@ -220,7 +286,7 @@ impl CommandExecutor {
         let message = SendMessage {
             session_id: Some(Text::from(opened.id.clone())),
             text: prompt,
-            content: Vec::new(),
+            ..SendMessage::default()
         };
         let turn = self.send(message, came).await?;
         let members = turn.result.as_ref().map(|result| with(result, &opened.id));

@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use lapidary_normalize::EventBuffer;
 use lapidary_vocab::event::CommandResult;
-use lapidary_vocab::{Body, Json, Text};
+use lapidary_vocab::{Body, Json, StructuredAnswer, Text};
 use tokio::sync::mpsc;
 
 use crate::acp::{RequestAnswer, RequestError};
 use crate::conversation::ClientCommand;
 use crate::conversation::conversation_state::ConversationState;
+use crate::output_schema::AnswerMismatch;
 use crate::run::events::RunEvents;
 
 /// The outcome of a command: the agent's answer and its line, or an error.
@@ -20,11 +21,15 @@ pub(super) struct CommandDone {
     pub(super) result: Option<Json>,
     /// The number of the line that it comes after.
     pub(super) after: Option<u64>,
+    /// The answer, judged by its output schema.
+    pub(super) answer: Option<StructuredAnswer>,
 }
 
 #[derive(Debug)]
 pub(super) struct CommandError {
     message: String,
+    /// The answer that does not fit its output schema.
+    answer: Option<StructuredAnswer>,
     /// The number of the line that it comes after.
     pub(super) after: Option<u64>,
 }
@@ -39,6 +44,7 @@ impl From<String> for CommandError {
     fn from(message: String) -> Self {
         Self {
             message,
+            answer: None,
             after: None,
         }
     }
@@ -53,12 +59,22 @@ impl From<RequestError> for CommandError {
         };
         Self {
             message: error.to_string(),
+            answer: None,
             after,
         }
     }
 }
 
 impl CommandError {
+    /// The answer does not fit, and no repair is left.
+    pub(super) fn from_mismatch(mismatch: &AnswerMismatch, repairs: u32, after: u64) -> Self {
+        Self {
+            message: mismatch.stop_cause(repairs).message,
+            answer: Some(mismatch.answer()),
+            after: Some(after),
+        }
+    }
+
     /// The same error, with its subject before the message.
     pub(super) fn because(self, why: &str) -> Self {
         Self {
@@ -74,6 +90,7 @@ pub(super) fn answered(answer: Result<RequestAnswer, RequestError>) -> CommandOu
     Ok(CommandDone {
         result: Some(answer.result),
         after: Some(answer.number),
+        answer: None,
     })
 }
 
@@ -118,9 +135,9 @@ impl CommandLabel {
     }
 
     fn result(self, outcome: CommandOutcome) -> Body {
-        let (result, message) = match outcome {
-            Ok(done) => (done.result, None),
-            Err(failed) => (None, Some(Text::from(failed.message))),
+        let (result, message, answer) = match outcome {
+            Ok(done) => (done.result, None, done.answer),
+            Err(failed) => (None, Some(Text::from(failed.message)), failed.answer),
         };
         Body::CommandResult(Box::new(CommandResult {
             command_id: self.id,
@@ -128,6 +145,7 @@ impl CommandLabel {
             is_error: message.is_some(),
             message,
             result,
+            answer: answer.map(Box::new),
         }))
     }
 }

@@ -81,6 +81,7 @@ impl CommandExecutor {
             done: CommandDone {
                 result: Some(opened.whole),
                 after: Some(opened.number),
+                answer: None,
             },
         })
     }

@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use super::agent::{Signals, agent};
+use crate::acp::LocalAgent;
 use crate::agents::ModeWords;
 use crate::conversation::{
     self, ClientCommand, CommandSender, ConversationRequest, PromptAttendant,
@@ -56,7 +57,7 @@ impl TestClient {
     pub(super) fn with(flags: &'static str, change: impl FnOnce(&mut ConversationRequest)) -> Self {
         let home = tempfile::tempdir().unwrap();
         let signals = Arc::new(Signals::new(BTreeSet::new()));
-        let mut request = request(flags, &signals, &home);
+        let mut request = request_to(agent(flags, &signals), &home);
         change(&mut request);
         let conversation = conversation::connect(request);
         let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -221,7 +222,8 @@ impl EndedConversation {
     }
 }
 
-fn request(flags: &'static str, signals: &Arc<Signals>, home: &TempDir) -> ConversationRequest {
+/// The request for a conversation with an agent that is recorded in `home`.
+pub(super) fn request_to(agent: LocalAgent, home: &TempDir) -> ConversationRequest {
     let project = home.path().join("project");
     std::fs::create_dir(&project).unwrap();
     let run = run::RunRequest {
@@ -232,7 +234,7 @@ fn request(flags: &'static str, signals: &Arc<Signals>, home: &TempDir) -> Conve
     };
     ConversationRequest {
         run,
-        local: Some(agent(flags, signals)),
+        local: Some(agent),
         provider: Provider::Acp,
         policy: Policy::new(Rules::default(), PermissionMode::Default).with_roots([&project]),
         roots: vec![project],

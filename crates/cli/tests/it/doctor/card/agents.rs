@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{assert_all_gone, card, message, states, visit, without_times};
-use crate::doctor::SECRET;
+use crate::doctor::{SECRET, Visit};
 use crate::run::world::World;
 
 /// Answers each line as an agent would. What comes before it may say otherwise.
@@ -257,7 +257,7 @@ fn an_agent_that_is_known_and_not_here_is_a_problem_with_a_remedy() {
     let world = World::with_agent("exit 1");
     let mut command = world.lapidary(&["doctor", "--agent", "codex"]);
     command.env("PATH", world.path("bin"));
-    let seen = super::visited(command);
+    let seen = Visit::of(command);
     let checkup = seen.checkup();
     let agent = &checkup["checks"][0];
     assert_eq!((seen.code, &agent["state"]), (Some(1), &json!("problem")));
@@ -274,7 +274,7 @@ fn those_that_are_known_are_listed_with_how_one_gets_them() {
     world.program("bin/opencode", "#!/bin/sh\nsleep 1000\n");
     let mut command = world.lapidary(&["doctor"]);
     command.env("PATH", world.path("bin"));
-    let seen = super::visited(command);
+    let seen = Visit::of(command);
     assert_eq!(
         message(&seen, "agents"),
         "here and speaking ACP: gemini, opencode"

@@ -70,7 +70,7 @@ fn counted(args: &[&str]) -> Counted {
     let log = real.path("project/hooks.log"); // hooks that the agent runs are confined with it
     let mut command = real.lapidary(&[args, &["--on-denied", "warn", "go"]].concat());
     command.env("HOOK_LOG", &log);
-    let told = crate::run::world::Told::by(command);
+    let told = crate::run::world::Told::started_by(command);
     real.assert_nothing_is_left();
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{}", told.stderr);
     let mut events: BTreeMap<String, usize> = BTreeMap::new();

@@ -10,7 +10,7 @@ use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
 use serde_json::Value;
 
 use super::cases::{Case, mark};
-use crate::support::output;
+use crate::support::started;
 
 pub(super) struct Seen {
     pub(super) world: GeminiWorld,
@@ -62,7 +62,7 @@ impl Seen {
             ])
             .env("HOOK_LOG", &log)
             .stdin(Stdio::null());
-        let ran = output(command, b"");
+        let ran = started(command, b"");
         let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert!(ran.status.success(), "{stderr}");
         let requests = api.requests();

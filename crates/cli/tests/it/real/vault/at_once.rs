@@ -163,7 +163,7 @@ fn a_second_resume_of_one_session_waits_for_the_first_or_is_refused() {
     let real = gated();
     let first = started(resume(&real, FIRST, &["second question"]));
     is_waiting(&real);
-    let refused = Told::by(resume(&real, FIRST, &["--start-timeout", "0.3", "never"]));
+    let refused = Told::started_by(resume(&real, FIRST, &["--start-timeout", "0.3", "never"]));
     assert_eq!(
         refused.verdict(),
         ("timeout_start", Some(14)),
