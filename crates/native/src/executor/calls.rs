@@ -214,13 +214,11 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
         stop: CancellationToken,
     ) -> CallResult {
-        match self.rejection(call, preview, clock, &stop).await {
-            Some(rejected) => rejected,
-            None => {
-                let output = prepared.run(stop).await;
-                self.ended(call, output)
-            }
+        if let Some(rejected) = self.rejection(call, preview, clock, &stop).await {
+            return rejected;
         }
+        let output = prepared.run(stop).await;
+        self.ended(call, output)
     }
 
     /// Asks for permission where that is needed. Returns the result of a call that may not run. Time stands still meanwhile.
