@@ -5,7 +5,11 @@
 mod agent_choice;
 mod attachments;
 mod mcp_config;
+<<<<<<< HEAD
 mod output_schema;
+=======
+mod own_server;
+>>>>>>> 7659c15c (mcp: agents and past sessions as an MCP server, and run --with-agents)
 
 use std::ffi::OsString;
 use std::io;
@@ -28,7 +32,11 @@ use lapidary_wire::lines::DEFAULT_LIMIT;
 pub use agent_choice::{AgentChoiceError, agent_family, agent_names, choose_agent};
 pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
+<<<<<<< HEAD
 pub use output_schema::{OutputSchemaError, OutputSchemaSource};
+=======
+pub use own_server::OWN_SERVER;
+>>>>>>> 7659c15c (mcp: agents and past sessions as an MCP server, and run --with-agents)
 
 use crate::agents::FAMILY;
 use crate::demo::{self, DEMO, DemoAttendance};
@@ -48,6 +56,8 @@ pub struct RunOptions {
     pub attachments: Vec<PathBuf>,
     /// A file of MCP servers that the agent is to use.
     pub mcp_config: Option<PathBuf>,
+    /// Whether the agent gets `lapidary mcp` as an MCP server: agents and past sessions.
+    pub with_agents: bool,
     /// The method by which to log in, should that be needed.
     pub auth_method: Option<String>,
     /// Whether the hooks of Gemini's settings are fired around the agent.
@@ -216,6 +226,7 @@ impl RunOptions {
             rules: Vec::new(),
             attachments: Vec::new(),
             mcp_config: None,
+            with_agents: false,
             auth_method: None,
             hooks: false,
             extra_args: Vec::new(),
@@ -249,9 +260,17 @@ impl RunOptions {
             warn(warning.to_string());
         }
         let config = self.config.clone().over(loaded.config);
+<<<<<<< HEAD
         let output_schema = self.schema_of_output(&environment.dir)?;
         let speaking = self.speaking(&environment.dir)?;
+=======
+>>>>>>> 7659c15c (mcp: agents and past sessions as an MCP server, and run --with-agents)
         let program = &surroundings.program;
+        let mut speaking = self.speaking(&environment.dir)?;
+        if self.with_agents {
+            let server = own_server::own_server(self, program, &environment);
+            speaking.mcp_servers.push(server);
+        }
         let agent = match &self.own_agent {
             Some(_) => JobAgent::Gemini, // until the caller replaces it
             None => choose_agent(&config, program, &environment)?,

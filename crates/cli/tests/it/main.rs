@@ -27,6 +27,7 @@ mod golden;
 mod help;
 mod hook_commands;
 mod hooks;
+mod mcp;
 mod policy;
 mod readme;
 mod real;
