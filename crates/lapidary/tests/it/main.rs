@@ -9,4 +9,5 @@ mod agent_rules;
 mod agent_sessions;
 mod agents;
 mod catalog;
+mod remote_agents;
 mod sessions;
