@@ -4,6 +4,7 @@
 //! caller, who passes what counts in [`HttpSettings`].
 
 mod connector;
+mod origin;
 mod roots;
 
 use std::error::Error;
@@ -24,6 +25,7 @@ use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 use connector::ProxyConnector;
+pub use origin::UrlOrigin;
 
 /// How much of an error's body is read.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
@@ -111,6 +113,14 @@ pub enum HttpError {
         /// How long was waited.
         waited: Duration,
     },
+    /// The answer is larger than the caller takes.
+    #[error("the answer of `{host}` has more than {limit} bytes")]
+    TooLarge {
+        /// The server.
+        host: String,
+        /// The limit.
+        limit: usize,
+    },
     /// The server redirects the request.
     #[error("`{host}` redirects to `{location}`, which is not followed")]
     Redirect {
@@ -171,7 +181,21 @@ impl HttpClient {
         headers: &[(&str, &str)],
         body: String,
     ) -> Result<HttpResponse, HttpError> {
-        let request = self.request(url, headers, body)?;
+        let request = self.request(url, headers, Some(body))?;
+        self.send(request).await
+    }
+
+    /// Gets a URL. Dropping the future ends the request.
+    pub async fn get(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<HttpResponse, HttpError> {
+        let request = self.request(url, headers, None)?;
+        self.send(request).await
+    }
+
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<HttpResponse, HttpError> {
         let host: Arc<str> = request.uri().host().unwrap_or_default().into();
         let is_tls = request.uri().scheme_str() == Some("https");
         let answer = async {
@@ -209,11 +233,12 @@ impl HttpClient {
         })
     }
 
+    /// A request: `POST` with a body of JSON, else `GET`.
     fn request(
         &self,
         url: &str,
         headers: &[(&str, &str)],
-        body: String,
+        body: Option<String>,
     ) -> Result<Request<Full<Bytes>>, HttpError> {
         let invalid = |reason: String| HttpError::InvalidRequest {
             url: url.to_owned(),
@@ -225,10 +250,16 @@ impl HttpClient {
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
             return Err(invalid("it is no `http` or `https` URL".to_owned()));
         }
-        let mut request = Request::new(Full::new(Bytes::from(body)));
-        *request.method_mut() = Method::POST;
-        let json = HeaderValue::from_static("application/json");
-        request.headers_mut().insert(CONTENT_TYPE, json);
+        let mut request = match body {
+            Some(body) => {
+                let mut request = Request::new(Full::new(Bytes::from(body)));
+                *request.method_mut() = Method::POST;
+                let json = HeaderValue::from_static("application/json");
+                request.headers_mut().insert(CONTENT_TYPE, json);
+                request
+            }
+            None => Request::new(Full::default()),
+        };
         if let Some(authority) = uri.authority()
             && let Ok(host) = HeaderValue::from_str(authority.as_str())
         {
@@ -276,6 +307,26 @@ impl HttpResponse {
                 return Ok(Some(bytes));
             }
         }
+    }
+
+    /// The whole body, of up to `limit` bytes.
+    pub async fn bytes(&mut self, limit: usize) -> Result<Vec<u8>, HttpError> {
+        let mut body = Vec::new();
+        while let Some(bytes) = self.next_bytes().await? {
+            if body.len() + bytes.len() > limit {
+                return Err(HttpError::TooLarge {
+                    host: self.host.to_string(),
+                    limit,
+                });
+            }
+            body.extend_from_slice(&bytes);
+        }
+        Ok(body)
+    }
+
+    /// The value of a header, if it is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
     }
 
     /// The body of an error: as much of it as is worth reading.

@@ -10,4 +10,5 @@ mod agent_sessions;
 mod agents;
 mod catalog;
 mod mcp;
+mod remote_agents;
 mod sessions;

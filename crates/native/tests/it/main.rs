@@ -9,6 +9,7 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod a2a;
 mod acp;
 mod agent_scripts;
 mod compression;
