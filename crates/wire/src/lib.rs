@@ -11,11 +11,15 @@
 //! | [`gemini::output`] | `gemini -o json` |
 //! | [`gemini::session`] | session files: one JSON document up to 0.38, an append log since 0.39 |
 //! | [`gemini::hooks`] | input and output of hooks |
+//! | [`claude::session`] | session files of Claude Code |
+//! | [`codex::rollout`] | session files of Codex CLI |
 //! | [`acp`] | the Agent Client Protocol, both directions, and transcripts of it |
 //! | [`sse`] | server-sent events, as model APIs stream them |
 //! | [`detect`] | which of these a text is |
 
 pub mod acp;
+pub mod claude;
+pub mod codex;
 pub mod detect;
 pub mod gemini;
 pub mod lines;
