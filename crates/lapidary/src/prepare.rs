@@ -6,12 +6,14 @@ mod agent_choice;
 mod attachments;
 mod mcp_config;
 mod output_schema;
+mod remote_agent;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use lapidary_engine::agents::AgentUrl;
 use lapidary_engine::config::{self, Config, ConfigError, LoadedConfig};
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::gemini_cli::{self, PromptText};
@@ -243,7 +245,7 @@ impl RunOptions {
         surroundings: &RunSurroundings,
         warn: &mut dyn FnMut(String),
     ) -> Result<Job, PrepareError> {
-        let environment = surroundings.environment.clone();
+        let mut environment = surroundings.environment.clone();
         let loaded = self.load_config(&environment)?;
         for warning in &loaded.warnings {
             warn(warning.to_string());
@@ -256,6 +258,10 @@ impl RunOptions {
             Some(_) => JobAgent::Gemini, // until the caller replaces it
             None => choose_agent(&config, program, &environment)?,
         };
+        if let JobAgent::Remote(remote) = &agent {
+            let secrets = remote.secret_variables.iter();
+            secrets.for_each(|name| drop(environment.vars.remove(OsStr::new(name))));
+        }
         let rules = speaking.rules.clone().before(config.rules.clone());
         let mut agents = agent_names(&config);
         agents.push(agent.name());
@@ -322,10 +328,10 @@ impl RunOptions {
             return None;
         }
         let named = self.own_agent.as_deref().or(self.config.agent.as_deref());
-        let agent = named.unwrap_or(gemini_cli::NAME);
+        let agent = recorded_name(named.unwrap_or(gemini_cli::NAME));
         Some(RefusedRun {
             records: recorded_in(self.record_dir.as_deref(), environment).ok()?,
-            agent: agent.to_owned(),
+            agent,
             directory: self.config.working_dir_in(&environment.dir),
             prompt: prompt.map(str::to_owned),
         })
@@ -412,6 +418,15 @@ impl RunOptions {
             );
         }
         Ok(RecordingOptions { keep, ..records })
+    }
+}
+
+/// The name of an agent for a recording. A URL that was refused may contain credentials.
+fn recorded_name(agent: &str) -> String {
+    match AgentUrl::parse(agent) {
+        Ok(url) => url.shown(),
+        Err(_) if AgentUrl::is_url(agent) => "an agent's URL".to_owned(),
+        Err(_) => agent.to_owned(),
     }
 }
 
