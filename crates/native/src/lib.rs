@@ -13,6 +13,7 @@ pub mod ids;
 pub mod mcp;
 pub mod mcp_server;
 pub mod model;
+pub mod remote_acp;
 pub mod tool;
 pub mod tools;
 pub mod workspace;

@@ -18,8 +18,8 @@ const RARE: &str = "Rarely needed";
 /// What an agent is started with, and within which bounds.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CommonOptions {
-    /// gemini (default), claude, codex, qwen, opencode, goose, demo or an ACP command
-    #[arg(long, value_name = "NAME|COMMAND", help_heading = AGENT)]
+    /// gemini (default), claude, codex, qwen, opencode, goose, demo, or the command or URL of an ACP agent
+    #[arg(long, value_name = "NAME|COMMAND|URL", help_heading = AGENT)]
     pub(in crate::commands) agent: Option<String>,
     /// Model to use
     #[arg(short, long, help_heading = AGENT)]

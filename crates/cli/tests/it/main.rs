@@ -33,6 +33,7 @@ mod readme;
 mod real;
 mod record;
 mod recordings;
+mod remote_agents;
 mod replay;
 mod rule_matrix;
 mod run;

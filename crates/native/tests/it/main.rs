@@ -23,6 +23,8 @@ mod model;
 mod model_hooks;
 mod modules;
 mod oracle;
+mod remote_http;
+mod remote_websocket;
 mod scene;
 mod support;
 mod tls;
