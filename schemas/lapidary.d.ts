@@ -624,6 +624,7 @@ export type Outcome = "completed" | "refused" | "cancelled" | "failed" | (string
  * - `max_tokens`: The limit of tokens was reached.
  * - `loop_detected`: The agent noticed that it went in circles.
  * - `budget`: A budget of ours was used up, or could not be checked.
+ * - `schema_mismatch`: The answer does not fit the schema that the caller gave.
  * - `quota_retryable`: The API's rate limit; trying again later helps.
  * - `quota_terminal`: The account's quota is used up.
  * - `agent_crashed`: The agent's process died.
@@ -653,6 +654,7 @@ export type Cause =
   | "max_tokens"
   | "loop_detected"
   | "budget"
+  | "schema_mismatch"
   | "quota_retryable"
   | "quota_terminal"
   | "agent_crashed"
@@ -694,6 +696,33 @@ export interface PermissionViolation {
   message: string;
 }
 
+/** An answer, judged by its output schema: `data` if it fits, `violations` if it does not. */
+export interface StructuredAnswer {
+  /** The data, if it fits. Upstream, token for token. */
+  data?: unknown;
+  /** How the agent handed it over. Derived. */
+  dataSource?: DataSource;
+  /** Where the last answer does not fit. Derived. */
+  violations?: DataViolation[];
+}
+
+/**
+ * How the agent handed over data that was asked for by a schema. Open: readers must accept words that are not listed here.
+ * 
+ * - `flag`: The agent has an option for schemas of its own.
+ * - `tool`: Through a tool whose arguments have the schema: one that Lapidary offers, or `complete_task` of our own agents.
+ * - `text`: As JSON in its last message.
+ */
+export type DataSource = "flag" | "tool" | "text" | (string & {});
+
+/** A place where an answer does not fit the schema. */
+export interface DataViolation {
+  /** A JSON pointer into the answer, empty for the whole answer. Derived. */
+  pointer: string;
+  /** The violation in words, such as `must be string`. Derived. */
+  message: string;
+}
+
 /** The run is over: exactly once, last. */
 export interface RunEnd extends EventBase {
   event: "run_end";
@@ -719,6 +748,8 @@ export interface RunEnd extends EventBase {
   warnings?: string[];
   /** Calls that the agent made without permission, in order, then protected files that it changed. Derived. */
   violations?: PermissionViolation[];
+  /** The answer as its output schema judges it, when one was given. Derived. */
+  answer?: StructuredAnswer;
 }
 
 /**
@@ -867,6 +898,8 @@ export interface CommandResult extends EventBase {
   message?: string;
   /** The agent's answer, if it gave one. Upstream. */
   result?: unknown;
+  /** The answer as its output schema judges it, when one was given. Derived. */
+  answer?: StructuredAnswer;
 }
 
 /** The agent asks the user to fill in a form, or to open a page. `elicitation_response` answers it. */
@@ -1186,8 +1219,10 @@ export interface RunResult {
   recoveredFrom?: string;
   /** The value that the agent handed over through `complete_task`. Upstream. */
   output?: unknown;
-  /** JSON found in the response, when it was asked for. Derived. */
+  /** JSON of the answer, when it was asked for: with an output schema, data that fits it. Upstream, token for token. */
   data?: unknown;
+  /** How the agent handed `data` over, when an output schema was given. Derived. */
+  dataSource?: DataSource;
   /** Files the agent wrote, in order of first success; the value is always null, the content is on disk. Derived from `write_file` and `replace`. */
   files: Files;
   /** Tokens spent. Upstream. */
@@ -1210,6 +1245,8 @@ export interface ResultError {
   message: string;
   /** The user's next step. Derived. */
   hint?: string;
+  /** Where the last answer does not fit the output schema. Derived. */
+  dataViolations?: DataViolation[];
 }
 
 /** The beginning of a line that could not be translated. */
@@ -1288,6 +1325,10 @@ export interface SendMessage extends CommandBase {
   text: string;
   /** Content blocks beside the text. Upstream. */
   content?: unknown[];
+  /** A JSON Schema that the answer must fit. The `command_result` has the answer's `data`, or is an error. Upstream. */
+  outputSchema?: unknown;
+  /** How often the agent may repair an answer that does not fit; 2 if absent. Upstream. */
+  schemaRepairs?: number;
 }
 
 /** Answers a `permission_request`. */

@@ -30,6 +30,22 @@ pub(crate) fn install_codex(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs the A2A servers of the official JavaScript SDK under `target/peers-a2a`, unless they are there already.
+pub(crate) fn install_a2a(workspace: &Workspace) -> Result<PathBuf> {
+    install_from(
+        &workspace.root.join("peers/a2a"),
+        workspace.target.join("peers-a2a"),
+    )
+}
+
+/// Installs the Python SDK of A2A under `target/peers-a2a-python`, unless it is there already.
+pub(crate) fn install_a2a_python(workspace: &Workspace) -> Result<PathBuf> {
+    install_wheels(
+        &workspace.root.join("peers/a2a/requirements.txt"),
+        workspace.target.join("peers-a2a-python"),
+    )
+}
+
 /// Installs the core of Gemini CLI as a package under `target/peers-oracle`, unless it is there already: tests import its modules.
 pub(crate) fn install_oracle(workspace: &Workspace) -> Result<PathBuf> {
     install_from(
@@ -46,9 +62,14 @@ pub(crate) fn install_for_bench(workspace: &Workspace) -> Result<PathBuf> {
 
 /// Installs the peers that come as wheels under `target/bench-peers-python`, unless they are there already.
 pub(crate) fn install_wheels_for_bench(workspace: &Workspace) -> Result<PathBuf> {
-    let pinned = workspace.root.join("peers/bench/requirements.txt");
-    let folder = workspace.target.join("bench-peers-python");
-    let pins = fs::read_to_string(&pinned)?;
+    install_wheels(
+        &workspace.root.join("peers/bench/requirements.txt"),
+        workspace.target.join("bench-peers-python"),
+    )
+}
+
+fn install_wheels(pinned: &Path, folder: PathBuf) -> Result<PathBuf> {
+    let pins = fs::read_to_string(pinned)?;
     if fs::read_to_string(folder.join(STAMP)).is_ok_and(|installed| installed == pins) {
         return Ok(folder);
     }
@@ -68,7 +89,7 @@ pub(crate) fn install_wheels_for_bench(workspace: &Workspace) -> Result<PathBuf>
         .arg("--target")
         .arg(&folder)
         .arg("--requirement")
-        .arg(&pinned)
+        .arg(pinned)
         .stdout(talk))
     .context("cannot install the peers that are wheels: this needs python3, pip and an index")?;
     fs::write(folder.join(STAMP), pins)?;
@@ -109,6 +130,7 @@ mod tests {
     fn peers_are_pinned_exactly_and_name_no_registry() {
         let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers");
         check_pins(&peers);
+        check_pins(&peers.join("a2a"));
         check_pins(&peers.join("bench"));
         check_pins(&peers.join("codex"));
         check_pins(&peers.join("oracle"));
@@ -116,8 +138,13 @@ mod tests {
 
     #[test]
     fn wheels_are_pinned_exactly_with_their_checksums() {
-        let pinned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers/bench/requirements.txt");
-        let pins = fs::read_to_string(pinned).unwrap();
+        check_wheels("bench");
+        check_wheels("a2a");
+    }
+
+    fn check_wheels(folder: &str) {
+        let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers");
+        let pins = fs::read_to_string(peers.join(folder).join("requirements.txt")).unwrap();
         let pins: Vec<_> = pins.lines().filter(|line| !line.starts_with('#')).collect();
         assert!(!pins.is_empty());
         for pin in pins {

@@ -164,8 +164,10 @@ impl PeerFolders {
         let mut oracle = None;
         if features.contains(&"full") {
             peers::install_codex(workspace)?;
+            peers::install_a2a_python(workspace)?;
             oracle = Some(peers::install_oracle(workspace)?);
         }
+        peers::install_a2a(workspace)?;
         let peers = Some(peers::install(workspace)?);
         Ok(Self { peers, oracle })
     }

@@ -13,6 +13,7 @@ mod hooks;
 mod job;
 mod machine_format;
 mod man;
+mod mcp;
 mod overview;
 mod parse;
 mod policy;
@@ -62,6 +63,7 @@ pub(crate) enum CliCommand {
     Skills(skills::Args),
     Hooks(hooks::Args),
     Agents(agents::Args),
+    Mcp(Box<mcp::Args>),
     Record(record::Args),
     Replay(replay::Args),
     Policy(policy::Args),
@@ -96,6 +98,7 @@ pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<Com
         CliCommand::Skills(args) => skills::run(args, out),
         CliCommand::Hooks(args) => hooks::run(args, out),
         CliCommand::Agents(args) => agents::run(args, out),
+        CliCommand::Mcp(args) => mcp::run(args, out),
         CliCommand::Record(args) => record::run(args, out),
         CliCommand::Replay(args) => replay::run(args, out),
         CliCommand::Policy(args) => policy::run(args, out),

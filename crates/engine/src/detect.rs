@@ -160,7 +160,7 @@ pub fn others(environment: &SearchEnvironment, found: &FoundProgram) -> Vec<Foun
 }
 
 /// A program on PATH.
-pub(crate) fn on_path(program: &str, environment: &SearchEnvironment) -> Option<PathBuf> {
+pub fn on_path(program: &str, environment: &SearchEnvironment) -> Option<PathBuf> {
     let names = environment.file_names(program);
     let files = environment
         .path

@@ -9,11 +9,13 @@ mod agent;
 mod ask;
 mod confinement;
 mod node;
+mod remote;
 mod rules;
 mod state;
 mod surroundings;
 
 pub use acp::{examine_acp, known_agents};
+pub use remote::examine_remote;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

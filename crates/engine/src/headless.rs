@@ -28,7 +28,7 @@ use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
 use crate::acp::LocalAgent;
-use crate::agents::AcpAgent;
+use crate::agents::{AcpAgent, AgentUrl, ModeWords};
 use crate::budget::Budget;
 use crate::config::{Config, PermissionMode};
 use crate::conversation::{self, Conversation, PromptAttendant};
@@ -117,6 +117,32 @@ pub enum JobAgent {
     Acp(AcpAgent),
     /// An agent that runs in this process and speaks ACP over a pipe in memory.
     InProcess(InProcessAgent),
+    /// An agent elsewhere, to which a task of this process passes lines on.
+    Remote(RemoteAgent),
+}
+
+/// An agent elsewhere.
+#[derive(Debug, Clone)]
+pub struct RemoteAgent {
+    /// The name of the agent.
+    pub name: String,
+    /// Its family, as events name it.
+    pub provider: Provider,
+    /// Its names of our modes.
+    pub modes: ModeWords,
+    /// Its address.
+    pub url: AgentUrl,
+    /// The task that passes lines on.
+    pub agent: LocalAgent,
+    /// The variables that contain its credentials. No program of the run gets them.
+    pub secret_variables: Vec<String>,
+}
+
+/// Two agents of one name at one address are the same: the tasks cannot be compared.
+impl PartialEq for RemoteAgent {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.url) == (&other.name, &other.url)
+    }
 }
 
 /// An agent that runs in this process.
@@ -150,6 +176,7 @@ impl JobAgent {
             Self::Gemini => gemini_cli::NAME,
             Self::Acp(agent) => &agent.name,
             Self::InProcess(agent) => &agent.name,
+            Self::Remote(agent) => &agent.name,
         }
     }
 
@@ -159,6 +186,7 @@ impl JobAgent {
             Self::Gemini => Provider::Gemini,
             Self::Acp(agent) => agent.provider.clone(),
             Self::InProcess(agent) => agent.provider.clone(),
+            Self::Remote(agent) => agent.provider.clone(),
         }
     }
 }
@@ -242,7 +270,7 @@ impl Job {
         }
         let mut request = match &self.agent {
             JobAgent::Gemini => self.for_gemini()?,
-            JobAgent::Acp(_) | JobAgent::InProcess(_) => {
+            JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Remote(_) => {
                 return Err(JobError::OnlyAcp {
                     agent: self.agent.name().to_owned(),
                 });
@@ -481,7 +509,7 @@ impl Job {
         let is_gemini = match &self.agent {
             JobAgent::Gemini => true,
             JobAgent::Acp(agent) => agent.provider == Provider::Gemini,
-            JobAgent::InProcess(_) => false,
+            JobAgent::InProcess(_) | JobAgent::Remote(_) => false,
         };
         let environment = is_gemini.then(|| self.environment_of_agent())?;
         let vars = Vars::new(&environment.vars);

@@ -175,7 +175,7 @@ impl AnswerMismatch {
                 "the answer does not fit the output schema{tried}: {}{said}",
                 self.sentence()
             ),
-            hint: None,
+            hint: Cause::SchemaMismatch.hint().map(str::to_owned),
         }
     }
 

@@ -27,6 +27,8 @@
 mod catalog;
 mod command_environment;
 mod model_setup;
+mod online_check;
+mod remote;
 mod subagent_recorder;
 mod task_error;
 mod tool_kit;
@@ -39,23 +41,26 @@ use std::time::Duration;
 
 use lapidary_engine::headless::{CommandSupervision, InProcessAgent, JobAgent};
 use lapidary_gemini::agents::{AgentInputs, InputConfig, LocalAgentDefinition};
-use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, local_agent};
+use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, AgentWork, local_agent};
 use lapidary_native::chat_log::ChatRecorder;
 use lapidary_native::ids::random_uuid;
 use lapidary_native::mcp::McpSettings;
 use lapidary_sessions::SessionStore;
 use lapidary_vocab::event::Provider;
 
-pub use catalog::{AgentCatalog, TaskRequest};
+pub use catalog::{AgentCatalog, DefinitionTask, TaskRequest};
 pub use lapidary_native::executor::{
     AgentActivity, AgentDirectory, AgentError, AgentExecutor, AgentOutcome, AgentRequest,
     TerminateReason, WorkspaceContext,
 };
 use subagent_recorder::SubagentRecorder;
 
+pub use lapidary_native::a2a;
 pub use lapidary_native::model::{ModelClient, ScriptedModel};
 pub use lapidary_native::tool;
 pub use model_setup::{ModelSetupError, gemini_model, http_settings};
+pub use online_check::check_online;
+pub use remote::{RemoteTask, remote_means};
 pub use task_error::AgentTaskError;
 pub use tool_kit::{ToolKit, ToolKitRequest};
 pub use workspace_context::{directory_context, workspace_context};
@@ -311,7 +316,7 @@ impl AcpTask for AgentTask {
         session: &AcpSession,
         prompt: &str,
         gate: Arc<dyn tool::PermissionGate>,
-    ) -> Result<(AgentExecutor, AgentRequest), String> {
+    ) -> Result<AgentWork, String> {
         let executor = AgentExecutor {
             tools: (self.tools)(&session.directory),
             directory: self.directory.clone(),
@@ -330,6 +335,6 @@ impl AcpTask for AgentTask {
             &self.model_name,
             &self.today,
         );
-        Ok((executor, request))
+        Ok(AgentWork::Local(Box::new(executor), Box::new(request)))
     }
 }

@@ -13,15 +13,13 @@ use lapidary_engine::headless::{CommandSupervision, InProcessAgent, JobAgent};
 use lapidary_engine::policy::{FlagError, PermissionEffect, Rule};
 use lapidary_engine::process::Supervisor;
 use lapidary_gemini::agents::{LocalAgentDefinition, PromptConfig};
-use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, local_agent};
+use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, AgentWork, local_agent};
 use lapidary_standin::demo;
 use lapidary_vocab::event::Provider;
 use tempfile::TempDir;
 
 use crate::agents::tool::PermissionGate;
-use crate::agents::{
-    AgentExecutor, AgentRequest, AgentTask, FAMILY, ScriptedModel, ToolKit, ToolKitRequest,
-};
+use crate::agents::{AgentTask, FAMILY, ScriptedModel, ToolKit, ToolKitRequest};
 
 /// The agent that needs nothing installed.
 pub const DEMO: &str = "demo";
@@ -124,7 +122,7 @@ impl AcpTask for DemoTask {
         session: &AcpSession,
         prompt: &str,
         gate: Arc<dyn PermissionGate>,
-    ) -> Result<(AgentExecutor, AgentRequest), String> {
+    ) -> Result<AgentWork, String> {
         let failed = |error: io::Error| {
             let directory = self.directory.path().display();
             format!("cannot write the demo's project in `{directory}`: {error}")

@@ -75,6 +75,8 @@ pub mod chat;
 pub mod demo;
 pub mod directories;
 pub mod execute;
+pub mod mcp;
+pub mod moments;
 pub mod prepare;
 pub mod provider;
 mod run_builder;

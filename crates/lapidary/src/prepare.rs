@@ -6,12 +6,15 @@ mod agent_choice;
 mod attachments;
 mod mcp_config;
 mod output_schema;
+mod own_server;
+mod remote_agent;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use lapidary_engine::agents::AgentUrl;
 use lapidary_engine::config::{self, Config, ConfigError, LoadedConfig};
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::gemini_cli::{self, PromptText};
@@ -29,6 +32,7 @@ pub use agent_choice::{AgentChoiceError, agent_family, agent_names, choose_agent
 pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
 pub use output_schema::{OutputSchemaError, OutputSchemaSource};
+pub use own_server::OWN_SERVER;
 
 use crate::agents::FAMILY;
 use crate::demo::{self, DEMO, DemoAttendance};
@@ -48,6 +52,8 @@ pub struct RunOptions {
     pub attachments: Vec<PathBuf>,
     /// A file of MCP servers that the agent is to use.
     pub mcp_config: Option<PathBuf>,
+    /// Whether the agent gets `lapidary mcp` as an MCP server: agents and past sessions.
+    pub with_agents: bool,
     /// The method by which to log in, should that be needed.
     pub auth_method: Option<String>,
     /// Whether the hooks of Gemini's settings are fired around the agent.
@@ -216,6 +222,7 @@ impl RunOptions {
             rules: Vec::new(),
             attachments: Vec::new(),
             mcp_config: None,
+            with_agents: false,
             auth_method: None,
             hooks: false,
             extra_args: Vec::new(),
@@ -243,19 +250,27 @@ impl RunOptions {
         surroundings: &RunSurroundings,
         warn: &mut dyn FnMut(String),
     ) -> Result<Job, PrepareError> {
-        let environment = surroundings.environment.clone();
+        let mut environment = surroundings.environment.clone();
         let loaded = self.load_config(&environment)?;
         for warning in &loaded.warnings {
             warn(warning.to_string());
         }
         let config = self.config.clone().over(loaded.config);
         let output_schema = self.schema_of_output(&environment.dir)?;
-        let speaking = self.speaking(&environment.dir)?;
         let program = &surroundings.program;
+        let mut speaking = self.speaking(&environment.dir)?;
+        if self.with_agents {
+            let server = own_server::own_server(self, program, &environment);
+            speaking.mcp_servers.push(server);
+        }
         let agent = match &self.own_agent {
             Some(_) => JobAgent::Gemini, // until the caller replaces it
             None => choose_agent(&config, program, &environment)?,
         };
+        if let JobAgent::Remote(remote) = &agent {
+            let secrets = remote.secret_variables.iter();
+            secrets.for_each(|name| drop(environment.vars.remove(OsStr::new(name))));
+        }
         let rules = speaking.rules.clone().before(config.rules.clone());
         let mut agents = agent_names(&config);
         agents.push(agent.name());
@@ -322,10 +337,10 @@ impl RunOptions {
             return None;
         }
         let named = self.own_agent.as_deref().or(self.config.agent.as_deref());
-        let agent = named.unwrap_or(gemini_cli::NAME);
+        let agent = recorded_name(named.unwrap_or(gemini_cli::NAME));
         Some(RefusedRun {
             records: recorded_in(self.record_dir.as_deref(), environment).ok()?,
-            agent: agent.to_owned(),
+            agent,
             directory: self.config.working_dir_in(&environment.dir),
             prompt: prompt.map(str::to_owned),
         })
@@ -412,6 +427,15 @@ impl RunOptions {
             );
         }
         Ok(RecordingOptions { keep, ..records })
+    }
+}
+
+/// The name of an agent for a recording. A URL that was refused may contain credentials.
+fn recorded_name(agent: &str) -> String {
+    match AgentUrl::parse(agent) {
+        Ok(url) => url.shown(),
+        Err(_) if AgentUrl::is_url(agent) => "an agent's URL".to_owned(),
+        Err(_) => agent.to_owned(),
     }
 }
 

@@ -142,7 +142,7 @@ impl ResponseProvider {
                     program: agent.program,
                 });
             }
-            JobAgent::Acp(_) | JobAgent::InProcess(_) => {}
+            JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Remote(_) => {}
         }
         Ok(())
     }

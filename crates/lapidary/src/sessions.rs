@@ -189,7 +189,7 @@ fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Messag
         now: SystemTime::UNIX_EPOCH,
     };
     let recordings = RecordingSessions::new(root, ListingMode::default());
-    let others = providers::registered(Some(recordings)).list(&scope);
+    let others = providers::registered(None, None, Some(recordings)).list(&scope);
     let family = family(&request.tool);
     let wanted = others.iter().filter(|session| {
         let info = session.listed.info();

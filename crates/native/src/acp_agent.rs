@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::executor::{AgentExecutor, AgentRequest};
+use crate::executor::{AgentExecutor, AgentRequest, RemoteCall};
 use crate::ids::random_uuid;
 use crate::tool::{AskScope, PermissionGate};
 use answers::{answer_of, initialized, opened};
@@ -44,7 +44,7 @@ pub trait AcpTask: fmt::Debug + Send + Sync {
     /// The names that a client shows.
     fn identity(&self) -> AcpIdentity;
 
-    /// The executor and the request for a prompt in a session. The executor asks `gate`.
+    /// The work for a prompt in a session. An executor asks `gate`.
     ///
     /// # Errors
     /// Why the prompt cannot be taken on, in a sentence.
@@ -53,7 +53,16 @@ pub trait AcpTask: fmt::Debug + Send + Sync {
         session: &AcpSession,
         prompt: &str,
         gate: Arc<dyn PermissionGate>,
-    ) -> Result<(AgentExecutor, AgentRequest), String>;
+    ) -> Result<AgentWork, String>;
+}
+
+/// The work for a prompt.
+#[derive(Debug)]
+pub enum AgentWork {
+    /// A local agent, and the executor for it.
+    Local(Box<AgentExecutor>, Box<AgentRequest>),
+    /// A remote agent. The user named it, so no permission is asked for.
+    Remote(RemoteCall),
 }
 
 /// The names of an agent and of its model.
@@ -227,7 +236,15 @@ impl AcpAgent {
         });
         let prepared = self.task.prepare(session, prompt, gate);
         let refuse = |message: String| RpcError::new(RpcError::BAD_PARAMS, message);
-        let (mut executor, mut request) = prepared.map_err(refuse)?;
+        let writer = UpdateWriter::new(self.connection.clone(), session.id.clone());
+        let listener = |activity| writer.write(&activity);
+        let (mut executor, mut request) = match prepared.map_err(refuse)? {
+            AgentWork::Local(executor, request) => (executor, request),
+            AgentWork::Remote(call) => {
+                let outcome = call.run(None, &listener, cancelled).await;
+                return answer_of(&outcome, &writer);
+            }
+        };
         if let Some(schema) = &open.output_schema {
             let definition = Arc::make_mut(&mut request.definition);
             definition.output_config = Some(OutputConfig::new(schema.clone()));
@@ -237,8 +254,6 @@ impl AcpAgent {
         if !open.hooks.is_empty() {
             executor.hooks = Some(Arc::new(self.hooks_of(open)));
         }
-        let writer = UpdateWriter::new(self.connection.clone(), session.id.clone());
-        let listener = |activity| writer.write(&activity);
         let outcome = executor.run(&request, &listener, cancelled).await;
         let outcome = outcome.map_err(|error| refuse(error.to_string()))?;
         answer_of(&outcome, &writer)

@@ -4,7 +4,9 @@
 //! caller, who passes what counts in [`HttpSettings`].
 
 mod connector;
+mod origin;
 mod roots;
+mod upgrade;
 
 use std::error::Error;
 use std::fmt;
@@ -16,7 +18,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION};
-use hyper::{Method, Request, Uri};
+use hyper::{Method, Request, Response, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
@@ -24,6 +26,8 @@ use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 use connector::ProxyConnector;
+pub use origin::UrlOrigin;
+pub use upgrade::{HttpSwitch, UpgradedStream};
 
 /// How much of an error's body is read.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
@@ -58,6 +62,40 @@ impl Default for HttpSettings {
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(5),
         }
+    }
+}
+
+/// The method of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpMethod {
+    /// It reads.
+    Get,
+    /// It sends a body.
+    Post,
+    /// It deletes.
+    Delete,
+}
+
+/// A request to send. Values of headers are treated as secrets.
+#[derive(Clone, Copy)]
+pub struct HttpRequest<'a> {
+    /// The method.
+    pub method: HttpMethod,
+    /// An `http` or `https` URL.
+    pub url: &'a str,
+    /// Headers beside `Host` and those of the body.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// A body of JSON.
+    pub json: Option<&'a str>,
+    /// How long the server may take to answer, and to say more, instead of the client's limit. [`Duration::MAX`] is no limit.
+    pub idle_timeout: Option<Duration>,
+}
+
+impl fmt::Debug for HttpRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("HttpRequest");
+        debug.field("method", &self.method).field("url", &self.url);
+        debug.finish_non_exhaustive()
     }
 }
 
@@ -110,6 +148,14 @@ pub enum HttpError {
         host: String,
         /// How long was waited.
         waited: Duration,
+    },
+    /// The answer is larger than the caller takes.
+    #[error("the answer of `{host}` has more than {limit} bytes")]
+    TooLarge {
+        /// The server.
+        host: String,
+        /// The limit.
+        limit: usize,
     },
     /// The server redirects the request.
     #[error("`{host}` redirects to `{location}`, which is not followed")]
@@ -171,7 +217,56 @@ impl HttpClient {
         headers: &[(&str, &str)],
         body: String,
     ) -> Result<HttpResponse, HttpError> {
-        let request = self.request(url, headers, body)?;
+        let request = HttpRequest {
+            method: HttpMethod::Post,
+            url,
+            headers,
+            json: Some(&body),
+            idle_timeout: None,
+        };
+        self.send(request).await
+    }
+
+    /// Gets a URL. Dropping the future ends the request.
+    pub async fn get(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<HttpResponse, HttpError> {
+        let request = HttpRequest {
+            method: HttpMethod::Get,
+            url,
+            headers,
+            json: None,
+            idle_timeout: None,
+        };
+        self.send(request).await
+    }
+
+    /// Sends a request. Redirects are an error. Dropping the future ends the request.
+    pub async fn send(&self, request: HttpRequest<'_>) -> Result<HttpResponse, HttpError> {
+        let idle_timeout = request.idle_timeout.unwrap_or(self.settings.idle_timeout);
+        let (host, answer) = self.exchange(&request, idle_timeout).await?;
+        let (head, body) = answer.into_parts();
+        if head.status.is_redirection() {
+            return Err(redirect(&host, &head.headers));
+        }
+        Ok(HttpResponse {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            host,
+            idle_timeout,
+            body,
+        })
+    }
+
+    /// The head of the server's answer, with the server's name.
+    async fn exchange(
+        &self,
+        request: &HttpRequest<'_>,
+        waited: Duration,
+    ) -> Result<(Arc<str>, Response<Incoming>), HttpError> {
+        let request = self.request(request)?;
         let host: Arc<str> = request.uri().host().unwrap_or_default().into();
         let is_tls = request.uri().scheme_str() == Some("https");
         let answer = async {
@@ -181,7 +276,6 @@ impl HttpClient {
                 Ok(self.plain.request(request).await)
             }
         };
-        let waited = self.settings.idle_timeout;
         let answer = timeout(waited, answer).await;
         let answer = answer.map_err(|_| HttpError::Silent {
             host: host.to_string(),
@@ -196,39 +290,31 @@ impl HttpClient {
                 reason: innermost(&error),
             }
         })?;
-        let (head, body) = answer.into_parts();
-        if head.status.is_redirection() {
-            return Err(redirect(&host, &head.headers));
-        }
-        Ok(HttpResponse {
-            status: head.status.as_u16(),
-            headers: head.headers,
-            host,
-            idle_timeout: waited,
-            body,
-        })
+        Ok((host, answer))
     }
 
-    fn request(
-        &self,
-        url: &str,
-        headers: &[(&str, &str)],
-        body: String,
-    ) -> Result<Request<Full<Bytes>>, HttpError> {
+    fn request(&self, asked: &HttpRequest<'_>) -> Result<Request<Full<Bytes>>, HttpError> {
         let invalid = |reason: String| HttpError::InvalidRequest {
-            url: url.to_owned(),
+            url: asked.url.to_owned(),
             reason,
         };
-        let uri: Uri = url
-            .parse()
-            .map_err(|error: hyper::http::uri::InvalidUri| invalid(error.to_string()))?;
+        let uri = asked.url.parse();
+        let uri: Uri =
+            uri.map_err(|error: hyper::http::uri::InvalidUri| invalid(error.to_string()))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
             return Err(invalid("it is no `http` or `https` URL".to_owned()));
         }
-        let mut request = Request::new(Full::new(Bytes::from(body)));
-        *request.method_mut() = Method::POST;
-        let json = HeaderValue::from_static("application/json");
-        request.headers_mut().insert(CONTENT_TYPE, json);
+        let body = Bytes::from(asked.json.unwrap_or_default().to_owned());
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = match asked.method {
+            HttpMethod::Get => Method::GET,
+            HttpMethod::Post => Method::POST,
+            HttpMethod::Delete => Method::DELETE,
+        };
+        if asked.json.is_some() {
+            let json = HeaderValue::from_static("application/json");
+            request.headers_mut().insert(CONTENT_TYPE, json);
+        }
         if let Some(authority) = uri.authority()
             && let Ok(host) = HeaderValue::from_str(authority.as_str())
         {
@@ -236,7 +322,7 @@ impl HttpClient {
         }
         self.connector.authorize(&uri, request.headers_mut());
         *request.uri_mut() = uri;
-        for (name, value) in headers {
+        for (name, value) in asked.headers {
             let name = HeaderName::from_bytes(name.as_bytes());
             let name = name.map_err(|error| invalid(error.to_string()))?;
             let mut value = HeaderValue::from_str(value)
@@ -276,6 +362,26 @@ impl HttpResponse {
                 return Ok(Some(bytes));
             }
         }
+    }
+
+    /// The whole body, of up to `limit` bytes.
+    pub async fn bytes(&mut self, limit: usize) -> Result<Vec<u8>, HttpError> {
+        let mut body = Vec::new();
+        while let Some(bytes) = self.next_bytes().await? {
+            if body.len() + bytes.len() > limit {
+                return Err(HttpError::TooLarge {
+                    host: self.host.to_string(),
+                    limit,
+                });
+            }
+            body.extend_from_slice(&bytes);
+        }
+        Ok(body)
+    }
+
+    /// The value of a header, if it is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
     }
 
     /// The body of an error: as much of it as is worth reading.

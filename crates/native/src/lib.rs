@@ -4,6 +4,7 @@
 //! budget and the end of a run are the engine's, unchanged, and only `normalize` makes events. This crate never prints, reads no
 //! environment, and does nothing on its own that needs permission: see [`tool::PermissionGate`].
 
+pub mod a2a;
 pub mod acp_agent;
 pub mod chat_log;
 pub mod executor;
@@ -12,6 +13,7 @@ pub mod ids;
 pub mod mcp;
 pub mod mcp_server;
 pub mod model;
+pub mod remote_acp;
 pub mod tool;
 pub mod tools;
 pub mod workspace;

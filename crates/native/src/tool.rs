@@ -64,6 +64,8 @@ pub enum CallKind {
     Search,
     /// Runs a command.
     Execute,
+    /// Sends a request to another host.
+    Fetch,
     /// Hands work to an agent, or ends the task.
     Think,
     /// None of these.

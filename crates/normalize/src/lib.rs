@@ -26,12 +26,15 @@ mod joined;
 mod normalizer;
 mod options;
 mod own;
+mod parent_call;
 mod pending;
 mod raw;
 mod stamp;
 mod verdict;
 
 pub mod acp;
+pub mod claude;
+pub mod codex;
 pub mod event_lines;
 pub mod extract;
 pub mod gemini;

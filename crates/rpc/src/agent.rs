@@ -88,6 +88,7 @@ pub struct RunningAgent {
 #[derive(Debug, Clone)]
 pub struct AgentProcess {
     pid: i32,
+    has_exit_status: bool,
     log: Arc<TrafficLog>,
     orders: Arc<watch::Sender<AgentOrder>>,
     ended: watch::Receiver<Option<TreeExit>>,
@@ -106,7 +107,7 @@ impl RunningAgent {
                 TrafficLog::new(limits, Some(tape)).tapped(launch.tap),
             ))
         };
-        let (pid, log, connected) = match launch.source {
+        let (pid, has_exit_status, log, connected) = match launch.source {
             AgentSource::Process {
                 command,
                 supervisor,
@@ -129,13 +130,14 @@ impl RunningAgent {
                     keeper,
                 };
                 let connected = connect_noting(pipes, methods, limits, Arc::clone(&log));
-                (pid, log, connected)
+                (pid, true, log, connected)
             }
             AgentSource::Local(agent) => {
                 let log = taped(launch.recorder)?;
+                let has_exit_status = agent.has_exit_status();
                 let pipe = agent.start(ordered, departed);
                 let connected = connect_noting(pipe, methods, limits, Arc::clone(&log));
-                (0, log, connected)
+                (0, has_exit_status, log, connected)
             }
         };
         Ok(Self {
@@ -144,6 +146,7 @@ impl RunningAgent {
             observer: connected.observer,
             process: AgentProcess {
                 pid,
+                has_exit_status,
                 log,
                 orders: Arc::new(orders),
                 ended,
@@ -192,6 +195,11 @@ impl AgentProcess {
     /// The length of stderr at the time of the agent's last line.
     pub fn complained_before(&self) -> u64 {
         self.log.complained_before()
+    }
+
+    /// Whether its end has an exit status: an agent elsewhere has none.
+    pub fn has_exit_status(&self) -> bool {
+        self.has_exit_status
     }
 
     /// How it ended, if it has.

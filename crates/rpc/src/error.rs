@@ -7,6 +7,7 @@ use std::{fmt, io};
 use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 
+use super::agent_loss::AgentLoss;
 use lapidary_process::Exit;
 
 /// Why a connection has ended.
@@ -51,6 +52,9 @@ pub enum ConnectionError {
         /// The system's error.
         kind: io::ErrorKind,
     },
+    /// The agent is elsewhere, and the connection to it is lost, or could not be made.
+    #[error(transparent)]
+    Lost(AgentLoss),
     /// We have ended it.
     #[error("the connection was ended")]
     Released,

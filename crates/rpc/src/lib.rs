@@ -12,8 +12,8 @@
 //! * the agent is never made to wait for us. One task reads its output and hands it on to queues that are bounded by the bytes they
 //!   hold, not by blocking the sender: [`ConnectionLimits`] says for each queue how it acts when it is full.
 //!
-//! An agent is a process, whose stdin and stdout are the [`Transport`], or a task of this process ([`LocalAgent`]). HTTP and WebSocket
-//! are drafts of the protocol, and may become others.
+//! An agent is a process, whose stdin and stdout are the [`Transport`], or a task of this process ([`LocalAgent`]). An agent behind HTTP or
+//! WebSocket is such a task, which passes lines on.
 //!
 //! ```no_run
 //! # async fn demo(recorder: lapidary_recording::Recorder) -> Result<(), Box<dyn std::error::Error>> {
@@ -45,6 +45,7 @@
 //! ```
 
 mod agent;
+mod agent_loss;
 mod agent_orders;
 mod classify;
 mod client;
@@ -67,6 +68,7 @@ mod truncated;
 mod writer;
 
 pub use agent::{AgentError, AgentLaunch, AgentProcess, AgentSource, RunningAgent};
+pub use agent_loss::{AgentLoss, AgentLossKind};
 pub use client::VERSION;
 pub use client::{
     AcpClient, AgentCapabilities, AuthMethod, InitializeAnswer, OpenedSession, PromptAnswer,
@@ -75,7 +77,7 @@ pub use client::{
 pub use connection::{Connection, OpenConnection, PendingCall, connect};
 pub use error::{ConnectionError, RequestError, RpcError};
 pub use limits::{ConnectionLimits, HandledMethods};
-pub use local_agent::{LocalAgent, LocalTask};
+pub use local_agent::{LocalAgent, LocalEnd, LocalTask};
 pub use log::{LineFacts, LineTap, TrafficObserver};
 pub use message::{
     AnswerExpectation, LineNoise, MessageContent, ReceivedLine, ReceivedMessage, RequestAnswer,

@@ -2,6 +2,8 @@
 //!
 //! It is prompted, recorded, limited and ended like an agent in a process of its own; only no process has to be started, and time
 //! can be a test's. Processes that it starts are its own to end: a task has no process tree.
+//!
+//! A task can also pass the lines on to an agent on another machine. Such an agent has no exit status, and its connection can be lost.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,7 +15,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use super::agent_loss::AgentLoss;
 use super::agent_orders::{AgentOrder, next_order};
+use super::error::ConnectionError;
 use super::transport::{GoneFuture, PeerDeparture, Transport};
 
 /// How many bytes wait in the pipe, in each direction, before its writer waits.
@@ -22,13 +26,30 @@ const PIPE_BYTES: usize = 64 * 1024;
 /// The exit code of a task that panicked: as that of a Rust program.
 const PANICKED: i32 = 101;
 
-/// The agent's side of a conversation. The agent has ended when it is done, and says how, if it knows.
-pub type LocalTask = Pin<Box<dyn Future<Output = Option<Exit>> + Send>>;
+/// The agent's side of a conversation. The agent has ended when it is done.
+pub type LocalTask = Pin<Box<dyn Future<Output = LocalEnd> + Send>>;
+
+/// How the agent of a task ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LocalEnd {
+    /// Its exit status, if it has one.
+    pub exit: Option<Exit>,
+    /// Why the connection to an agent elsewhere is lost, if it is.
+    pub loss: Option<AgentLoss>,
+}
+
+/// Where the agent of a task runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AgentPlace {
+    Here,
+    Elsewhere,
+}
 
 /// An agent that runs in this process. It can be started any number of times.
 #[derive(Clone)]
 pub struct LocalAgent {
     serve: Arc<dyn Fn(DuplexStream) -> LocalTask + Send + Sync>,
+    place: AgentPlace,
 }
 
 impl LocalAgent {
@@ -51,9 +72,40 @@ impl LocalAgent {
     where
         F: Future<Output = Option<Exit>> + Send + 'static,
     {
+        let serve = Arc::new(serve);
         Self {
-            serve: Arc::new(move |stream| Box::pin(serve(stream))),
+            serve: Arc::new(move |stream| {
+                let served = serve(stream);
+                Box::pin(async {
+                    let exit = served.await;
+                    LocalEnd { exit, loss: None }
+                })
+            }),
+            place: AgentPlace::Here,
         }
+    }
+
+    /// An agent elsewhere: the task passes lines on to it. An error is the reason why that is over before the client hung up.
+    pub fn elsewhere<F>(serve: impl Fn(DuplexStream) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), AgentLoss>> + Send + 'static,
+    {
+        let serve = Arc::new(serve);
+        Self {
+            serve: Arc::new(move |stream| {
+                let served = serve(stream);
+                Box::pin(async {
+                    let loss = served.await.err();
+                    LocalEnd { exit: None, loss }
+                })
+            }),
+            place: AgentPlace::Elsewhere,
+        }
+    }
+
+    /// Whether its end has an exit status.
+    pub(super) fn has_exit_status(&self) -> bool {
+        self.place == AgentPlace::Here
     }
 
     /// Starts it.
@@ -100,14 +152,14 @@ impl Transport for LocalPipe {
 
 /// Keeps the task until it ends or has to. When this is dropped the task is, too.
 struct LocalKeeper {
-    task: JoinSet<Option<Exit>>,
+    task: JoinSet<LocalEnd>,
     orders: watch::Receiver<AgentOrder>,
     departed: watch::Sender<Option<TreeExit>>,
 }
 
 impl LocalKeeper {
     async fn keep(mut self) -> PeerDeparture {
-        let exit = self.until_it_ends().await;
+        let LocalEnd { exit, loss } = self.until_it_ends().await;
         self.departed.send_replace(Some(TreeExit {
             exit,
             leftover: 0,
@@ -115,12 +167,13 @@ impl LocalKeeper {
         }));
         PeerDeparture {
             exit,
+            sent_away: loss.map(ConnectionError::Lost),
             ..PeerDeparture::default()
         }
     }
 
-    /// How it ended; none if it was ended by us.
-    async fn until_it_ends(&mut self) -> Option<Exit> {
+    /// How it ended. There is no exit status if it was ended by us.
+    async fn until_it_ends(&mut self) -> LocalEnd {
         let mut must_end: Option<Instant> = None;
         loop {
             let grace = async {
@@ -132,9 +185,13 @@ impl LocalKeeper {
             // All of these futures are cancel-safe.
             tokio::select! {
                 biased;
-                done = self.task.join_next() => return match done? {
-                    Ok(exit) => exit,
-                    Err(error) => error.is_panic().then_some(Exit::Code(PANICKED)),
+                done = self.task.join_next() => return match done {
+                    None => LocalEnd::default(),
+                    Some(Ok(end)) => end,
+                    Some(Err(error)) => LocalEnd {
+                        exit: error.is_panic().then_some(Exit::Code(PANICKED)),
+                        loss: None,
+                    },
                 },
                 () = grace => self.task.abort_all(),
                 order = next_order(&mut self.orders) => match order {

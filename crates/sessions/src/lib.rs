@@ -21,6 +21,8 @@ mod adopt;
 mod age;
 mod artefacts;
 mod candidates;
+mod claude;
+mod codex;
 mod delete;
 #[cfg(feature = "index")]
 mod index;
@@ -48,6 +50,8 @@ pub use artefacts::{ArtefactKind, ArtefactList, SessionArtefact};
 pub use candidates::{
     DirectoryMemory, DirectoryNames, DirectoryState, SessionCandidate, candidates, session_file,
 };
+pub use claude::{ClaudeSessions, ClaudeSubagentFiles};
+pub use codex::CodexSessions;
 pub use delete::{DeleteError, KeepBefore, SessionDeletion};
 #[cfg(feature = "index")]
 pub use index::{IndexError, SessionIndex, UpdateProgress, UpdateResult};

@@ -9,6 +9,7 @@
 //! [`ProviderCapabilities`] tells them which operations a provider does not support.
 
 mod capabilities;
+mod duplicates;
 mod gemini;
 mod registry;
 
@@ -23,6 +24,7 @@ use crate::listing::{ListedSession, SessionListing};
 use crate::projects::SessionProject;
 
 pub use capabilities::{ProviderCapabilities, SessionAbility, UnsupportedOperation};
+pub(crate) use duplicates::newest_of_each;
 pub use gemini::GeminiSessions;
 pub use registry::{OtherSession, OtherSessions, SessionProviders};
 

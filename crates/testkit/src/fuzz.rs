@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use lapidary_normalize::claude;
+use lapidary_normalize::codex::rollout::RolloutNormalizer;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::gemini::{output, session_events, session_messages};
 use lapidary_normalize::views::messages::MessageFold;
@@ -27,6 +29,7 @@ use lapidary_render::markdown::MarkdownRenderer;
 use lapidary_render::text::{self, TextRenderer};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Base, Body, Event, Message};
+use lapidary_wire::claude::session::ClaudeLog;
 use lapidary_wire::detect;
 use lapidary_wire::gemini::session::ReplayedLog;
 use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
@@ -113,6 +116,53 @@ pub fn session(data: &[u8]) {
     );
     check_renderers(&events);
     check_page(&events, data.len());
+}
+
+/// A session file of Claude Code.
+///
+/// It can always be read; each of its lines is carried by exactly one event, or counted in the closing diagnostic.
+pub fn claude_session(data: &[u8]) {
+    let log = ClaudeLog::read(data);
+    let mut events = Vec::new();
+    claude::session_events::events(&log, &NormalizeOptions::new("fuzz"), |event| {
+        events.push(event);
+    });
+    check_session_events(&events, log.lines.len());
+}
+
+/// A session file of Codex CLI.
+///
+/// It can always be read; each of its lines is carried by exactly one event, or counted in the closing diagnostic.
+pub fn codex_session(data: &[u8]) {
+    let mut normalizer = RolloutNormalizer::new(&NormalizeOptions::new("fuzz"));
+    let mut events = Vec::new();
+    let lines = data.split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !line.trim_ascii().is_empty());
+    let mut count = 0;
+    for line in lines {
+        count += 1;
+        normalizer.push(RawLine::Whole(line), &mut events);
+    }
+    normalizer.finish(&mut events);
+    check_session_events(&events, count);
+}
+
+/// Each line of a session file is carried by exactly one event, or counted in the closing diagnostic.
+fn check_session_events(events: &[Event], lines: usize) {
+    check_events(events);
+    let carriers = events.iter().filter(|event| carries_line(event)).count();
+    let counted = events.iter().filter_map(|event| match &event.body {
+        Body::Diagnostic(told) if told.kind == DiagnosticKind::SessionRecords => told.count,
+        _ => None,
+    });
+    let counted = usize::try_from(counted.sum::<u64>()).expect("so many lines are in memory");
+    assert_eq!(carriers + counted, lines, "each line is accounted for");
+    let mut messages = MessageFold::new("fuzz");
+    for event in events {
+        messages.push(event).iter().for_each(check_message);
+    }
+    messages.finish().iter().for_each(check_message);
+    check_renderers(events);
 }
 
 /// A stream, in chunks of any size.

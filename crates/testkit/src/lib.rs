@@ -1,6 +1,7 @@
 //! Test support for several crates: captures of real agents with golden files beside them, the real agents themselves, attacks
 //! and fuzz targets.
 
+pub mod a2a;
 pub mod acp;
 #[cfg(feature = "checks")]
 pub mod acp_schema;
@@ -13,6 +14,7 @@ pub mod gemini;
 pub mod golden;
 pub mod mutate;
 pub mod patience;
+pub mod raw_server;
 pub mod recorded;
 pub mod secrets;
 pub mod sessions;

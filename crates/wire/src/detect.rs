@@ -3,6 +3,8 @@
 use lapidary_json::Token;
 
 use crate::acp::transcript;
+use crate::claude::session::ClaudeRecord;
+use crate::codex::rollout::RolloutRecord;
 use crate::gemini::output::{self, OutputDocument, OutputPiece};
 use crate::gemini::session::SessionRecord;
 
@@ -13,8 +15,12 @@ pub enum InputFormat {
     StreamJson,
     /// `gemini -o json`, from stdout or stderr.
     Json,
-    /// A session file of any version.
+    /// A session file of Gemini CLI, of any version.
     Session,
+    /// A session file of Claude Code.
+    ClaudeSession,
+    /// A session file of Codex CLI.
+    CodexSession,
     /// The Agent Client Protocol: a transcript of both sides, or the output of an agent.
     Acp,
 }
@@ -71,6 +77,12 @@ fn of_object(object: Token<'_>) -> Option<InputFormat> {
         || transcript::TranscriptRecord::from_token(object).is_some()
     {
         return Some(InputFormat::Acp);
+    }
+    if ClaudeRecord::is_record(object) {
+        return Some(InputFormat::ClaudeSession);
+    }
+    if RolloutRecord::is_record(object) {
+        return Some(InputFormat::CodexSession);
     }
     match SessionRecord::from_token(object) {
         SessionRecord::RewindTo(_) | SessionRecord::Set(_) | SessionRecord::Header(_) => {

@@ -11,11 +11,17 @@
 //! | [`gemini::output`] | `gemini -o json` |
 //! | [`gemini::session`] | session files: one JSON document up to 0.38, an append log since 0.39 |
 //! | [`gemini::hooks`] | input and output of hooks |
+//! | [`a2a`] | the Agent2Agent protocol, 0.3 and 1.0, as a client has it |
+//! | [`claude::session`] | session files of Claude Code |
+//! | [`codex::rollout`] | session files of Codex CLI |
 //! | [`acp`] | the Agent Client Protocol, both directions, and transcripts of it |
 //! | [`sse`] | server-sent events, as model APIs stream them |
 //! | [`detect`] | which of these a text is |
 
+pub mod a2a;
 pub mod acp;
+pub mod claude;
+pub mod codex;
 pub mod detect;
 pub mod gemini;
 pub mod lines;

@@ -18,8 +18,8 @@ const RARE: &str = "Rarely needed";
 /// What an agent is started with, and within which bounds.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CommonOptions {
-    /// gemini (default), claude, codex, qwen, opencode, goose, demo or an ACP command
-    #[arg(long, value_name = "NAME|COMMAND", help_heading = AGENT)]
+    /// gemini (default), claude, codex, qwen, opencode, goose, demo, or the command or URL of an ACP agent
+    #[arg(long, value_name = "NAME|COMMAND|URL", help_heading = AGENT)]
     pub(in crate::commands) agent: Option<String>,
     /// Model to use
     #[arg(short, long, help_heading = AGENT)]
@@ -99,6 +99,9 @@ pub(crate) struct CommonOptions {
     /// MCP servers for the agent, as {"mcpServers": …} (ACP only)
     #[arg(long, value_name = "FILE", help_heading = RARE)]
     pub(in crate::commands) mcp_config: Option<PathBuf>,
+    /// Give the agent `lapidary mcp`: agents and past sessions (ACP only)
+    #[arg(long, help_heading = AGENT)]
+    pub(in crate::commands) with_agents: bool,
     /// Login method to use if the agent requires one (ACP only)
     #[arg(long, value_name = "METHOD", help_heading = RARE)]
     pub(in crate::commands) auth: Option<String>,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::detect::SearchEnvironment;
-use lapidary::engine::doctor::{DoctorTarget, examine, examine_acp, known_agents};
+use lapidary::engine::doctor::{DoctorTarget, examine, examine_acp, examine_remote, known_agents};
 use lapidary::engine::process::Supervisor;
 
 use crate::exit::CommandExit;
@@ -35,6 +35,7 @@ Examples:
   lapidary doctor --prove
   lapidary doctor --agent claude --install
   lapidary doctor --agent claude --prove
+  lapidary doctor --agent wss://agents.example/acp --prove
   lapidary doctor --agent 'node my-agent.js' --prove --format json | jq .card
   lapidary doctor --format json | jq '.checks[] | select(.state == \"problem\")'
 
@@ -54,6 +55,8 @@ do and offers, a turn if the address of its model can be configured, whether it 
 command, where it tells how many tokens were used, how fast a turn is cancelled, what it does about \
 an unknown method, and how it can be ended.
 
+An agent elsewhere (a URL) is connected and asked for its abilities; no turn is taken, because its model is its own.
+
 Rules are proven by attempts: the mock model reads, searches, edits, deletes, moves, fetches, runs a command and \
 calls a tool of an MCP server while rules deny each. \
 Shown is what held each attempt: the agent asked and was denied, it refused, or it did not offer the tool. \
@@ -68,8 +71,8 @@ Exit codes:
   14   --install: npm took too long
   130  interrupted")]
 pub(crate) struct Args {
-    /// The agent: a name that is known, or a command line that starts one that speaks ACP [default: gemini]
-    #[arg(long, value_name = "NAME|COMMAND")]
+    /// The agent: a name that is known, or a command line or URL of one that speaks ACP [default: gemini]
+    #[arg(long, value_name = "NAME|COMMAND|URL")]
     agent: Option<String>,
     /// Run the agent against a model that is played, and see for yourself
     #[arg(long)]
@@ -188,6 +191,12 @@ impl DoctorVisit<'_> {
                 report.tell(check);
                 Ok(())
             }
+            DoctorSubject::Remote(agent) => {
+                report.announce("testing the agent over ACP, without a turn");
+                let around = self.proof_surroundings();
+                card::prove_remote(agent, &around, report).await;
+                Ok(())
+            }
             DoctorSubject::Gemini => {
                 report.announce("proving: Gemini CLI is run seven times against a mock model, about twenty seconds");
                 prove::prove(self.environment, self.supervisor, self.scratch, report).await?;
@@ -219,6 +228,9 @@ impl DoctorVisit<'_> {
             DoctorSubject::Acp { agent, .. } => {
                 examine_acp(&patient, agent, |check| report.tell(check));
             }
+            DoctorSubject::Remote(agent) => {
+                examine_remote(&patient, agent, |check| report.tell(check));
+            }
         }
         if self.args.agent.is_none() {
             report.tell(known_agents(environment));
@@ -228,6 +240,10 @@ impl DoctorVisit<'_> {
     /// Announces the test over ACP, and returns its surroundings.
     fn surroundings(&self, report: &mut DoctorReport<'_>) -> card::ProofSurroundings<'_> {
         report.announce("testing the agent over ACP with a mock model, about ten seconds");
+        self.proof_surroundings()
+    }
+
+    fn proof_surroundings(&self) -> card::ProofSurroundings<'_> {
         card::ProofSurroundings {
             environment: self.environment,
             supervisor: self.supervisor,

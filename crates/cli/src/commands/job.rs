@@ -64,18 +64,26 @@ impl<'a> JobRequest<'a> {
 
     /// The job. What the command has of its own is for it to fill in.
     pub(in crate::commands) fn job(&self) -> Result<Job, Failure> {
-        let here = here(self.common, self.invocation)?;
-        let environment = directories::surroundings(self.invocation.variables(), here);
-        let program = self.invocation.program();
-        let program = program.context("cannot tell where this program is");
-        let surroundings = RunSurroundings {
-            environment,
-            program: program.map_err(Failure::internal)?,
-        };
+        let surroundings = self.surroundings()?;
         let job = self.wanted()?.job(&surroundings, &mut |warning| {
             self.invocation.complain(&format!("warning: {warning}"));
         });
         Ok(job?)
+    }
+
+    /// The options and the surroundings, for a command that makes several jobs of them.
+    pub(in crate::commands) fn into_parts(self) -> Result<(RunOptions, RunSurroundings), Failure> {
+        Ok((self.wanted()?, self.surroundings()?))
+    }
+
+    fn surroundings(&self) -> Result<RunSurroundings, Failure> {
+        let here = here(self.common, self.invocation)?;
+        let program = self.invocation.program();
+        let program = program.context("cannot tell where this program is");
+        Ok(RunSurroundings {
+            environment: directories::surroundings(self.invocation.variables(), here),
+            program: program.map_err(Failure::internal)?,
+        })
     }
 
     /// The family of the agent that was asked for, for a run that could not be made. It may have been the configuration that was wrong.
@@ -127,6 +135,7 @@ fn run_options(common: &CommonOptions, options: NormalizeOptions) -> Result<RunO
         },
         rules: rules.collect(),
         mcp_config: common.mcp_config.clone(),
+        with_agents: common.with_agents,
         auth_method: common.auth.clone(),
         hooks: common.hooks,
         extra_args: common.for_agent.clone(),

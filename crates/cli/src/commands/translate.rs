@@ -1,6 +1,8 @@
 //! `translate`: an agent's output in our vocabularies.
 
 mod acp;
+mod claude;
+mod codex;
 mod event_stream;
 mod events;
 mod input;
@@ -32,7 +34,7 @@ pub(super) use source::InputSource;
 
 /// Translate a capture, recording, session or stream into events, messages and more
 ///
-/// Reads what `gemini -o stream-json` or `-o json` printed, a session file of any version, a transcript of the Agent Client
+/// Reads what `gemini -o stream-json` or `-o json` printed, a session file of Gemini CLI, Claude Code or Codex CLI, a transcript of the Agent Client
 /// Protocol, or events that `lapidary` printed; which of them is decided by content. Reads the directory of a recording as well: both sides, when they spoke, and
 /// how the run ended. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
 /// arrives.
@@ -95,8 +97,12 @@ enum TranslateFrom {
     StreamJson,
     /// `gemini -o json`: its stdout, or its stderr after a failure
     Json,
-    /// A session file of any version
+    /// A session file of Gemini CLI, of any version
     Session,
+    /// A session file of Claude Code
+    Claude,
+    /// A session file of Codex CLI
+    Codex,
     /// The Agent Client Protocol: a transcript of both sides, or an agent's stdout
     Acp,
     /// Events that `lapidary` printed (`lapidary.events/1`)
@@ -128,6 +134,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         TranslateFrom::StreamJson => InputSource::Written(&GEMINI_STREAM),
         TranslateFrom::Json => InputSource::Written(&GEMINI_DOCUMENT),
         TranslateFrom::Session => InputSource::Session,
+        TranslateFrom::Claude => InputSource::ClaudeSession,
+        TranslateFrom::Codex => InputSource::CodexSession,
         TranslateFrom::Acp => InputSource::Acp,
         TranslateFrom::Events => InputSource::Events,
     };
@@ -138,6 +146,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let oddities = match source {
         InputSource::Written(dialect) => written(args, format, dialect, input, out)?,
         InputSource::Session => session(args, format, input, out)?,
+        InputSource::ClaudeSession => claude::translate(args, format, input, out)?,
+        InputSource::CodexSession => codex::translate(args, format, input, out)?,
         InputSource::Acp => acp::translate(args, format, input, out)?,
         InputSource::Events => event_stream::translate(args, format, input, out)?,
     };
@@ -182,6 +192,18 @@ impl Args {
             strict: false,
             max_line: lapidary::wire::lines::DEFAULT_LIMIT,
             is_for_reading: true,
+        }
+    }
+
+    /// For a session file of another agent, whose format its content tells.
+    pub(super) fn of_other_session(
+        path: &Path,
+        format: Option<OutputFormat>,
+        no_raw: bool,
+    ) -> Self {
+        Self {
+            from: TranslateFrom::Auto,
+            ..Self::of_session(path, format, no_raw)
         }
     }
 
@@ -301,14 +323,7 @@ fn session(
     mut input: TranslateInput,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
-    if matches!(format, OutputFormat::Runtime | OutputFormat::Result) {
-        let error = anyhow::anyhow!(
-            "a session file has no outcome: `runtime` and `result` are views of a run"
-        );
-        return Err(Failure::bad_input(error).with_hint(
-            "translate what `gemini -o stream-json` printed, or choose another format",
-        ));
-    }
+    refuse_outcome_views(args, format, out)?;
     let bytes = input.read_all()?;
     let log = ReplayedLog::read(&bytes);
     if log.is_empty() {
@@ -316,9 +331,6 @@ fn session(
             "`{}` holds no record of a session",
             input.name()
         )));
-    }
-    if args.exit_code.is_some() {
-        out.note("a session file has no outcome: --exit-code judges nothing here")?;
     }
     let subagents = subagents_of(args, &log);
     let left_out = log.skipped.unreadable + log.skipped.unknown;
@@ -354,6 +366,26 @@ fn session(
         oddities += sink.finish(out)?;
     }
     Ok(oddities)
+}
+
+/// Refuses views of a run, which a session file does not have. An exit code would judge nothing.
+fn refuse_outcome_views(
+    args: &Args,
+    format: OutputFormat,
+    out: &mut Printer,
+) -> Result<(), Failure> {
+    if matches!(format, OutputFormat::Runtime | OutputFormat::Result) {
+        let error = anyhow::anyhow!(
+            "a session file has no outcome: `runtime` and `result` are views of a run"
+        );
+        return Err(Failure::bad_input(error).with_hint(
+            "translate what `gemini -o stream-json` printed, or choose another format",
+        ));
+    }
+    if args.exit_code.is_some() {
+        out.note("a session file has no outcome: --exit-code judges nothing here")?;
+    }
+    Ok(())
 }
 
 /// The files of a session's sub-agents, which lie beside its own.

@@ -51,6 +51,49 @@ impl Stage {
 }
 
 #[test]
+fn an_agent_definition_hands_over_data_that_fits_the_output_schema() {
+    let stage = Stage::new();
+    let schema = json!({
+        "type": "object", "required": ["lines"], "additionalProperties": false,
+        "properties": {"lines": {"type": "array", "items": {"$ref": "#/$defs/line"}}},
+        "$defs": {"line": {"type": "integer", "minimum": 1}},
+    });
+    stage.write("project/s.json", &schema.to_string());
+    let script = Script::new()
+        .stream(Turn::call("complete_task", json!({"result": "Fine."})))
+        .stream(Turn::call(
+            "complete_task",
+            json!({"result": {"lines": [0]}}),
+        ))
+        .stream(Turn::call(
+            "complete_task",
+            json!({"result": {"lines": [1, 2]}}),
+        ));
+    let api = FakeApi::start_in_thread(script).unwrap();
+    let args = [
+        "reviewer",
+        "--format",
+        "result",
+        "--output-schema",
+        "s.json",
+        "look",
+    ];
+    let ran = stage.run(&api.base_url(), &args, None);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&result["data"], &result["dataSource"]),
+        (&json!({"lines": [1, 2]}), &json!("tool"))
+    );
+    let told = format!("{:?}", api.requests());
+    assert!(told.contains("params/result must be object"), "{told}");
+    assert!(
+        told.contains("params/result/lines/0 must be >= 1"),
+        "{told}"
+    );
+}
+
+#[test]
 fn an_agent_definition_runs_on_the_api_that_the_variables_name() {
     let stage = Stage::new();
     let script = Script::new()

@@ -84,6 +84,7 @@ fn help_is_what_it_is_meant_to_be() {
         &["agents", "disable"],
         &["agents", "ack"],
         &["agents", "import"],
+        &["mcp"],
         &["schema"],
         &["completions"],
         &["man"],

@@ -11,6 +11,7 @@ mod library;
 mod lossless;
 mod on_a_terminal;
 mod outcome;
+mod output_schema;
 mod prompt;
 mod readers;
 mod trust;

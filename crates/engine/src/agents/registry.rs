@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use lapidary_vocab::event::Provider;
 
 use super::adapter::{self, AcpAdapter};
+use super::agent_url::AgentUrl;
 use super::mode_words::ModeWords;
 use super::words::{self, WordsError};
 use crate::confine::StatePlace;
@@ -185,6 +186,28 @@ pub struct AcpAgent {
     pub modes: ModeWords,
     /// How one gets it, if we know.
     pub install: Option<String>,
+    /// Where it is reached instead of being started. It has no program then.
+    pub endpoint: Option<RemoteEndpoint>,
+}
+
+/// Where an agent elsewhere is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteEndpoint {
+    /// Its address.
+    pub url: AgentUrl,
+    /// The place of the token that it wants, if it wants one.
+    pub token: Option<TokenPlace>,
+}
+
+/// The place of a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenPlace {
+    /// A file.
+    File(PathBuf),
+    /// A variable of the environment.
+    Variable(String),
+    /// A program that prints it, with its arguments.
+    Command(Vec<String>),
 }
 
 impl AgentSpec {
@@ -206,6 +229,7 @@ impl AgentSpec {
             environment: Vec::new(),
             modes: self.modes(),
             install: Some(self.install.to_owned()),
+            endpoint: None,
         }
     }
 
@@ -235,8 +259,23 @@ impl AcpAgent {
             program: PathBuf::from(program),
             args: words.map(OsString::from).collect(),
             environment: Vec::new(),
+            endpoint: None,
             name,
         })
+    }
+
+    /// The agent at an address. Its name is the address.
+    pub fn at_url(url: AgentUrl) -> Self {
+        Self {
+            name: url.shown(),
+            provider: Provider::Acp,
+            program: PathBuf::new(),
+            args: Vec::new(),
+            environment: Vec::new(),
+            modes: ModeWords::default(),
+            install: None,
+            endpoint: Some(RemoteEndpoint { url, token: None }),
+        }
     }
 
     /// Where the program is, or why not.

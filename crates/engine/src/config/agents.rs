@@ -10,7 +10,9 @@ use toml::de::{DeTable, DeValue};
 use super::problem::{ConfigError, ConfigProblem, FilePosition, UnknownKey};
 use super::read::in_order;
 use super::value::ConfigValue;
-use crate::agents::{AcpAgent, AgentSpec, family, split_words};
+use crate::agents::{
+    AcpAgent, AgentSpec, AgentUrl, RemoteEndpoint, TokenPlace, family, split_words,
+};
 use lapidary_policy::nearest::nearest_of;
 
 /// The key.
@@ -19,15 +21,28 @@ pub(super) const AGENTS: &str = "agents";
 /// The accepted values of `command`, for messages.
 const COMMAND: &str = "a command line or a list of its words";
 
+/// The same, where an address could stand instead.
+const ORIGIN: &str = "a command line or a list of its words (or `url` an address)";
+
 /// The keys of an agent's table.
-const FIELDS: [&str; 6] = [
+const FIELDS: [&str; 10] = [
     "command",
+    "url",
+    "token_file",
+    "token_env",
+    "token_command",
     "env",
     "family",
     "install",
     "default_mode",
     "plan_mode",
 ];
+
+/// The keys of an agent's table that start it, or say where it is.
+const ORIGINS: [&str; 2] = ["command", "url"];
+
+/// The keys that name the place of a token.
+const TOKENS: [&str; 3] = ["token_file", "token_env", "token_command"];
 
 /// The agents of a file, under their names.
 pub(super) fn from_toml(
@@ -54,7 +69,7 @@ pub(super) fn from_toml(
         let DeValue::Table(table) = value.get_ref() else {
             return Err(not_a_table(value));
         };
-        let read = agent(name.get_ref(), table);
+        let read = agent(name.get_ref(), table, origin);
         let (agent, start) = (read, name.span().start);
         let agent = agent.map_err(|(place, problem)| at(place.unwrap_or(start), problem))?;
         agents.insert(name.get_ref().to_string(), agent);
@@ -65,8 +80,9 @@ pub(super) fn from_toml(
 /// A problem, and its byte offset if that is known.
 type AgentMistake = (Option<usize>, ConfigProblem);
 
-fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, AgentMistake> {
+fn agent(name: &str, table: &DeTable<'_>, origin: &Path) -> Result<AcpAgent, AgentMistake> {
     let known = AgentSpec::named(name);
+    check_keys(table)?;
     let mut agent = AcpAgent {
         name: name.to_owned(),
         provider: family(name),
@@ -75,7 +91,9 @@ fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, AgentMistake> {
         environment: Vec::new(),
         modes: known.map(AgentSpec::modes).unwrap_or_default(),
         install: known.map(|known| known.install.to_owned()),
+        endpoint: None,
     };
+    let mut token = None;
     for (key, value) in in_order(table) {
         let field = FIELDS.into_iter().find(|field| *field == key.get_ref());
         let Some(field) = field else {
@@ -87,11 +105,29 @@ fn agent(name: &str, table: &DeTable<'_>) -> Result<AcpAgent, AgentMistake> {
             let problem = ConfigProblem::NoSuchKey { key: unknown };
             return Err((Some(key.span().start), problem));
         };
-        let put = put(&mut agent, field, value.get_ref());
-        put.map_err(|problem| (Some(value.span().start), problem))?;
+        let at_value = |problem| (Some(value.span().start), problem);
+        if TOKENS.contains(&field) {
+            let place = token_place(field, value.get_ref(), origin).map_err(at_value)?;
+            token = Some((field, value.span().start, place));
+        } else {
+            put(&mut agent, field, value.get_ref()).map_err(at_value)?;
+        }
+    }
+    if let Some(endpoint) = &mut agent.endpoint {
+        if let Some((key, start, place)) = token {
+            if !endpoint.url.is_protected() {
+                let problem = ConfigProblem::UnprotectedToken { key };
+                return Err((Some(start), problem));
+            }
+            endpoint.token = Some(place);
+        }
+        return Ok(agent);
+    }
+    if let Some((key, start, _)) = token {
+        return Err((Some(start), ConfigProblem::TokenWithoutUrl { key }));
     }
     if agent.program.as_os_str().is_empty() {
-        let problem = unfit("command", COMMAND, "nothing".to_owned());
+        let problem = unfit("command", ORIGIN, "nothing".to_owned());
         return Err((None, problem));
     }
     Ok(agent)
@@ -104,9 +140,13 @@ fn put(
 ) -> Result<(), ConfigProblem> {
     match field {
         "command" => {
-            let mut words = command(value)?.into_iter();
+            let mut words = command(field, value)?.into_iter();
             agent.program = words.next().map(PathBuf::from).unwrap_or_default();
             agent.args = words.map(OsString::from).collect();
+        }
+        "url" => {
+            let url = AgentUrl::parse(&text(field, value)?).map_err(ConfigProblem::AgentUrl)?;
+            agent.endpoint = Some(RemoteEndpoint { url, token: None });
         }
         "env" => agent.environment = environment(value)?,
         "family" => agent.provider = family(&text(field, value)?),
@@ -117,9 +157,43 @@ fn put(
     Ok(())
 }
 
+/// An agent is started or reached, and its token has one place.
+fn check_keys(table: &DeTable<'_>) -> Result<(), AgentMistake> {
+    for group in [&ORIGINS[..], &TOKENS[..]] {
+        let is_given = |key: &&'static str| table.contains_key(*key);
+        let keys: Vec<_> = group.iter().copied().filter(is_given).collect();
+        if keys.len() > 1 {
+            return Err((None, ConfigProblem::Excluding { keys }));
+        }
+    }
+    Ok(())
+}
+
+/// The place of a token. A file is relative to the configuration.
+fn token_place(
+    field: &'static str,
+    value: &DeValue<'_>,
+    origin: &Path,
+) -> Result<TokenPlace, ConfigProblem> {
+    Ok(match field {
+        "token_file" => {
+            let directory = origin.parent().unwrap_or(Path::new(""));
+            TokenPlace::File(directory.join(text(field, value)?))
+        }
+        "token_env" => TokenPlace::Variable(text(field, value)?),
+        _ => {
+            let words = command(field, value)?;
+            if words.is_empty() {
+                return Err(unfit(field, COMMAND, "nothing".to_owned()));
+            }
+            TokenPlace::Command(words)
+        }
+    })
+}
+
 /// A line that is split as a shell would, or the words themselves.
-fn command(value: &DeValue<'_>) -> Result<Vec<String>, ConfigProblem> {
-    let refused = || unfit("command", COMMAND, ConfigValue::from_toml(value).shown());
+fn command(key: &'static str, value: &DeValue<'_>) -> Result<Vec<String>, ConfigProblem> {
+    let refused = || unfit(key, COMMAND, ConfigValue::from_toml(value).shown());
     match value {
         DeValue::String(line) => split_words(line).map_err(|_| refused()),
         DeValue::Array(words) => {

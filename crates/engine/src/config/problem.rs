@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::agents::AgentUrlError;
 use crate::budget::BudgetError;
 
 /// Why a configuration is refused.
@@ -158,6 +159,27 @@ pub enum ConfigProblem {
     /// A rule without an effect.
     #[error("a rule needs `then`")]
     NoEffect,
+    /// The address of an agent cannot be used.
+    #[error("{0}")]
+    AgentUrl(AgentUrlError),
+    /// An agent has keys that exclude each other.
+    #[error("{} exclude each other", keys.join(" and "))]
+    Excluding {
+        /// The keys.
+        keys: Vec<&'static str>,
+    },
+    /// An agent's token has a place, and the agent has no address that it could be sent to.
+    #[error("{key} needs `url`")]
+    TokenWithoutUrl {
+        /// The key.
+        key: &'static str,
+    },
+    /// An agent's token would be sent unencrypted over a network.
+    #[error("{key} needs an encrypted `url`, or one on this machine")]
+    UnprotectedToken {
+        /// The key.
+        key: &'static str,
+    },
 }
 
 impl ConfigProblem {
@@ -174,7 +196,7 @@ impl ConfigProblem {
                 format!("`{key}` takes strings in brackets: {key} = [{got}]")
             }
             Self::Unfit { key, accepted, .. } => format!("`{key}` takes {accepted}"),
-            Self::TwoModes => "keep one of them".to_owned(),
+            Self::TwoModes | Self::Excluding { .. } => "keep one of them".to_owned(),
             Self::NoSuchKey { .. } => format!("there are {}", super::KEYS.join(", ")),
             Self::Budget { key, .. } => {
                 format!(
@@ -186,6 +208,9 @@ impl ConfigProblem {
                 format!("there are {}", super::rule_entry::RULE_KEYS.join(", "))
             }
             Self::NoEffect => "write then = \"allow\", \"deny\" or \"ask\"".to_owned(),
+            Self::AgentUrl(error) => error.hint().to_owned(),
+            Self::TokenWithoutUrl { .. } => "a program gets its credentials from `env`".to_owned(),
+            Self::UnprotectedToken { .. } => "use wss:// or https://".to_owned(),
         }
     }
 }

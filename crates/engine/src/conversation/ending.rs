@@ -4,7 +4,7 @@ use lapidary_normalize::StopCause;
 use lapidary_vocab::Cause;
 
 use super::halt_conditions::HaltReason;
-use crate::acp::{AgentError, AuthMethod, ConnectionError, RequestError};
+use crate::acp::{AgentError, AgentLossKind, AuthMethod, ConnectionError, RequestError};
 use crate::run::ending::{FREE_SPACE, start_cause, with_sources};
 
 /// Why it does not go on.
@@ -69,6 +69,9 @@ impl From<ConnectionError> for SessionError {
             ConnectionError::Unrecorded { .. } => {
                 stopped(Cause::Internal, message, Some(FREE_SPACE))
             }
+            ConnectionError::Lost(loss) => {
+                stopped(loss_cause(loss.kind), message, loss.hint.as_deref())
+            }
         }
     }
 }
@@ -80,6 +83,20 @@ impl From<AgentError> for SessionError {
             AgentError::Prepare(_) => Cause::Internal,
         };
         stopped(cause, with_sources(&error), None)
+    }
+}
+
+/// The cause of a run whose agent is elsewhere and lost.
+fn loss_cause(kind: AgentLossKind) -> Cause {
+    match kind {
+        AgentLossKind::Unreachable => Cause::SpawnFailed,
+        AgentLossKind::Late => Cause::TimeoutStart,
+        AgentLossKind::Misconfigured => Cause::BadConfig,
+        AgentLossKind::Unauthorized => Cause::AuthRequired,
+        AgentLossKind::RateLimited => Cause::QuotaRetryable,
+        AgentLossKind::Missing => Cause::AgentMissing,
+        AgentLossKind::Broken => Cause::AgentCrashed,
+        _ => Cause::ProtocolError,
     }
 }
 

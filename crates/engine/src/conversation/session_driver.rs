@@ -92,6 +92,8 @@ impl SessionDriver<'_> {
         let is_gone = process.exit().is_some();
         let (ended, departure) = self.end().await;
         let is_faulty = departure == DepartureCause::ByItself && ended.is_some_and(died_of_a_fault);
+        // An agent elsewhere has no exit status: the conversation alone tells how it went.
+        let ended = ended.filter(|_| self.process.has_exit_status());
         let mut ending = ended_as(done, ended, departure);
         if is_gone || is_faulty {
             ending.departure = lapidary_normalize::ExitInitiator::OwnAccord;

@@ -7,7 +7,7 @@ use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
 use super::own_policy::{GivenPolicy, told_policy};
-use super::{AcpOptions, InProcessAgent, Job, JobAgent, JobError};
+use super::{AcpOptions, InProcessAgent, Job, JobAgent, JobError, RemoteAgent};
 use crate::agents::own_policy::AskAbility;
 use crate::agents::{AcpAgent, AgentSpec, ModeWords};
 use crate::config::{PermissionMode, TransportChoice};
@@ -44,6 +44,10 @@ const LONGEST_PROMPT: u64 = 32 << 20;
 
 /// Gemini CLI has the rules in a policy of its own, and cannot ask.
 const NO_QUESTIONS: &str = "over this transport Gemini CLI cannot ask: a call that a rule of `lapidary.toml` asks about is denied";
+
+/// The limits of rules and confinement for an agent on another machine.
+const ELSEWHERE: &str = "the agent runs on another machine: rules judge the calls that it asks about and reports, its own files and commands there are \
+not confined, and files and commands here are open to it only through Lapidary, inside the workspace";
 
 const OWN_HOOKS: &str = "Gemini CLI runs its hooks itself here";
 
@@ -94,11 +98,11 @@ impl Job {
         let choice = self.config.transport.unwrap_or_default();
         match (&self.agent, choice) {
             (
-                JobAgent::Acp(_) | JobAgent::InProcess(_),
+                JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Remote(_),
                 TransportChoice::Auto | TransportChoice::Acp,
             )
             | (JobAgent::Gemini, TransportChoice::Acp) => Ok(ChosenTransport::Spoken(None)),
-            (JobAgent::Acp(_) | JobAgent::InProcess(_), _) => {
+            (JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Remote(_), _) => {
                 let agent = self.agent.name().to_owned();
                 Err(JobError::OnlyAcp { agent })
             }
@@ -224,6 +228,7 @@ impl Job {
             JobAgent::Acp(agent) => self.start_acp(agent, &directory, &told)?,
             JobAgent::Gemini => self.start_gemini(&told)?,
             JobAgent::InProcess(agent) => self.start_in_process(agent, &directory),
+            JobAgent::Remote(agent) => self.reach_remote(agent, &directory, &told),
         };
         let (hooks, mut notices) = self.hooks(&directory)?;
         notices.splice(..0, started.notices);
@@ -236,11 +241,12 @@ impl Job {
         let config = &self.config;
         let local = match &self.agent {
             JobAgent::InProcess(agent) => Some(agent.agent.clone()),
+            JobAgent::Remote(agent) => Some(agent.agent.clone()),
             JobAgent::Gemini | JobAgent::Acp(_) => None,
         };
         let schema = self.output_schema.as_ref();
-        let local_meta = local.as_ref();
-        let local_meta = local_meta.map(|_| session_meta_of(&policy, hooks.as_ref(), schema));
+        let is_ours = matches!(self.agent, JobAgent::InProcess(_));
+        let local_meta = is_ours.then(|| session_meta_of(&policy, hooks.as_ref(), schema));
         Ok(ConversationRequest {
             run,
             provider: started.provider,
@@ -343,6 +349,33 @@ impl Job {
             modes: ModeWords::default(),
             notices,
             policy: GivenPolicy::default(),
+        }
+    }
+
+    /// An agent elsewhere. Its command only describes it in the recording.
+    fn reach_remote(&self, agent: &RemoteAgent, directory: &Path, told: &Policy) -> PreparedAgent {
+        let mut notices = Vec::new();
+        if !agent.url.is_loopback() {
+            notices.push(ELSEWHERE.to_owned());
+        }
+        if !agent.url.is_protected() {
+            notices.push(format!(
+                "the connection to `{}` is not encrypted: prompts and files can be read on the way",
+                agent.url.shown()
+            ));
+        }
+        if !self.extra_args.is_empty() {
+            notices.push(
+                "an agent elsewhere takes no arguments: those behind `--` are not used".to_owned(),
+            );
+        }
+        notices.extend(self.only_for_gemini());
+        PreparedAgent {
+            command: Command::new(agent.url.shown(), directory),
+            provider: agent.provider.clone(),
+            modes: agent.modes.clone(),
+            notices,
+            policy: GivenPolicy::watched(told),
         }
     }
 

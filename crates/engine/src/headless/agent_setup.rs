@@ -67,7 +67,7 @@ impl Job {
         let is_gemini = match &self.agent {
             JobAgent::Gemini => true,
             JobAgent::Acp(agent) => agent.provider == Provider::Gemini,
-            JobAgent::InProcess(_) => false,
+            JobAgent::InProcess(_) | JobAgent::Remote(_) => false,
         };
         let environment = self.environment_of_agent();
         let vars = Vars::new(&environment.vars);

@@ -102,6 +102,8 @@ impl Job {
             (_, JobAgent::InProcess(agent)) if agent.supervision.is_some() => {
                 ConfineMode::Workspace
             }
+            // The commands that it runs here, through us.
+            (_, JobAgent::Remote(_)) => ConfineMode::Workspace,
             _ => self
                 .known()
                 .filter(|_| self.is_itself())
@@ -126,7 +128,7 @@ impl Job {
         match &self.agent {
             JobAgent::Gemini => AgentSpec::named(gemini_cli::NAME),
             JobAgent::Acp(agent) => AgentSpec::named(agent.provider.as_str()),
-            JobAgent::InProcess(_) => None,
+            JobAgent::InProcess(_) | JobAgent::Remote(_) => None,
         }
     }
 }

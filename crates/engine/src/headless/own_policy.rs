@@ -25,6 +25,9 @@ const SYSTEM_POLICIES: &str = "/etc/gemini-cli/policies";
 /// The files of a project that opencode reads, in its directory and the ones above, up to the root of the repository.
 const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".opencode"];
 
+/// The notice for an agent that is not told of the rules.
+const WATCHED: &str = "this agent is not told of the rules: a call that it does not ask about is seen only once it runs, and stops the run";
+
 /// The rules of a project that let Codex run commands without asking, in its directory and the ones above.
 const CODEX_FILES: [&str; 1] = [".codex/rules"];
 
@@ -37,6 +40,15 @@ pub(super) struct GivenPolicy {
 }
 
 impl GivenPolicy {
+    /// None, of an agent that is not told of the rules. A notice says so if there are rules that it could violate.
+    pub(super) fn watched(policy: &Policy) -> Self {
+        let mut given = Self::default();
+        if narrows(policy) {
+            given.own.notices.push(WATCHED.to_owned());
+        }
+        given
+    }
+
     /// Adds the arguments and variables that carry the policy.
     pub(super) fn tell(&self, command: &mut Command) {
         command.args(self.own.args.clone());
@@ -123,22 +135,13 @@ impl Job {
         obstacle: &PolicyObstacle,
     ) -> Result<GivenPolicy, JobError> {
         let mut given = GivenPolicy::default();
-        if !policy
-            .rules()
-            .iter()
-            .any(|rule| rule.then != PermissionEffect::Allow)
-        {
-            return Ok(given);
-        }
         match obstacle {
-            PolicyObstacle::Known(why) => {
+            PolicyObstacle::Known(why) if narrows(policy) => {
                 let notice = self.unkept(family, why.clone())?;
                 given.own.notices.push(notice);
             }
-            PolicyObstacle::Unknown => given.own.notices.push(
-                "this agent is not told of the rules: a call that it does not ask about is seen only once it runs, and stops the run"
-                    .to_owned(),
-            ),
+            PolicyObstacle::Known(_) => {}
+            PolicyObstacle::Unknown => given = GivenPolicy::watched(policy),
         }
         Ok(given)
     }
@@ -186,6 +189,12 @@ impl Job {
         }
         found
     }
+}
+
+/// Whether a rule denies or asks.
+fn narrows(policy: &Policy) -> bool {
+    let mut rules = policy.rules().iter();
+    rules.any(|rule| rule.then != PermissionEffect::Allow)
 }
 
 /// The policy that the agent gets. A client program may change the mode later.

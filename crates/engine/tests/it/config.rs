@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use std::collections::BTreeMap;
 
-use lapidary_engine::agents::AcpAgent;
 use lapidary_engine::agents::ModeWords;
+use lapidary_engine::agents::{AcpAgent, TokenPlace};
 use lapidary_engine::budget::{Budget, BudgetUnknown};
 use lapidary_engine::config::{
     ApprovalMode, Config, ConfigValue, DEFAULT_TIMEOUT, KEYS, PROVIDER_KEYS, PermissionMode,
@@ -111,6 +111,7 @@ fn every_key_of_a_full_configuration_is_kept() {
             plan: Some("look".to_owned()),
         },
         install: Some("make install".to_owned()),
+        endpoint: None,
     };
     let expected = Config {
         agent: Some("gemini".to_owned()),
@@ -209,7 +210,7 @@ fn an_agent_that_cannot_be_started_is_refused_where_it_stands() {
         (
             "[agents.x]\nfamily = 'y'",
             "1:9",
-            "command must be a command line or a list of its words, got: nothing",
+            "command must be a command line or a list of its words (or `url` an address), got: nothing",
         ),
         (
             "[agents.x]\ncommand = \"a 'b\"",
@@ -227,6 +228,41 @@ fn an_agent_that_cannot_be_started_is_refused_where_it_stands() {
             "env must be a table of texts, got: {…}",
         ),
         (
+            "[agents.x]\nurl = 'wss://me:hunter2@h/'",
+            "2:7",
+            "the agent's URL contains credentials before its host, which would be shown and recorded",
+        ),
+        (
+            "[agents.x]\nurl = 'wss://h/?token=hunter2'",
+            "2:7",
+            "the agent's URL contains the parameter `token`, which would be shown and recorded",
+        ),
+        (
+            "[agents.x]\nurl = 'wss://h/'\ncommand = 'a'",
+            "1:9",
+            "command and url exclude each other",
+        ),
+        (
+            "[agents.x]\nurl = 'wss://h/'\ntoken_env = 'T'\ntoken_file = 't'",
+            "1:9",
+            "token_file and token_env exclude each other",
+        ),
+        (
+            "[agents.x]\ncommand = 'a'\ntoken_env = 'T'",
+            "3:13",
+            "token_env needs `url`",
+        ),
+        (
+            "[agents.x]\nurl = 'ws://h/'\ntoken_file = 't'",
+            "3:14",
+            "token_file needs an encrypted `url`, or one on this machine",
+        ),
+        (
+            "[agents.x]\nurl = 'wss://h/'\ntoken_command = ''",
+            "3:17",
+            "token_command must be a command line or a list of its words, got: nothing",
+        ),
+        (
             "[agents.x]\ncomand = 'a'",
             "2:1",
             "unknown key `comand` (did you mean `command`?)",
@@ -238,6 +274,32 @@ fn an_agent_that_cannot_be_started_is_refused_where_it_stands() {
             format!("{FILE}:{place}: {said}"),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn an_agent_elsewhere_has_an_address_and_the_place_of_a_token() {
+    for (text, place) in [
+        ("", None),
+        ("token_file = 't'", Some(TokenPlace::File("/etc/t".into()))),
+        (
+            "token_env = 'T'",
+            Some(TokenPlace::Variable("T".to_owned())),
+        ),
+        (
+            "token_command = \"pass show 'a b'\"",
+            Some(TokenPlace::Command(vec![
+                "pass".to_owned(),
+                "show".to_owned(),
+                "a b".to_owned(),
+            ])),
+        ),
+    ] {
+        let text = format!("[agents.x]\nurl = 'wss://h.example/acp'\n{text}");
+        let config = read(&text);
+        let endpoint = config.agents["x"].endpoint.clone().unwrap();
+        assert_eq!(endpoint.url.shown(), "wss://h.example/acp");
+        assert_eq!(endpoint.token, place);
     }
 }
 

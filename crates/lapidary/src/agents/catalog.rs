@@ -5,23 +5,30 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lapidary_engine::config::PermissionMode;
-use lapidary_engine::headless::{CommandSupervision, Job};
+use lapidary_engine::headless::{CommandSupervision, Job, JobAgent};
 use lapidary_engine::hooks::plans_directory;
 use lapidary_engine::policy::{PermissionEffect, Rule};
-use lapidary_gemini::agents::{AgentDefinition, AgentInputs, AgentRegistry, LocalAgentDefinition};
+use lapidary_gemini::agents::{
+    AgentDefinition, AgentInputs, AgentRegistry, InputConfig, LocalAgentDefinition,
+};
 use lapidary_gemini::hooks::nearest;
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
+use lapidary_native::a2a::RemoteAgent;
+use lapidary_native::executor::RemoteCall;
 use lapidary_native::schema;
 use lapidary_sessions::SessionStore;
 use serde_json::Value;
 
 use super::command_environment::command_environment;
+use super::remote::{RemoteAgents, call_by_agent};
 use super::{
-    AgentDirectory, AgentRequest, AgentTask, AgentTaskError, ModelClient, PromptUse, ToolKit,
-    ToolKitRequest, WorkspaceContext, agent_request, gemini_model, prompt_input, workspace_context,
+    AgentDirectory, AgentRequest, AgentTask, AgentTaskError, ModelClient, PromptUse, RemoteTask,
+    ToolKit, ToolKitRequest, WorkspaceContext, agent_request, gemini_model, prompt_input,
+    workspace_context,
 };
 
 /// How many agents may be below each other: an agent that a person runs calls others, which call none, as in Gemini CLI.
@@ -66,6 +73,43 @@ pub struct AgentCatalog {
     variables: BTreeMap<OsString, OsString>,
     main_model: String,
     today: String,
+    directory: PathBuf,
+    remote: RemoteAgents,
+}
+
+/// An agent definition with its arguments: the agent of a job, local or remote.
+#[derive(Debug, Clone)]
+pub enum DefinitionTask {
+    /// It runs in this process.
+    Local(Box<AgentTask>),
+    /// It runs elsewhere, and is called over A2A.
+    Remote(RemoteTask),
+}
+
+impl DefinitionTask {
+    /// The name of its definition.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Local(task) => task.name(),
+            Self::Remote(task) => task.name(),
+        }
+    }
+
+    /// The longest that it takes.
+    pub fn longest_run(&self) -> Duration {
+        match self {
+            Self::Local(task) => task.longest_run(),
+            Self::Remote(task) => task.longest_run(),
+        }
+    }
+
+    /// The agent for a [`Job`].
+    pub fn into_agent(self) -> JobAgent {
+        match self {
+            Self::Local(task) => task.into_agent(),
+            Self::Remote(task) => task.into_agent(),
+        }
+    }
 }
 
 /// A task for a definition.
@@ -113,6 +157,8 @@ impl AgentCatalog {
             variables,
             main_model,
             today: jiff::Zoned::now().date().to_string(),
+            directory,
+            remote: RemoteAgents::default(),
         })
     }
 
@@ -124,10 +170,14 @@ impl AgentCatalog {
         self: &Arc<Self>,
         job: &Job,
         request: &TaskRequest<'_>,
-    ) -> Result<AgentTask, AgentTaskError> {
-        let (definition, inputs) = self.definition_with_inputs(request)?;
+    ) -> Result<DefinitionTask, AgentTaskError> {
+        if let Some(remote) = self.remote_task(request)? {
+            return Ok(DefinitionTask::Remote(remote));
+        }
+        let checked = self.definition_with_inputs(request)?;
         let model = gemini_model(&|name| self.variable(name))?;
-        self.task_on(job, request, (definition, inputs), Arc::new(model))
+        let task = self.task_on(job, request, checked, Arc::new(model))?;
+        Ok(DefinitionTask::Local(Box::new(task)))
     }
 
     /// The same on another model client, such as a scripted one.
@@ -139,9 +189,42 @@ impl AgentCatalog {
         job: &Job,
         request: &TaskRequest<'_>,
         model: Arc<dyn ModelClient>,
-    ) -> Result<AgentTask, AgentTaskError> {
+    ) -> Result<DefinitionTask, AgentTaskError> {
+        if let Some(remote) = self.remote_task(request)? {
+            return Ok(DefinitionTask::Remote(remote));
+        }
         let checked = self.definition_with_inputs(request)?;
-        self.task_on(job, request, checked, model)
+        let task = self.task_on(job, request, checked, model)?;
+        Ok(DefinitionTask::Local(Box::new(task)))
+    }
+
+    /// The remote agent of a name that counts; none if there is no such agent or it is local. Nothing is fetched.
+    ///
+    /// # Errors
+    /// A proxy cannot be used.
+    pub fn remote_agent(&self, name: &str) -> Result<Option<Arc<RemoteAgent>>, AgentTaskError> {
+        let Some(AgentDefinition::Remote(definition)) = self.registry.get_agent(name) else {
+            return Ok(None);
+        };
+        let agent = self
+            .remote
+            .agent(definition, &self.variables, &self.directory)?;
+        Ok(Some(agent))
+    }
+
+    fn remote_task(&self, request: &TaskRequest<'_>) -> Result<Option<RemoteTask>, AgentTaskError> {
+        let Some(agent) = self.remote_agent(request.name)? else {
+            return Ok(None);
+        };
+        let Some(definition) = self.registry.get_agent(request.name) else {
+            return Ok(None);
+        };
+        let inputs = parse_inputs(definition.name(), definition.input_config(), request)?;
+        let prompt = match request.prompt_use {
+            PromptUse::FillsInput => None,
+            PromptUse::Describes => inputs.values().next().and_then(Value::as_str),
+        };
+        Ok(Some(RemoteTask::new(agent, prompt.map(str::to_owned))))
     }
 
     fn task_on(
@@ -215,7 +298,7 @@ impl AgentCatalog {
         request: &TaskRequest<'_>,
     ) -> Result<(LocalAgentDefinition, AgentInputs), AgentTaskError> {
         let definition = self.local(request.name)?;
-        let inputs = parse_inputs(&definition, request)?;
+        let inputs = parse_inputs(&definition.name, &definition.input_config, request)?;
         Ok((definition, inputs))
     }
 
@@ -223,10 +306,7 @@ impl AgentCatalog {
     fn local(&self, name: &str) -> Result<LocalAgentDefinition, AgentTaskError> {
         match self.registry.get_agent(name) {
             Some(AgentDefinition::Local(agent)) => Ok(agent.clone()),
-            Some(AgentDefinition::Remote(agent)) => Err(AgentTaskError::Remote {
-                name: agent.name.clone(),
-            }),
-            None => Err(self.missing(name)),
+            Some(AgentDefinition::Remote(_)) | None => Err(self.missing(name)),
         }
     }
 
@@ -243,6 +323,16 @@ impl AgentCatalog {
             name: name.to_owned(),
             meant: meant.map(str::to_owned),
         }
+    }
+
+    /// The description for a calling model. That of a remote agent is completed from its card, once that was fetched.
+    fn description_of(&self, agent: &AgentDefinition) -> String {
+        let known = self.remote.known(agent.name());
+        let card = known.as_ref().and_then(|agent| agent.known_card());
+        card.map_or_else(
+            || agent.description().to_owned(),
+            |card| card.described(agent.description()),
+        )
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -268,11 +358,15 @@ impl AgentDirectory for AgentCatalog {
         ))
     }
 
+    fn remote(&self, name: &str, prompt: &str) -> Option<RemoteCall> {
+        let agent = self.remote_agent(name).ok().flatten()?;
+        Some(call_by_agent(&agent, prompt))
+    }
+
     fn descriptions(&self) -> Vec<(String, String)> {
         let agents = self.registry.get_all_agents().into_iter();
-        let local = agents.filter_map(AgentDefinition::as_local);
-        local
-            .map(|agent| (agent.name.clone(), agent.description.clone()))
+        agents
+            .map(|agent| (agent.name().to_owned(), self.description_of(agent)))
             .collect()
     }
 }
@@ -308,13 +402,13 @@ fn with_model(mut definition: LocalAgentDefinition, model: Option<&str>) -> Loca
 
 /// The arguments of a task, each of its type. The prompt counts for the one that it will be.
 fn parse_inputs(
-    definition: &LocalAgentDefinition,
+    name: &str,
+    config: &InputConfig,
     request: &TaskRequest<'_>,
 ) -> Result<AgentInputs, AgentTaskError> {
-    let (name, config) = (&definition.name, &definition.input_config);
     let known = || config.names().into_iter().map(str::to_owned).collect();
     let input = |source| AgentTaskError::Input {
-        name: name.clone(),
+        name: name.to_owned(),
         source,
     };
     let mut inputs = AgentInputs::new();
@@ -328,7 +422,7 @@ fn parse_inputs(
     if request.prompt_use == PromptUse::FillsInput {
         let Some(key) = prompt_input(config) else {
             return Err(AgentTaskError::NoPromptInput {
-                name: name.clone(),
+                name: name.to_owned(),
                 known: known(),
             });
         };
@@ -341,7 +435,7 @@ fn parse_inputs(
     if request.prompt_use == PromptUse::Describes {
         schema::check(&config.schema, &Value::Object(all)).map_err(|violations| {
             AgentTaskError::Schema {
-                name: name.clone(),
+                name: name.to_owned(),
                 violation: schema::sentence("input", &violations),
             }
         })?;
@@ -358,7 +452,7 @@ fn twice(name: &str, input: &str) -> AgentTaskError {
 
 #[cfg(test)]
 mod tests {
-    use lapidary_gemini::agents::{InputConfig, InputSpec, InputType};
+    use lapidary_gemini::agents::{InputSpec, InputType};
 
     use super::*;
 
@@ -394,7 +488,7 @@ mod tests {
             prompt_use,
             model: None,
         };
-        parse_inputs(&porter(), &request).map_err(|error| {
+        parse_inputs("porter", &porter().input_config, &request).map_err(|error| {
             let hint = error.hint().unwrap_or_default();
             format!("{error}; {hint}")
         })

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use lapidary_gemini::agents::{AgentState, InputError};
+use lapidary_native::http::HttpError;
 
 use super::ModelSetupError;
 
@@ -27,12 +28,9 @@ pub enum AgentTaskError {
         /// Why it does not count.
         state: AgentState,
     },
-    /// The agent runs elsewhere.
-    #[error("agent `{name}` is remote: only local agents can run here")]
-    Remote {
-        /// The agent.
-        name: String,
-    },
+    /// Remote agents cannot be reached with these proxies.
+    #[error(transparent)]
+    Http(#[from] HttpError),
     /// An argument does not fit.
     #[error("agent `{name}`: {source}")]
     Input {
@@ -102,7 +100,8 @@ impl AgentTaskError {
             Self::Twice { .. } => "give each input once: the prompt counts as one".to_owned(),
             Self::Model(error) => error.hint().to_owned(),
             Self::NoHome => "set HOME, or GEMINI_CLI_HOME".to_owned(),
-            Self::Remote { .. } | Self::Workspace { .. } => return None,
+            Self::Http(_) => "check `HTTPS_PROXY` and `HTTP_PROXY`".to_owned(),
+            Self::Workspace { .. } => return None,
         })
     }
 

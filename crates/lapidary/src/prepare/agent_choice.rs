@@ -3,12 +3,15 @@
 use std::io;
 use std::path::Path;
 
-use lapidary_engine::agents::{self, AcpAgent, AgentSpec, KNOWN, WordsError};
+use lapidary_engine::agents::{
+    self, AcpAgent, AgentSpec, AgentUrl, AgentUrlError, KNOWN, TokenPlace, WordsError,
+};
 use lapidary_engine::config::Config;
 use lapidary_engine::detect::SearchEnvironment;
-use lapidary_engine::headless::JobAgent;
+use lapidary_engine::headless::{JobAgent, RemoteAgent};
 use lapidary_vocab::event::Provider;
 
+use super::remote_agent::remote_agent;
 use crate::agents::FAMILY;
 use crate::demo::{self, DEMO};
 use crate::directories;
@@ -25,6 +28,9 @@ pub enum AgentChoiceError {
         /// The mistake in it.
         problem: WordsError,
     },
+    /// The address of an agent cannot be used.
+    #[error(transparent)]
+    Url(#[from] AgentUrlError),
     /// The demo has no directory to work in.
     #[error("cannot make a temporary directory for the demo")]
     Demo(#[source] io::Error),
@@ -47,10 +53,11 @@ impl AgentChoiceError {
                 return Some("set TMPDIR to a directory that can be written".to_owned());
             }
             Self::CommandLine { .. } => return None,
+            Self::Url(error) => return Some(error.hint().to_owned()),
         };
         let names: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
         Some(format!(
-            "built in are {} and `{DEMO}`; give the command line of any other agent that speaks ACP",
+            "built in are {} and `{DEMO}`; give the command line or the URL of any other agent that speaks ACP",
             names.join(", ")
         ))
     }
@@ -66,7 +73,7 @@ pub fn choose_agent(
     let named = config.agent.as_deref();
     let own = named.and_then(|name| config.agents.get(name));
     if let Some(own) = own {
-        return Ok(JobAgent::Acp(own.clone()));
+        return Ok(job_agent(own.clone(), config, environment));
     }
     let name = match named {
         None | Some("gemini") => return Ok(JobAgent::Gemini),
@@ -78,6 +85,10 @@ pub fn choose_agent(
     };
     if let Some(known) = AgentSpec::named(name) {
         return Ok(JobAgent::Acp(known.agent(environment)));
+    }
+    if AgentUrl::is_url(name) {
+        let agent = AcpAgent::at_url(AgentUrl::parse(name)?);
+        return Ok(job_agent(agent, config, environment));
     }
     let agent = AcpAgent::of_command(name).map_err(|problem| AgentChoiceError::CommandLine {
         line: name.to_owned(),
@@ -93,6 +104,23 @@ pub fn choose_agent(
         });
     }
     Ok(JobAgent::Acp(agent))
+}
+
+/// The agent of a job: started, or reached. An agent elsewhere gets the token of no agent by a command that it runs here.
+fn job_agent(agent: AcpAgent, config: &Config, environment: &SearchEnvironment) -> JobAgent {
+    let Some(endpoint) = agent.endpoint.clone() else {
+        return JobAgent::Acp(agent);
+    };
+    let endpoints = config.agents.values();
+    let endpoints = endpoints.filter_map(|agent| agent.endpoint.as_ref());
+    let variables = endpoints.filter_map(|endpoint| match &endpoint.token {
+        Some(TokenPlace::Variable(name)) => Some(name.clone()),
+        Some(TokenPlace::File(_) | TokenPlace::Command(_)) | None => None,
+    });
+    JobAgent::Remote(RemoteAgent {
+        secret_variables: variables.collect(),
+        ..remote_agent(agent, endpoint, environment)
+    })
 }
 
 /// The names and families of known agents: the values that `agent` in a rule can have.
@@ -116,6 +144,9 @@ pub fn agent_family(config: &Config) -> Provider {
     }
     if AgentSpec::named(name).is_some() {
         return agents::family(name);
+    }
+    if AgentUrl::is_url(name) {
+        return Provider::Acp;
     }
     AcpAgent::of_command(name).map_or(Provider::Acp, |agent| agent.provider)
 }

@@ -9,4 +9,6 @@ mod agent_rules;
 mod agent_sessions;
 mod agents;
 mod catalog;
+mod mcp;
+mod remote_agents;
 mod sessions;

@@ -5,6 +5,7 @@ use lapidary_vocab::Json;
 use serde_json::{Value, json};
 
 use super::updates::UpdateWriter;
+use crate::a2a::RemoteError;
 use crate::executor::{AgentOutcome, TerminateReason};
 use crate::model::ModelError;
 
@@ -31,7 +32,9 @@ pub(super) fn opened(session_id: &str, model: &str) -> Value {
 pub(super) fn answer_of(outcome: &AgentOutcome, writer: &UpdateWriter) -> Result<Value, RpcError> {
     let stop_reason = match outcome.terminate_reason {
         TerminateReason::Goal => {
-            writer.say(&outcome.result);
+            if !outcome.is_told {
+                writer.say(&outcome.result);
+            }
             "end_turn"
         }
         TerminateReason::Aborted => "cancelled",
@@ -70,7 +73,9 @@ fn refusal_of(outcome: &AgentOutcome) -> RpcError {
     };
     let mut refusal = RpcError::new(code, outcome.result.clone());
     let mut ending = ending(outcome);
-    if let Some(name) = outcome.error.as_ref().and_then(error_name) {
+    let name = outcome.error.as_ref().and_then(error_name);
+    let name = name.or_else(|| outcome.remote_error.as_ref().and_then(remote_error_name));
+    if let Some(name) = name {
         ending["error"] = name.into();
     }
     refusal.data = Some(Json::from_value(&json!({ "lapidary": ending })));
@@ -84,6 +89,26 @@ fn error_name(error: &ModelError) -> Option<&'static str> {
         ModelError::QuotaRetryable { .. } => Some("quota_retryable"),
         ModelError::QuotaTerminal { .. } => Some("quota_terminal"),
         ModelError::EmptyAnswer { .. } => Some("empty_response"),
+        _ => None,
+    }
+}
+
+/// The name of a remote agent's error whose message does not tell it.
+fn remote_error_name(error: &RemoteError) -> Option<&'static str> {
+    match error {
+        error if error.is_auth() => Some("auth_required"),
+        RemoteError::CutStream { .. } | RemoteError::MalformedAnswer { .. } => {
+            Some("protocol_error")
+        }
+        RemoteError::WrongVersion { .. } | RemoteError::TaskLost { .. } => Some("protocol_error"),
+        RemoteError::TaskEnded { state, .. } if state == "rejected" => Some("refusal"),
+        RemoteError::ForeignOrigin { .. }
+        | RemoteError::UnsafeTarget { .. }
+        | RemoteError::PlainHttp { .. }
+        | RemoteError::NoInterface { .. }
+        | RemoteError::NotACard { .. }
+        | RemoteError::CardNotFound { .. } => Some("bad_config"),
+        RemoteError::CardTimeout { .. } => Some("timeout_start"),
         _ => None,
     }
 }

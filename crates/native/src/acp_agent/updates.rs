@@ -197,6 +197,7 @@ pub(super) fn kind_of(kind: CallKind) -> &'static str {
         CallKind::Edit => "edit",
         CallKind::Search => "search",
         CallKind::Execute => "execute",
+        CallKind::Fetch => "fetch",
         CallKind::Think => "think",
         CallKind::Other => "other",
     }

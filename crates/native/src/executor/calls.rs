@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::AgentRun;
 use super::activity::{ActivityKind, CallEnd, CallStart, ErrorContext, ErrorType};
 use super::clock::AgentClock;
 use super::gather::Gather;
 use super::tool_set::INVOKE_AGENT;
 use super::turn_end::{TurnEnd, TurnInterruption};
+use super::{AgentRun, RemoteCall};
 use crate::chat_log::FinishedCall;
 use crate::model::FunctionCall;
 use crate::tool::{
@@ -158,6 +158,11 @@ impl AgentRun<'_> {
                 }
             }
             INVOKE_AGENT if self.can_invoke_agents() => {
+                if let Some(remote) = self.remote_of(arguments) {
+                    return self
+                        .make_remote(call, arguments, &remote, clock, stop)
+                        .await;
+                }
                 let preview = self.judged_preview(&super::invoke::preview(arguments));
                 self.tell_start(call, arguments, Some(preview.clone()));
                 match self.rejection(call, &preview, clock, &stop).await {
@@ -214,11 +219,36 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
         stop: CancellationToken,
     ) -> CallResult {
-        match self.rejection(call, preview, clock, &stop).await {
+        if let Some(rejected) = self.rejection(call, preview, clock, &stop).await {
+            return rejected;
+        }
+        let output = prepared.run(stop).await;
+        self.ended(call, output)
+    }
+
+    /// Calls a remote agent, once that is permitted.
+    async fn make_remote(
+        &self,
+        call: &ReadyCall,
+        arguments: &Map<String, Value>,
+        remote: &RemoteCall,
+        clock: &Arc<AgentClock>,
+        stop: CancellationToken,
+    ) -> CallResult {
+        let preview = super::invoke::remote_preview(remote);
+        // Rules judge the host, which the model's own arguments do not name.
+        let mut shown = arguments.clone();
+        let origin = remote.agent.origin().map(|origin| origin.to_string());
+        shown.extend(origin.map(|origin| ("agent_url".to_owned(), origin.into())));
+        self.tell_start(call, &shown, Some(preview.clone()));
+        match self.rejection(call, &preview, clock, &stop).await {
             Some(rejected) => rejected,
             None => {
-                let output = prepared.run(stop).await;
-                self.ended(call, output)
+                let output = self.invoke_remote(&call.id, remote, &stop).await;
+                CallResult {
+                    agent_id: Some(remote.agent_id.clone()),
+                    ..self.ended(call, output)
+                }
             }
         }
     }
@@ -231,7 +261,10 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
         stop: &CancellationToken,
     ) -> Option<CallResult> {
-        let answer = if preview.needs_permission {
+        if !preview.needs_permission {
+            return None;
+        }
+        let answer = {
             let _pause = clock.pause();
             let gate = &self.executor.gate;
             tokio::select! {
@@ -239,8 +272,6 @@ impl AgentRun<'_> {
                 () = stop.cancelled() => GateAnswer::Cancelled,
                 answer = gate.ask(&call.id, &call.tool, preview) => answer,
             }
-        } else {
-            GateAnswer::Allowed
         };
         Some(match answer {
             GateAnswer::Allowed => return None,

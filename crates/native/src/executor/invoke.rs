@@ -11,7 +11,8 @@ use super::activity::ActivityKind;
 use super::clock::AgentClock;
 use super::tool_set::INVOKE_AGENT;
 use super::{
-    AgentActivity, AgentExecutor, AgentOutcome, AgentRequest, AgentRun, Caller, TerminateReason,
+    AgentActivity, AgentExecutor, AgentOutcome, AgentRequest, AgentRun, Caller, RemoteCall,
+    TerminateReason,
 };
 use crate::tool::{CallKind, CallPreview, ToolError, ToolOutput};
 
@@ -24,6 +25,11 @@ const DENIED_IN_PLAN_MODE: &str = "Tool execution denied by policy. In plan mode
 pub trait AgentDirectory: fmt::Debug + Send + Sync {
     /// The request for an agent by its name; none if there is no such agent. `model` is the caller's.
     fn request(&self, name: &str, prompt: &str, model: &str) -> Option<AgentRequest>;
+
+    /// The prompt for a remote agent by its name; none if there is no such remote agent.
+    fn remote(&self, _name: &str, _prompt: &str) -> Option<RemoteCall> {
+        None
+    }
 
     /// The names and descriptions for the calling model. None by default: a prompt may name the agents instead.
     fn descriptions(&self) -> Vec<(String, String)> {
@@ -78,6 +84,52 @@ impl AgentRun<'_> {
         self.clock.caller()
     }
 
+    /// The remote agent that a call of `invoke_agent` means, if it means one. There is none in plan mode, which denies the call.
+    pub(super) fn remote_of(&self, arguments: &Map<String, Value>) -> Option<RemoteCall> {
+        if self.executor.context.plans_directory.is_some() {
+            return None;
+        }
+        let (name, prompt) = names(arguments);
+        self.executor.directory.as_ref()?.remote(name, prompt)
+    }
+
+    /// Asks a remote agent within a call. Its text is the sub-agent's.
+    pub(super) async fn invoke_remote(
+        &self,
+        call_id: &str,
+        remote: &RemoteCall,
+        stop: &CancellationToken,
+    ) -> ToolOutput {
+        let parent: Arc<str> = Arc::from(call_id);
+        let name = remote.agent.name();
+        let tell = |kind| self.tell_of(name, call_id, kind);
+        tell(ActivityKind::Spawned {
+            agent_id: remote.agent_id.clone(),
+            prompt: remote.prompt.clone(),
+        });
+        let outcome = remote.run(Some(&parent), self.listener, stop).await;
+        tell(ActivityKind::Ended {
+            agent_id: remote.agent_id.clone(),
+            outcome: Box::new(outcome.clone()),
+        });
+        // A task that failed elsewhere is a failed call: only the text of a local agent's failure is a result, as in Gemini CLI.
+        match outcome.terminate_reason {
+            TerminateReason::Error | TerminateReason::Timeout => {
+                let message = format!("Subagent '{name}' failed. Error: {}", outcome.result);
+                ToolOutput::from_error(ToolError::new("remote_agent_failed", message))
+            }
+            _ => answer(name, &outcome),
+        }
+    }
+
+    fn tell_of(&self, name: &str, call_id: &str, kind: ActivityKind) {
+        (self.listener)(AgentActivity {
+            agent: Arc::from(name),
+            parent_call_id: Some(Arc::from(call_id)),
+            kind,
+        });
+    }
+
     /// Runs another agent within a call. Returns the output for the model, and the id of the agent's run.
     pub(super) async fn invoke(
         &self,
@@ -86,13 +138,7 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
         stop: &CancellationToken,
     ) -> (ToolOutput, Option<String>) {
-        let text = |key| {
-            arguments
-                .get(key)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let (name, prompt) = (text("agent_name"), text("prompt"));
+        let (name, prompt) = names(arguments);
         if self.executor.context.plans_directory.is_some() && !is_planner(name) {
             let denied = ToolError::new("policy_violation", DENIED_IN_PLAN_MODE);
             return (ToolOutput::from_error(denied), None);
@@ -109,13 +155,7 @@ impl AgentRun<'_> {
             depth: self.depth,
             clock: Some(Arc::clone(clock)),
         };
-        let tell = |kind| {
-            (self.listener)(AgentActivity {
-                agent: Arc::from(name),
-                parent_call_id: Some(Arc::from(call_id)),
-                kind,
-            });
-        };
+        let tell = |kind| self.tell_of(name, call_id, kind);
         let agent_id = request.agent_id.clone();
         tell(ActivityKind::Spawned {
             agent_id: agent_id.clone(),
@@ -134,6 +174,13 @@ impl AgentRun<'_> {
         });
         (answer(name, &outcome), Some(agent_id))
     }
+}
+
+/// The agent and the prompt of a call.
+fn names(arguments: &Map<String, Value>) -> (&str, &str) {
+    let text = |key| arguments.get(key).and_then(Value::as_str);
+    let name = text("agent_name").unwrap_or_default();
+    (name, text("prompt").unwrap_or_default())
 }
 
 /// The response to the calling model.
@@ -155,6 +202,20 @@ fn answer(name: &str, outcome: &AgentOutcome) -> ToolOutput {
                 reason.as_str()
             ))
         }
+    }
+}
+
+/// The preview of a call of a remote agent. The prompt leaves this machine, so that needs permission.
+pub(super) fn remote_preview(remote: &RemoteCall) -> CallPreview {
+    let origin = remote.agent.origin().map(|origin| origin.to_string());
+    let origin = origin.unwrap_or_default();
+    CallPreview {
+        title: format!("Call remote agent `{}` at {origin}", remote.agent.name()),
+        kind: CallKind::Fetch,
+        paths: Vec::new(),
+        change: None,
+        command: None,
+        needs_permission: true,
     }
 }
 

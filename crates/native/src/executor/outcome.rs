@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::AgentRun;
 use super::turn_end::TurnEnd;
+use crate::a2a::RemoteError;
 use crate::model::ModelError;
 
 /// Why an agent stopped, in Gemini CLI's words.
@@ -52,6 +53,10 @@ pub struct AgentOutcome {
     pub recovered_from: Option<TerminateReason>,
     /// The error of the model, if that stopped it.
     pub error: Option<ModelError>,
+    /// Why a remote agent failed, if that stopped it.
+    pub remote_error: Option<RemoteError>,
+    /// Whether the text was told as it came. It is not told again.
+    pub is_told: bool,
     /// How many turns it took.
     pub turn_count: u32,
     /// How long it took.
@@ -66,6 +71,8 @@ impl AgentOutcome {
             output: None,
             recovered_from: None,
             error: None,
+            remote_error: None,
+            is_told: false,
             turn_count: 0,
             duration: Duration::ZERO,
         }

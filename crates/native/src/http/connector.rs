@@ -4,6 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hyper::Uri;
 use hyper::header::{HeaderMap, PROXY_AUTHORIZATION};
@@ -17,6 +18,13 @@ use tower_service::Service;
 
 use super::{HttpError, HttpSettings};
 use crate::tool::BoxFuture;
+
+/// How long a connection is silent before the system asks whether the other side is there.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// How often it asks again.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// After so many questions without an answer the connection is broken.
+const KEEP_ALIVE_RETRIES: u32 = 3;
 
 type ConnectError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -40,6 +48,10 @@ impl ProxyConnector {
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(settings.connect_timeout));
+        // Streams may be silent for as long as a model thinks: the system finds out whether the other side is still there.
+        http.set_keepalive(Some(KEEP_ALIVE));
+        http.set_keepalive_interval(Some(KEEP_ALIVE_INTERVAL));
+        http.set_keepalive_retries(Some(KEEP_ALIVE_RETRIES));
         for proxy in [&settings.https_proxy, &settings.http_proxy] {
             proxy.as_deref().map_or(Ok(()), check_proxy)?;
         }

@@ -12,7 +12,7 @@ macro_rules! embedded {
 }
 
 /// Every page of `docs/` for users, by name. `STYLE.md` is for contributors.
-const PAGES: [(&str, &str); 17] = embedded![
+const PAGES: [(&str, &str); 18] = embedded![
     "GLOSSARY.md",
     "agents.md",
     "benchmarks.md",
@@ -21,6 +21,7 @@ const PAGES: [(&str, &str); 17] = embedded![
     "connect.md",
     "hooks-any-agent.md",
     "hooks.md",
+    "mcp.md",
     "outcomes.md",
     "permissions.md",
     "replay.md",

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, serve};
-use lapidary_native::executor::{AgentExecutor, AgentRequest};
+use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, AgentWork, serve};
+use lapidary_native::executor::AgentExecutor;
 use lapidary_native::tool::PermissionGate;
 use lapidary_standin::api::{ApiError, Script, Turn};
 use lapidary_testkit::acp_schema::SchemaOracle;
@@ -32,7 +32,7 @@ impl AcpTask for SceneTask {
         session: &AcpSession,
         prompt: &str,
         gate: Arc<dyn PermissionGate>,
-    ) -> Result<(AgentExecutor, AgentRequest), String> {
+    ) -> Result<AgentWork, String> {
         assert_eq!(session.directory.to_str(), Some("/project"));
         if prompt == "refuse" {
             return Err("no such task".to_owned());
@@ -41,7 +41,7 @@ impl AcpTask for SceneTask {
         executor.gate = gate;
         let mut request = request(crate::scene::definition("scout"));
         request.inputs.insert("query".to_owned(), prompt.into());
-        Ok((executor, request))
+        Ok(AgentWork::Local(Box::new(executor), Box::new(request)))
     }
 }
 

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod a2a;
 mod acp;
 mod agent_scripts;
 mod compression;
@@ -22,6 +23,8 @@ mod model;
 mod model_hooks;
 mod modules;
 mod oracle;
+mod remote_http;
+mod remote_websocket;
 mod scene;
 mod support;
 mod tls;

@@ -204,10 +204,10 @@ fn summary(tallies: &BTreeMap<&'static str, Tally>) -> String {
     let sum = |count: fn(&Tally) -> usize| tallies.values().map(count).sum::<usize>();
     let (cases, equal) = (sum(|it| it.cases), sum(|it| it.equal));
     let (unnamed, wrong) = (sum(|it| it.unnamed.len()), sum(|it| it.wrong.len()));
-    let named = cases - equal - unnamed;
+    let deviating = cases - equal - unnamed;
     let names = deviation_names(tallies).len();
     format!(
-        "all tools: {cases} cases, {equal} equal, {named} by {names} named deviations, {unnamed} without a name, {wrong} wrong edits"
+        "all tools: {cases} cases, {equal} equal, {deviating} by {names} named deviations, {unnamed} without a name, {wrong} wrong edits"
     )
 }
 

@@ -20,8 +20,8 @@ fn certificate(name: &str) -> PathBuf {
 }
 
 /// A server or a proxy that listens until it is dropped.
-struct Listener {
-    port: u16,
+pub(crate) struct Listener {
+    pub(crate) port: u16,
     task: JoinHandle<()>,
 }
 
@@ -32,7 +32,7 @@ impl Drop for Listener {
 }
 
 /// A server that speaks TLS, before a plain one. Its certificate is for `localhost`.
-async fn tls_before(plain: SocketAddr) -> Listener {
+pub(crate) async fn tls_before(plain: SocketAddr) -> Listener {
     let chain = CertificateDer::pem_file_iter(certificate("server.pem")).unwrap();
     let chain = chain.collect::<Result<Vec<_>, _>>().unwrap();
     let key = PrivateKeyDer::from_pem_file(certificate("server.key")).unwrap();
@@ -88,7 +88,7 @@ async fn proxy(heads: Arc<Mutex<Vec<String>>>) -> Listener {
     Listener { port, task }
 }
 
-fn trusting() -> HttpSettings {
+pub(crate) fn trusting() -> HttpSettings {
     HttpSettings {
         extra_certificates: vec![certificate("authority.pem")],
         // A store of its own, so that the tests do not depend on the system's.

@@ -15,9 +15,10 @@ use lapidary_wire::gemini::session::{
 };
 
 use super::session_messages::{content_text, is_error, is_image, thought_text};
-use super::subagent_logs::{NoSubagents, SubagentLogs, set_parent};
+use super::subagent_logs::{NoSubagents, SubagentLogs};
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
+use crate::parent_call::set_parent;
 use crate::raw::RawContent;
 use crate::stamp::EventStamp;
 use crate::{NormalizeOptions, RecordOrder, tools};

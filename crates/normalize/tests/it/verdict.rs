@@ -348,6 +348,7 @@ fn a_verdict_can_be_asked_for_without_a_stream() {
         hint: None,
         warnings: Vec::new(),
         violations: Vec::new(),
+        answer: None,
     };
     assert_eq!(verdict.judge(&exit(1)), expected);
 }

@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lapidary_vocab::Outcome;
 use lapidary_vocab::recording::SCHEMA;
 
 use super::{ChannelSource, Replay};
@@ -257,6 +258,8 @@ impl CheckedTexts<'_> {
         };
         match (end.agent_exit_code, &end.signal) {
             (Some(code @ 0..=255), None) => Ok(Some(Exit::Code(code))),
+            // An agent elsewhere has no exit status.
+            (None, None) if end.outcome == Some(Outcome::Completed) => Ok(Some(Exit::Code(0))),
             (None, None) => Ok(None),
             (None, Some(name)) => match signals::number(name) {
                 Some(number) => Ok(Some(Exit::Signal(number))),

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use lapidary_json::Token;
-use lapidary_vocab::event::{TextKind, ToolCallStatus, ToolCompletion, TurnComplete};
+use lapidary_vocab::event::{TextKind, ToolCallStatus, ToolCompletion, TurnComplete, UsageUpdate};
 use lapidary_vocab::stats::TokenCounts;
 use lapidary_vocab::{Body, Event, Number, Text};
 
@@ -27,6 +27,8 @@ pub(super) struct EventNotes {
     turns: u64,
     /// Answers of the turn that is going on.
     answers: u64,
+    /// Responses that said what they used.
+    responses: u64,
     is_speaking: bool,
     /// Tokens of the steps of the turn that is going on.
     steps: Option<TokenCounts>,
@@ -34,6 +36,8 @@ pub(super) struct EventNotes {
     time: Option<i64>,
     /// The calls of the session by their ids.
     calls: HashMap<String, NotedCall>,
+    /// The calls of the response that is going on.
+    recent: Vec<String>,
 }
 
 impl EventNotes {
@@ -43,10 +47,12 @@ impl EventNotes {
             model: None,
             turns: 0,
             answers: 0,
+            responses: 0,
             is_speaking: false,
             steps: None,
             time: session.started_ms,
             calls: HashMap::new(),
+            recent: Vec::new(),
         }
     }
 
@@ -66,7 +72,7 @@ impl EventNotes {
                 self.call(&call.call_id, &call.tool_name);
             }
             Body::ToolCompletion(done) => self.completion(done),
-            Body::UsageUpdate(update) => self.step(update.step_usage.token()),
+            Body::UsageUpdate(update) => self.step(update),
             Body::TurnComplete(turn) => self.turn_end(Some(turn)),
             Body::RunEnd(_) if self.answers > 0 => self.turn_end(None),
             _ => {}
@@ -106,6 +112,7 @@ impl EventNotes {
             is_error: false,
             is_cancelled: false,
         };
+        self.recent.push(id.clone());
         self.calls.entry(id).or_insert(call);
     }
 
@@ -117,14 +124,36 @@ impl EventNotes {
         }
     }
 
-    fn step(&mut self, used: Token<'_>) {
+    fn step(&mut self, update: &UsageUpdate) {
+        let used = update.step_usage.token();
         let count = |name| used.get(name).and_then(Token::u64);
         let (input, output) = (count("input_tokens"), count("output_tokens"));
         if input.or(output).or(count("total_tokens")).is_some() {
             let cached = count("cache_read_input_tokens");
             let counts = counts([input, output, cached, count("total_tokens")]);
-            self.steps.get_or_insert_default().add(&counts);
+            match &update.model {
+                // Of a session file: it names the model of each response, and has no end of a turn.
+                Some(model) => self.response(&model.to_str(), counts),
+                None => self.steps.get_or_insert_default().add(&counts),
+            }
         }
+    }
+
+    /// A response that says what it used by itself.
+    fn response(&mut self, model: &str, counts: TokenCounts) {
+        let id = hash(("response", self.responses));
+        self.responses += 1;
+        for call in self.recent.drain(..) {
+            self.calls.entry(call).and_modify(|call| call.message = id);
+        }
+        self.answers = 0;
+        self.is_speaking = false;
+        let model = self.notes.name(model);
+        self.notes.put(NotedMessage {
+            model: Some(model),
+            tokens: Some(counts),
+            ..note(id, NoteKind::Answer, self.time)
+        });
     }
 
     fn turn_end(&mut self, turn: Option<&TurnComplete>) {
@@ -142,6 +171,7 @@ impl EventNotes {
             self.answer(place, self.model.clone(), Some(TokenCounts::default()));
         }
         self.turns += 1;
+        self.recent.clear();
         self.answers = 0;
         self.is_speaking = false;
     }

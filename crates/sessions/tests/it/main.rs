@@ -8,6 +8,9 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod agent_captures;
+mod claude;
+mod codex;
 mod modules;
 mod redact;
 mod search;

@@ -8,7 +8,9 @@ use lapidary_testkit::{fuzz, mutate};
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 4] = [
+const TARGETS: [(&str, Target); 6] = [
+    ("claude_session", fuzz::claude_session),
+    ("codex_session", fuzz::codex_session),
     ("events", fuzz::events),
     ("line", fuzz::line),
     ("session", fuzz::session),
@@ -69,6 +71,8 @@ fn replay(path: &Path) {
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         attempt("line", fuzz::line, line, &what);
     }
+    attempt("claude_session", fuzz::claude_session, &bytes, &what);
+    attempt("codex_session", fuzz::codex_session, &bytes, &what);
     attempt("events", fuzz::events, &bytes, &what);
     attempt("session", fuzz::session, &bytes, &what);
     attempt("translate", fuzz::translate, &bytes, &what);

@@ -33,7 +33,10 @@ use lapidary_vocab::policy_report::{
 use lapidary_vocab::result::{self, Files, LineSample, ResultError};
 use lapidary_vocab::runtime::{self, *};
 use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
-use lapidary_vocab::{Cause, Json, Number, Outcome, RunResult, SharedToken, Text};
+use lapidary_vocab::{
+    Cause, DataSource, DataViolation, Json, Number, Outcome, RunResult, SharedToken,
+    StructuredAnswer, Text,
+};
 
 fn text(text: &'static str) -> Text {
     text.into()
@@ -292,6 +295,7 @@ pub(crate) fn events() -> Vec<Event> {
             hint: Some("give it more memory".to_owned()),
             warnings: vec!["the turn ended with a tool call".to_owned()],
             violations: vec![violation()],
+            answer: Some(Box::new(answer())),
         }),
         Body::Diagnostic(Diagnostic {
             kind: DiagnosticKind::MalformedLine,
@@ -334,6 +338,7 @@ pub(crate) fn events() -> Vec<Event> {
             is_error: true,
             message: some("no such model"),
             result: Some(json("{}")),
+            answer: Some(Box::new(answer())),
         })),
         Body::ElicitationRequest(Box::new(ElicitationRequest {
             request_id: text("1"),
@@ -528,6 +533,17 @@ fn runtime_base(seq: u64) -> RuntimeBase {
 }
 
 /// A result with everything in it.
+fn answer() -> StructuredAnswer {
+    StructuredAnswer {
+        data: Some(json("null")),
+        data_source: Some(DataSource::Tool),
+        violations: vec![DataViolation {
+            pointer: "/a".to_owned(),
+            message: "must be string".to_owned(),
+        }],
+    }
+}
+
 pub(crate) fn result() -> RunResult {
     RunResult {
         terminate_reason: some("GOAL"),
@@ -543,6 +559,7 @@ pub(crate) fn result() -> RunResult {
         duration_ms: number("5522"),
         response: text("```json\n{\"n\":1}\n```"),
         data: Some(json(r#"{"n":1}"#)),
+        data_source: Some(DataSource::Text),
         texts: vec![text("Let me see."), text("```json\n{\"n\":1}\n```")],
         permission_denials: vec![denial()],
         violations: vec![violation()],
@@ -551,6 +568,7 @@ pub(crate) fn result() -> RunResult {
         error: Some(ResultError {
             message: text("the limit of turns was reached"),
             hint: Some("raise it".to_owned()),
+            data_violations: answer().violations,
         }),
         warnings: vec![text("Loop detected")],
         diagnostics: BTreeMap::from([("noise".to_owned(), 2)]),
@@ -569,6 +587,8 @@ pub(crate) fn commands() -> Vec<Command> {
             session_id: some("s"),
             text: text("Say hello"),
             content: vec![json(r#"{"type":"text","text":"please"}"#)],
+            output_schema: Some(json(r#"{"type":"object"}"#)),
+            schema_repairs: Some(1),
         }),
         Command::PermissionResponse(command::PermissionResponse {
             request_id: text("request-1"),

@@ -4,7 +4,9 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
+use lapidary::agents::check_online;
+use lapidary::gemini::Vars;
 use lapidary::gemini::agents::{AgentCheck, AgentFinding, AgentSeverity, check_agents, check_path};
 use lapidary::vocab::agents::{self, AgentCheckReport, AgentFindingSeverity, CHECK_SCHEMA};
 use lapidary::vocab::line;
@@ -22,11 +24,13 @@ use crate::printer::Printer;
 Examples:
   lapidary agents check
   lapidary agents check .gemini/agents/reviewer.md
+  lapidary agents check --online
   lapidary agents check --format json | jq '.findings[] | select(.severity == \"error\")'
 
 Reports all that Gemini CLI refuses, in its words, and what it says only when an agent runs: prompts \
 with `${names}` that are no inputs, files without instructions. Also keys that are dropped, duplicate \
-names, files that are passed over, and agents that are not acknowledged. Nothing is fetched.
+names, files that are passed over, and agents that are not acknowledged. Nothing is fetched, unless \
+--online asks for the cards of remote agents: those of agents that count, with the credentials of their `auth`.
 
 Exit codes:
   0   nothing is an error; there may be warnings
@@ -34,6 +38,9 @@ Exit codes:
 pub(crate) struct Args {
     /// A file, or a directory of agent files [default: those that count in the workspace]
     path: Option<PathBuf>,
+    /// Fetch the cards of remote agents, too
+    #[arg(long, conflicts_with = "path")]
+    online: bool,
     /// Exit with 3 also if there is only a warning
     #[arg(long)]
     strict: bool,
@@ -53,7 +60,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         Some(path) => check_path(path),
         None => {
             let here = AgentsContext::read(&args.workspace, &out.invocation)?;
-            check_agents(&here.setup, here.main_model())
+            let mut check = check_agents(&here.setup, here.main_model());
+            if args.online {
+                check.findings.extend(online_findings(&here)?);
+            }
+            check
         }
     };
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
@@ -66,6 +77,23 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         CommandExit::Strict
     } else {
         CommandExit::Success
+    })
+}
+
+/// The findings that only the servers of remote agents can tell.
+fn online_findings(here: &AgentsContext) -> Result<Vec<AgentFinding>, Failure> {
+    let variables = here
+        .setup
+        .environment(Vars::new(&here.place.environment.vars));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.context("cannot start").map_err(Failure::internal)?;
+    let registry = here.registry();
+    let check = check_online(&registry, &variables, &here.setup.workspace);
+    let checked = runtime.block_on(check);
+    checked.map_err(|error| {
+        Failure::bad_input(error).with_hint("check `HTTPS_PROXY` and `HTTP_PROXY`")
     })
 }
 

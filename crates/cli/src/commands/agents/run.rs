@@ -17,7 +17,7 @@ use crate::printer::Printer;
 
 /// Run an agent definition on a task, without Gemini CLI
 ///
-/// The agent works in this process: its model is asked over the Gemini API, its tools read, change and search files of the workspace and run commands. Rules, permission prompts, hooks, limits, recording, formats and exit codes are those of `lapidary run`.
+/// A local agent works in this process: its model is asked over the Gemini API, its tools read, change and search files of the workspace and run commands. A remote agent is asked over A2A, and works where it is. Rules, permission prompts, hooks, limits, recording, formats and exit codes are those of `lapidary run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,6 +29,7 @@ Examples:
 
 The prompt is the agent's only input, or the one called `prompt`; other inputs are given with --input. \
 The API key is GEMINI_API_KEY, or GOOGLE_API_KEY with GOOGLE_GENAI_USE_VERTEXAI=true; GOOGLE_GEMINI_BASE_URL names another address. \
+A remote agent needs none of these; its credentials are those of `auth` in its file. \
 An agent without a model of its own runs on GEMINI_MODEL, else on `model.name` of the settings. \
 Exit codes are those of `lapidary run`: `lapidary run --help`.")]
 pub(crate) struct Args {

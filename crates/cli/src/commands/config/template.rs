@@ -178,6 +178,11 @@ const OWN_TABLES: &str = r#"
 # [agents.mine]
 # command = "node /path/to/agent.js --acp"
 
+# An agent elsewhere, for --agent far: its URL, and the place of its token.
+# [agents.far]
+# url = "wss://agents.example/acp"
+# token_file = "/path/to/token"
+
 # Prices in US dollars for a million tokens, for a cost budget.
 # [prices."my-model"]
 # input = 1.25
@@ -242,7 +247,7 @@ mod tests {
         let user = uncommented(ConfigOwner::User);
         let (config, warnings) = Config::from_toml(&user, Path::new("/x/lapidary.toml")).unwrap();
         assert_eq!(warnings, [], "{user}");
-        assert_eq!((config.rules.len(), config.agents.len()), (2, 1));
+        assert_eq!((config.rules.len(), config.agents.len()), (2, 2));
         let missing = KEYS
             .iter()
             .filter(|key| !user.contains(&format!("{key} = ")));

@@ -8,6 +8,7 @@ mod acp_probe;
 mod model;
 mod offer;
 mod outcome;
+mod remote;
 mod rules;
 mod turn;
 
@@ -29,6 +30,7 @@ use super::proof_sandbox::ProofSandbox;
 use super::report::DoctorReport;
 use crate::failure::Failure;
 use acp_probe::AcpProbe;
+pub(super) use remote::prove_remote;
 use rules::ToldRules;
 use turn::TurnCancel;
 

@@ -7,7 +7,7 @@ use lapidary::engine::agents::{AcpAgent, AgentSpec};
 use lapidary::engine::config::{self, ConfigError, LoadedConfig};
 use lapidary::engine::detect::{self, SearchEnvironment};
 use lapidary::engine::gemini_cli;
-use lapidary::engine::headless::{InProcessAgent, JobAgent};
+use lapidary::engine::headless::{InProcessAgent, JobAgent, RemoteAgent};
 
 use super::Args;
 use crate::failure::Failure;
@@ -22,6 +22,7 @@ pub(super) enum DoctorSubject {
         name: String,
         agent: Box<AcpAgent>,
     },
+    Remote(Box<RemoteAgent>),
 }
 
 impl DoctorSubject {
@@ -41,6 +42,7 @@ impl DoctorSubject {
                 name: config.agent.unwrap_or_else(|| agent.name.clone()),
                 agent: Box::new(agent),
             }),
+            JobAgent::Remote(agent) => Ok(Self::Remote(Box::new(agent))),
             JobAgent::InProcess(InProcessAgent { name, .. }) => {
                 let error = anyhow!("`{name}` is built in: there is nothing to check");
                 Err(Failure::bad_input(error))
@@ -52,6 +54,7 @@ impl DoctorSubject {
         match self {
             Self::Gemini => gemini_cli::NAME,
             Self::Acp { name, .. } => name,
+            Self::Remote(agent) => &agent.name,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
+use lapidary::engine::agents::family;
 use lapidary::engine::detect::SearchEnvironment;
 use lapidary::gemini::GeminiHome;
 use lapidary::gemini::Vars;
@@ -16,6 +17,7 @@ use lapidary::sessions::{
     SelectionMode, SessionIndex, SessionListing, SessionProject, SessionStore,
     UnsupportedOperation, providers, select,
 };
+use lapidary::vocab::event::Provider;
 
 use super::identify::{beginning_with, not_found};
 use crate::failure::Failure;
@@ -34,6 +36,34 @@ pub(super) struct ProjectScope {
     /// Read the files even if there is an index of them
     #[arg(long)]
     pub(super) no_index: bool,
+}
+
+/// Whose sessions.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct AgentFilter {
+    /// Only sessions of this agent, such as `gemini` or `claude`
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+}
+
+impl AgentFilter {
+    /// Whether sessions of this agent count.
+    pub(super) fn takes(&self, provider: &Provider) -> bool {
+        let agent = self.agent.as_deref();
+        agent.is_none_or(|agent| family(agent) == *provider)
+    }
+
+    /// The projects in which session files of Gemini CLI count.
+    pub(super) fn gemini_projects<'p>(
+        &self,
+        projects: &'p [SessionProject],
+    ) -> &'p [SessionProject] {
+        if self.takes(&Provider::Gemini) {
+            projects
+        } else {
+            &[]
+        }
+    }
 }
 
 /// How lists are printed.

@@ -15,7 +15,7 @@ use lapidary::vocab::line;
 use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
 
 use super::super::time::{self, DayEnd};
-use super::common::{ProjectScope, SessionsContext, SessionsFormat};
+use super::common::{AgentFilter, ProjectScope, SessionsContext, SessionsFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -32,6 +32,7 @@ Examples:
   lapidary sessions list
   lapidary sessions list --since yesterday
   lapidary sessions list --all --last 5
+  lapidary sessions list --all --agent claude
   lapidary sessions list --hidden
   lapidary sessions list --format json | jq -r '.sessions[].id'
 
@@ -43,6 +44,8 @@ Marks: `!` Gemini CLI will delete the session when it next starts, `v` it is in 
 pub(crate) struct Args {
     #[command(flatten)]
     scope: ProjectScope,
+    #[command(flatten)]
+    whose: AgentFilter,
     /// Show only the newest N of each project
     #[arg(long, value_name = "N")]
     last: Option<usize>,
@@ -73,7 +76,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         since_ms: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
         until_ms: time::bound(args.until.as_deref(), place.now, DayEnd::Last)?,
     };
-    listing.sessions.retain(|session| period.has(session));
+    let is_wanted =
+        |session: &ListedSession| period.has(session) && args.whose.takes(session.provider());
+    listing.sessions.retain(is_wanted);
     if let Some(last) = args.last {
         keep_newest(&mut listing.sessions, last);
     }

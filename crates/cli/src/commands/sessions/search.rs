@@ -14,7 +14,7 @@ use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 
 use super::super::time::{self, DayEnd};
-use super::common::{ProjectScope, SessionsContext, SessionsFormat};
+use super::common::{AgentFilter, ProjectScope, SessionsContext, SessionsFormat};
 use super::list::shortened;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -51,6 +51,8 @@ pub(crate) struct Args {
     regex: bool,
     #[command(flatten)]
     scope: ProjectScope,
+    #[command(flatten)]
+    whose: AgentFilter,
     /// Sessions to which something was added since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -108,8 +110,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let mut index = place.index(&args.scope);
     let is_indexed = index.is_open();
     let begun = Instant::now();
-    let mut found = search.with(&mut index, &projects, place.now);
-    beside(&search, &args.scope, &projects, &place, &mut found)?;
+    let own = args.whose.gemini_projects(&projects);
+    let mut found = search.with(&mut index, own, place.now);
+    beside(args, &search, &projects, &place, &mut found)?;
     let was_slow = begun.elapsed().as_millis() > SLOW_MS;
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => json(found, out)?,
@@ -123,18 +126,20 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 
 /// Adds sessions that only the vault or another provider has, after the others. Most users have none, and then nothing is read.
 fn beside(
+    args: &Args,
     search: &SessionSearch,
-    scope: &ProjectScope,
     projects: &[SessionProject],
     place: &SessionsContext,
     found: &mut SearchHits,
 ) -> Result<(), Failure> {
-    let kept = place.only_in_vault(projects);
-    let mut others = place.others(scope, projects);
+    let kept = place.only_in_vault(args.whose.gemini_projects(projects));
+    let mut others = place.others(&args.scope, projects);
+    others.retain(|it| args.whose.takes(it.provider()));
+    found.warnings.append(&mut others.warnings);
     if kept.is_empty() && others.is_empty() {
         return Ok(());
     }
-    let listing = place.listing(scope)?;
+    let listing = place.listing(&args.scope)?;
     let kept = kept.without(&listing);
     add(
         found,

@@ -9,7 +9,7 @@ use lapidary::sessions::{ListedSession, OtherSession, SelectError, SelectionMode
 use super::super::runs::common::session_of_run;
 use super::super::sink::{EventSink, OutputFormat};
 use super::super::translate;
-use super::common::{ProjectScope, SessionsContext, other_named, selected};
+use super::common::{AgentFilter, ProjectScope, SessionsContext, other_named, selected};
 use super::identify::{beginning_with, not_found};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -31,6 +31,8 @@ pub(crate) struct Args {
     session: Option<String>,
     #[command(flatten)]
     scope: ProjectScope,
+    #[command(flatten)]
+    whose: AgentFilter,
     /// What to print [default: text on a terminal, events when piped]
     #[arg(long, value_enum)]
     format: Option<OutputFormat>,
@@ -44,7 +46,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         return view_file(Path::new(named), args, out);
     }
     let place = SessionsContext::open(&out.invocation)?;
-    let listing = place.listing(&args.scope)?;
+    let mut listing = place.listing(&args.scope)?;
+    let is_wanted = |it: &ListedSession| args.whose.takes(it.provider());
+    listing.sessions.retain(is_wanted);
     let Some(named) = args.session.as_deref() else {
         return newest(args, &place, &listing, out);
     };
@@ -59,7 +63,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         ));
         return view_file(&kept.path, args, out);
     }
-    let others = place.only_others(&args.scope, &listing)?;
+    let mut others = place.only_others(&args.scope, &listing)?;
+    others.retain(is_wanted);
     match other_named(named, &others)? {
         Some(session) => view_other(session, args, out),
         None => of_run(named, args, failure, out),
@@ -71,7 +76,7 @@ fn view_file(path: &Path, args: &Args, out: &mut Printer) -> Result<CommandExit,
     translate::run(&view, out)
 }
 
-/// A session of another provider: as its recorded run, or else as the events that its provider replays.
+/// A session of another provider: as its recorded run, as its file, or else as the events that its provider replays.
 fn view_other(
     session: OtherSession<'_>,
     args: &Args,
@@ -80,6 +85,11 @@ fn view_other(
     if let Some(run) = session.listed.row().run {
         let path = &session.listed.path;
         let view = translate::Args::of_recording(path, run, args.format, args.no_raw);
+        return translate::run(&view, out);
+    }
+    if session.listed.path.is_file() {
+        let path = &session.listed.path;
+        let view = translate::Args::of_other_session(path, args.format, args.no_raw);
         return translate::run(&view, out);
     }
     let usual = if out.is_terminal {
@@ -111,7 +121,8 @@ fn newest(
     if let Some(session) = listing.most_recent() {
         return view_file(&session.path, args, out);
     }
-    let others = place.only_others(&args.scope, listing)?;
+    let mut others = place.only_others(&args.scope, listing)?;
+    others.retain(|it| args.whose.takes(it.provider()));
     match others.iter().max_by_key(|it| it.listed.updated_ms) {
         Some(session) => view_other(session, args, out),
         None => Err(not_found(SelectError::NoSessions)),

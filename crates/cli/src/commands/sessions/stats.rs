@@ -13,7 +13,7 @@ use lapidary::vocab::stats::Stats;
 
 use super::super::prices;
 use super::super::time::{self, DayEnd};
-use super::common::{ProjectScope, SessionsContext, SessionsFormat};
+use super::common::{AgentFilter, ProjectScope, SessionsContext, SessionsFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::live::terminal;
@@ -38,6 +38,8 @@ Prices of your own, in US dollars for a million tokens, in your lapidary.toml or
 pub(crate) struct Args {
     #[command(flatten)]
     scope: ProjectScope,
+    #[command(flatten)]
+    whose: AgentFilter,
     /// Only from then on: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -65,8 +67,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     };
     let prices = prices(args, &place)?;
     let projects = place.projects(&args.scope)?;
-    let others = place.others(&args.scope, &projects);
-    let mut stats = stats_with(&projects, &others, &request, &prices);
+    let mut others = place.others(&args.scope, &projects);
+    others.retain(|it| args.whose.takes(it.provider()));
+    let own = args.whose.gemini_projects(&projects);
+    let mut stats = stats_with(own, &others, &request, &prices);
     stats.warnings.extend(others.warnings);
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => line::write(out, &stats)?,

@@ -8,11 +8,14 @@ use lapidary::engine::recording::MANIFEST;
 use lapidary::engine::replay::{PastAttempts, PastReading, RecordingReader};
 use lapidary::engine::run::OutputKind;
 use lapidary::normalize::acp::AcpNormalizer;
+use lapidary::normalize::claude;
+use lapidary::normalize::codex::rollout::RolloutNormalizer;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::normalize::gemini::session_events;
 use lapidary::normalize::{LineDirection, NormalizeOptions, Normalizer as _, ProcessEnd};
 use lapidary::vocab::event::{Provider, TextKind};
 use lapidary::vocab::{Body, Event};
+use lapidary::wire::claude::session::ClaudeLog;
 use lapidary::wire::gemini::session::ReplayedLog;
 use lapidary::wire::lines::{DEFAULT_LIMIT, RawLine};
 
@@ -62,7 +65,7 @@ pub(crate) fn each_event(
     let mut events = Vec::new();
     let source = input.recognise(DEFAULT_LIMIT)?;
     let source = source.ok_or_else(|| no_recording(path))?;
-    let mut happens = source == InputSource::Session;
+    let mut happens = source.is_session();
     let mut take = |event: Event| {
         happens = happens || is_of_a_run(&event);
         take(event);
@@ -103,6 +106,19 @@ pub(crate) fn each_event(
             let bytes = input.read_all()?;
             let log = ReplayedLog::read(&bytes);
             session_events::events(&log, &options, &mut take);
+        }
+        InputSource::CodexSession => {
+            let mut normalizer = RolloutNormalizer::new(&options);
+            each_line(&mut input, |line| {
+                normalizer.push(line, &mut events);
+                events.drain(..).for_each(&mut take);
+            })?;
+            normalizer.finish(&mut events);
+        }
+        InputSource::ClaudeSession => {
+            let bytes = input.read_all()?;
+            let log = ClaudeLog::read(&bytes);
+            claude::session_events::events(&log, &options, &mut take);
         }
     }
     events.drain(..).for_each(take);

@@ -146,7 +146,10 @@ pub(super) fn each_event(
     let format = match source {
         InputSource::Acp => PastFormat::Acp,
         InputSource::Written(dialect) => PastFormat::Written(dialect),
-        InputSource::Session | InputSource::Events => return Err(unspoken(past)),
+        InputSource::Session
+        | InputSource::ClaudeSession
+        | InputSource::CodexSession
+        | InputSource::Events => return Err(unspoken(past)),
     };
     let mut progress = ReadProgress::new(Some(past.size()), invocation);
     let mut shown = 0;

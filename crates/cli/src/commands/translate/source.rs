@@ -9,8 +9,12 @@ use lapidary::wire::detect::{self, FormatGuess, InputFormat};
 pub(crate) enum InputSource {
     /// The output of a headless agent.
     Written(&'static StreamDialect),
-    /// A session file.
+    /// A session file of Gemini CLI.
     Session,
+    /// A session file of Claude Code.
+    ClaudeSession,
+    /// A session file of Codex CLI.
+    CodexSession,
     /// A connection of the Agent Client Protocol.
     Acp,
     /// `lapidary.events/1`.
@@ -18,11 +22,20 @@ pub(crate) enum InputSource {
 }
 
 impl InputSource {
+    /// Whether it is a session file of an agent.
+    pub(super) fn is_session(self) -> bool {
+        matches!(
+            self,
+            Self::Session | Self::ClaudeSession | Self::CodexSession
+        )
+    }
+
     /// Whether it comes line by line.
     pub(super) fn is_stream(self) -> bool {
         match self {
             Self::Written(dialect) => dialect.speech == OutputKind::Stream,
             Self::Acp | Self::Events => true,
+            Self::ClaudeSession | Self::CodexSession => true,
             Self::Session => false,
         }
     }
@@ -34,6 +47,8 @@ impl From<InputFormat> for InputSource {
             InputFormat::StreamJson => Self::Written(&GEMINI_STREAM),
             InputFormat::Json => Self::Written(&GEMINI_DOCUMENT),
             InputFormat::Session => Self::Session,
+            InputFormat::ClaudeSession => Self::ClaudeSession,
+            InputFormat::CodexSession => Self::CodexSession,
             InputFormat::Acp => Self::Acp,
         }
     }

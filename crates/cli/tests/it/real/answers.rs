@@ -74,6 +74,47 @@ fn every_view_of_one_answer() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
+fn an_answer_is_repaired_in_its_session_over_both_transports() {
+    let script = Script::new()
+        .stream("I would say three.")
+        .stream("```json\n{\"n\": 3}\n```");
+    for transport in ["acp", "stream-json"] {
+        let real = Real::new(V0_61_0, script.clone());
+        let schema =
+            json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
+        std::fs::write(real.world.project().join("s.json"), schema.to_string()).unwrap();
+        let args = [
+            "--transport",
+            transport,
+            "--format",
+            "result",
+            "--output-schema",
+            "s.json",
+            "count",
+        ];
+        let told = real.run(&args);
+        let result: Value = serde_json::from_str(&told.stdout).unwrap();
+        assert_eq!(told.code, Some(0), "{transport}: {result}");
+        assert_eq!(
+            (&result["data"], &result["dataSource"]),
+            (&json!({"n": 3}), &json!("text")),
+            "{transport}"
+        );
+        let asked = format!("{:?}", real.api.requests().last().unwrap());
+        for words in ["count", "I would say three.", "has no complete JSON value"] {
+            assert!(
+                asked.contains(words),
+                "{transport}: the session has {words}: {asked}"
+            );
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
 fn a_prompt_of_seven_megabytes_reaches_the_agent_whole() {
     let real = Real::new(V0_61_0, Script::new().stream("Read."));
     let prompt = format!("{} THE END", "0123456789abcde ".repeat(7 << 16));

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::super::session_driver::BY_ITSELF;
 use super::*;
-use crate::acp::LocalAgent;
+use crate::acp::{AgentLoss, AgentLossKind, LocalAgent};
 use crate::agents::ModeWords;
 use crate::conversation::prompt::PromptAttendant;
 use crate::conversation::request::{PromptJob, SessionChoice};
@@ -260,6 +260,48 @@ async fn an_agent_in_this_process_that_panics_has_crashed_and_one_that_leaves_ha
         let played = Played::new(agent(prompted), NO_LIMITS, |_| {}).await;
         assert_eq!(played.end(), (&Outcome::Failed, &cause), "{prompted:?}");
     }
+}
+
+/// An agent elsewhere that is lost for this reason once it has its prompt.
+fn lost(kind: AgentLossKind, prompted: Prompted) -> LocalAgent {
+    LocalAgent::elsewhere(move |stream| async move {
+        serve(stream, prompted).await;
+        Err(AgentLoss::new(kind, "`wss://h` is gone").hint("look there"))
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_elsewhere_that_is_lost_ends_the_run_with_the_reason() {
+    for (kind, cause) in [
+        (AgentLossKind::Unreachable, Cause::SpawnFailed),
+        (AgentLossKind::Late, Cause::TimeoutStart),
+        (AgentLossKind::Misconfigured, Cause::BadConfig),
+        (AgentLossKind::Unauthorized, Cause::AuthRequired),
+        (AgentLossKind::RateLimited, Cause::QuotaRetryable),
+        (AgentLossKind::Missing, Cause::AgentMissing),
+        (AgentLossKind::Broken, Cause::AgentCrashed),
+        (AgentLossKind::Violation, Cause::ProtocolError),
+    ] {
+        let played = Played::new(lost(kind, Prompted::Leaves), NO_LIMITS, |_| {}).await;
+        assert_eq!(played.end(), (&Outcome::Failed, &cause), "{kind:?}");
+        let end = played.events.last().unwrap().to_json();
+        assert!(
+            end.contains("`wss://h` is gone") && end.contains("look there"),
+            "{end}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_elsewhere_that_is_lost_after_its_answer_has_answered() {
+    let agent = lost(AgentLossKind::Broken, Prompted::Answers);
+    let played = Played::new(agent, NO_LIMITS, |_| {}).await;
+    assert_eq!(played.end(), (&Outcome::Completed, &Cause::EndTurn));
+    let end = played.events.last().unwrap().to_json();
+    assert!(
+        !end.contains("agentExitCode"),
+        "it has no exit status: {end}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

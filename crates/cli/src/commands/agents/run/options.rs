@@ -7,7 +7,7 @@ use crate::commands::run::RunExtras;
 use crate::failure::Failure;
 
 /// Options that an agent definition has no use for, by their ids. The help does not list them.
-const FOR_PROGRAMS: [&str; 9] = [
+const FOR_PROGRAMS: [&str; 10] = [
     "agent",
     "attach",
     "auth",
@@ -17,6 +17,7 @@ const FOR_PROGRAMS: [&str; 9] = [
     "sandbox",
     "show_files",
     "transport",
+    "with_agents",
 ];
 
 /// The options of `run` for an agent definition.
@@ -34,6 +35,7 @@ impl DefinitionOptions {
             ("--auth", common.auth.is_some()),
             ("--mcp-config", common.mcp_config.is_some()),
             ("--sandbox", common.sandbox),
+            ("--with-agents", common.with_agents),
         ];
         let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
             return Ok(());

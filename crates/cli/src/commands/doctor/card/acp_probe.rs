@@ -63,11 +63,17 @@ impl AcpProbe {
         // Only this probe uses this directory, so its path marks our processes.
         let run = root.to_string_lossy().into_owned();
         command.mark(MARK, &run);
+        let source = AgentSource::Process {
+            command: Box::new(command),
+            supervisor: supervisor.clone(),
+        };
+        Self::connect(source, root).await
+    }
+
+    /// Starts or reaches the agent.
+    pub(super) async fn connect(source: AgentSource, root: &Path) -> anyhow::Result<Self> {
         let launch = AgentLaunch {
-            source: AgentSource::Process {
-                command: Box::new(command),
-                supervisor: supervisor.clone(),
-            },
+            source,
             recorder: Recorder::begin(&root.join("runs"), "card")?,
             max_output: MAX_OUTPUT,
             methods: HandledMethods::from_names(["session/request_permission"]),
@@ -77,7 +83,7 @@ impl AcpProbe {
         Ok(Self {
             agent: RunningAgent::start(launch).await?,
             noise: NoiseSeen::default(),
-            run,
+            run: root.to_string_lossy().into_owned(),
         })
     }
 

@@ -27,6 +27,12 @@ pub(super) fn failed(name: CheckName, what: &str, error: &RequestError) -> Check
     const LINES: usize = 3;
     let message = format!("{what}: {}", clip(&error.to_string()));
     let check = Check::new(name, CheckState::Problem, message);
+    if let RequestError::Connection(ConnectionError::Lost(loss)) = error {
+        return match &loss.hint {
+            Some(hint) => check.remedy(hint),
+            None => check,
+        };
+    }
     let RequestError::Connection(ConnectionError::Closed { stderr_tail, .. }) = error else {
         return check;
     };

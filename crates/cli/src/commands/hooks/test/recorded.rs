@@ -54,6 +54,7 @@ pub(super) fn recorded_report(
     let teller = match source {
         InputSource::Acp => CallTeller::Lapidary,
         InputSource::Written(_) | InputSource::Session => CallTeller::Gemini,
+        InputSource::ClaudeSession | InputSource::CodexSession => CallTeller::Lapidary,
         InputSource::Events => return Err(only_events(recording)),
     };
     Ok(reading.moments(teller, around))

@@ -1,0 +1,42 @@
+//! `mcp`: agents and past sessions for any agent, as an MCP server on stdin and stdout.
+
+mod options;
+pub(super) mod stdio;
+
+use lapidary::mcp::{McpOptions, server};
+use lapidary::normalize::NormalizeOptions;
+
+use self::options::ServerOptions;
+use super::job::JobRequest;
+use crate::exit::CommandExit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Serve agents and past sessions to any agent, over MCP on stdin and stdout
+///
+/// A program starts it: an agent, from its list of MCP servers. Tools: `list_agents` and `invoke_agent` for the agent definitions of \
+/// the workspace, `search_sessions` and `read_session` for past sessions of every agent. Text of sessions comes without secrets and \
+/// control characters. Options are those of the runs that `invoke_agent` starts.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  claude mcp add lapidary -- lapidary mcp
+  codex mcp add lapidary -- lapidary mcp
+  gemini mcp add --scope user lapidary lapidary mcp
+  lapidary mcp --deny execute --budget tokens=200000
+
+Without a person to ask, a run of `invoke_agent` is denied whatever neither a rule nor its mode allows. The server ends when its \
+client closes stdin, with every run that it started. docs/mcp.md has the set-up of each agent.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    with: ServerOptions,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    args.with.check()?;
+    let request = JobRequest::new(&args.with.0, NormalizeOptions::new(""), &out.invocation);
+    let (run, surroundings) = request.into_parts()?;
+    let server = server(McpOptions { surroundings, run });
+    stdio::serve(server, out)?;
+    Ok(CommandExit::Success)
+}

@@ -1,0 +1,79 @@
+//! The options of every command that starts an agent, for a server: without those that belong to one run or one program.
+
+use anyhow::anyhow;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+
+use crate::commands::common::CommonOptions;
+use crate::failure::Failure;
+
+/// Options that a server has no use for, by their ids. The help does not list them.
+const OF_ONE_RUN: [&str; 14] = [
+    "agent",
+    "auth",
+    "deltas",
+    "for_agent",
+    "max_line",
+    "mcp_config",
+    "no_raw",
+    "no_vault",
+    "run_id",
+    "sandbox",
+    "show_files",
+    "system_prompt",
+    "transport",
+    "with_agents",
+];
+
+/// The options of a server.
+#[derive(Debug)]
+pub(super) struct ServerOptions(pub(super) CommonOptions);
+
+impl ServerOptions {
+    /// Refuses options that would change nothing: dropping them in silence would mislead.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let common = &self.0;
+        let given = [
+            ("--agent", common.agent.is_some()),
+            ("--agent-arg", !common.for_agent.is_empty()),
+            ("--auth", common.auth.is_some()),
+            ("--mcp-config", common.mcp_config.is_some()),
+            ("--run-id", common.run_id.is_some()),
+            ("--sandbox", common.sandbox),
+            ("--system-prompt", common.system_prompt.is_some()),
+            ("--transport", common.transport.is_some()),
+            ("--with-agents", common.with_agents),
+        ];
+        let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
+            return Ok(());
+        };
+        let failure = Failure::usage(anyhow!("an MCP server has no use for {flag}"));
+        Err(failure.with_hint("`lapidary run` has it, for one run of an agent"))
+    }
+}
+
+impl Args for ServerOptions {
+    fn augment_args(command: Command) -> Command {
+        hidden(CommonOptions::augment_args(command))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        hidden(CommonOptions::augment_args_for_update(command))
+    }
+}
+
+impl FromArgMatches for ServerOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        CommonOptions::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+fn hidden(command: Command) -> Command {
+    let ids = OF_ONE_RUN.into_iter();
+    ids.fold(command, |command, id| {
+        command.mut_arg(id, |option| option.hide(true))
+    })
+}

@@ -1,0 +1,180 @@
+//! `lapidary mcp` as a program: with a script, with the official TypeScript client, and with real agents that get it from a run.
+
+use lapidary_standin::api::{FakeApi, Script, Turn};
+use lapidary_testkit::acp::{AcpWorld, Peer};
+use lapidary_testkit::gemini::peers;
+use lapidary_testkit::recorded::RecordedHome;
+use serde_json::{Value, json};
+
+use crate::run::world::{MARK, Mark, Told};
+use crate::support::{lapidary, output, program};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+
+fn lighthouse() -> RecordedHome {
+    let home = RecordedHome::new();
+    let says = ["where is the lighthouse?", "and its keeper?"];
+    home.session(SESSION, "2026-01-05T10:00:00.000Z", &says);
+    home
+}
+
+#[test]
+fn a_script_that_writes_requests_and_closes_gets_every_answer() {
+    let home = lighthouse();
+    let arguments = json!({"query": "keeper"});
+    let requests = [
+        json!({"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}}),
+        json!({"id": 1, "method": "tools/list"}),
+        json!({"id": 2, "method": "tools/call", "params": {"name": "search_sessions", "arguments": arguments}}),
+    ];
+    let requests = requests.map(|request| request.to_string()).join("\n");
+    let mut command = lapidary(["mcp"]);
+    command
+        .current_dir(home.project())
+        .env_clear()
+        .env("HOME", home.home());
+    let served = output(command, requests.as_bytes());
+    assert_eq!(served.status.code(), Some(0), "{served:?}");
+    let answers = String::from_utf8(served.stdout).unwrap();
+    let answers: Vec<Value> = answers
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), 3, "{answers:#?}");
+    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-03-26");
+    let tools = answers[1]["result"]["tools"].as_array().unwrap();
+    let names: Vec<_> = tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    let expected = [
+        "list_agents",
+        "invoke_agent",
+        "search_sessions",
+        "read_session",
+    ];
+    assert_eq!(names, expected);
+    let found = answers[2]["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(
+        found.contains(SESSION) && found.contains("«keeper»"),
+        "{found}"
+    );
+}
+
+#[test]
+fn options_of_one_run_are_refused_by_a_server() {
+    for flag in [&["--agent", "claude"][..], &["--with-agents"]] {
+        let mut command = lapidary(["mcp"]);
+        command.args(flag);
+        let refused = output(command, b"");
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{told}");
+        let expected = format!("an MCP server has no use for {}", flag[0]);
+        assert!(told.contains(&expected), "{told}");
+    }
+}
+
+/// The client's calls, each with the answer's text; then a list of the tools.
+const CLIENT: &str = r"
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+const [command, home, cwd] = process.argv.slice(1);
+const transport = new StdioClientTransport({ command, args: ['mcp'], env: { HOME: home }, cwd });
+const client = new Client({ name: 'test', version: '1' });
+await client.connect(transport);
+const call = async (name, args) => (await client.callTool({ name, arguments: args })).content[0].text;
+const tools = (await client.listTools()).tools.map((tool) => tool.name);
+const found = await call('search_sessions', { query: 'lighthouse' });
+const read = await call('read_session', { id: JSON.parse(found).hits[0].id });
+const wrong = await call('read_session', { id: 7 });
+const unknown = await client.callTool({ name: 'nothing' }).catch((error) => error.code);
+const large = await client.callTool({ name: 'read_session', arguments: { id: 'x'.repeat(9 << 20) } }).catch((error) => error.code);
+await client.ping();
+console.log(JSON.stringify({ server: client.getServerVersion().name, tools, read, wrong, unknown, large }));
+await client.close();
+";
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_official_typescript_client_lists_and_calls_the_tools() {
+    let home = lighthouse();
+    let mut node = program("node");
+    node.args(["--input-type=module", "--eval", CLIENT, "--"])
+        .arg(env!("CARGO_BIN_EXE_lapidary"))
+        .args([home.home(), home.project()])
+        .current_dir(peers());
+    let ran = output(node, b"");
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{told}");
+    let told: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(
+        json!([
+            told["server"],
+            told["wrong"],
+            told["unknown"],
+            told["large"]
+        ]),
+        json!(["lapidary", "arguments/id must be string", -32602, -32600])
+    );
+    let tools = json!([
+        "list_agents",
+        "invoke_agent",
+        "search_sessions",
+        "read_session"
+    ]);
+    assert_eq!(told["tools"], tools);
+    let read = told["read"].as_str().unwrap();
+    assert!(read.contains("and its keeper?"), "{read}");
+}
+
+/// An agent's model calls `search_sessions`, and is told what was found.
+fn search_through(peer: Peer, tool: &str) {
+    let world = AcpWorld::new(peer);
+    let script = Script::new()
+        .stream(Turn::call(tool, json!({"query": "lightship"})))
+        .stream("So be it.");
+    let model = FakeApi::start_in_thread(script).unwrap();
+    let home = RecordedHome::new();
+    home.recorded_run("20260103T100000-aa", "qwen", SESSION);
+    let state = home.home().join(".local/state/lapidary");
+    let mark = Mark::fresh();
+    let mut command = lapidary(["run", "--no-config", "--with-agents", "--format", "events"]);
+    command
+        .args(["--allow", "mcp:lapidary", "--allow", "tool=mcp_lapidary_*"])
+        .args(["--agent", peer.name(), "go"])
+        .current_dir(world.project())
+        .env_clear()
+        .envs(world.named_environment(&model.base_url()))
+        .env("LAPIDARY_STATE_DIR", state)
+        .env(MARK, mark.value());
+    let told = Told::by(command);
+    let requests = model.requests();
+    let bodies: Vec<_> = requests.iter().map(|made| made.body.to_string()).collect();
+    assert!(
+        bodies.iter().any(|body| body.contains("«lightship»")),
+        "{peer:?}: {told:?}\n{}",
+        bodies.last().map_or("", String::as_str)
+    );
+    mark.assert_nothing_is_left();
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn gemini_cli_searches_sessions_through_the_server_of_its_run() {
+    search_through(Peer::Gemini061, "mcp_lapidary_search_sessions");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn opencode_searches_sessions_through_the_server_of_its_run() {
+    search_through(Peer::Opencode, "lapidary_search_sessions");
+}

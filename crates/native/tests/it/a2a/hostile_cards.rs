@@ -1,0 +1,136 @@
+//! Cards that cannot be used: each is one typed error, and no request follows.
+
+use lapidary_gemini::agents::AgentCard;
+use lapidary_native::a2a::RemoteError;
+use lapidary_testkit::raw_server::{RawServer, RawStep, answer, json as json_answer};
+use serde_json::json;
+
+use super::{Scene, card, short};
+
+async fn failure_of(steps: Vec<RawStep>) -> (RemoteError, RawServer) {
+    let server = RawServer::start(move |_| steps.clone());
+    let scene = Scene::at(server.url("/card.json"), short());
+    (scene.failure("hello").await, server)
+}
+
+#[tokio::test]
+async fn a_card_that_is_no_card_is_one_typed_error_without_a_second_request() {
+    let html = answer(200, "text/html; charset=utf-8", "<html>log in</html>");
+    let deep = "[".repeat(100_000);
+    for (steps, expected) in [
+        (html, "the server answers with a web page"),
+        (answer(200, "application/json", "{"), "it is no JSON"),
+        (answer(200, "application/json", &deep), "it is no JSON"),
+        (
+            answer(200, "application/json", "[]"),
+            "it is no JSON object",
+        ),
+        (
+            answer(200, "application/json", "{}"),
+            "it names no URL for requests",
+        ),
+        (
+            answer(503, "text/plain", "later"),
+            "the server answers with 503",
+        ),
+    ] {
+        let (error, server) = failure_of(steps).await;
+        let RemoteError::NotACard { reason, .. } = &error else {
+            panic!("{error:?}");
+        };
+        assert_eq!(reason, expected);
+        assert_eq!(server.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn missing_refused_and_silent_cards_are_told_apart() {
+    let (error, _) = failure_of(answer(404, "text/plain", "")).await;
+    assert!(
+        matches!(error, RemoteError::CardNotFound { .. }),
+        "{error:?}"
+    );
+    let (error, server) = failure_of(answer(401, "text/plain", "")).await;
+    assert!(
+        matches!(error, RemoteError::CardRefused { status: 401, .. }),
+        "{error:?}"
+    );
+    assert_eq!(
+        server.requests().len(),
+        1,
+        "without credentials there is no second attempt"
+    );
+    let (error, server) = failure_of(vec![RawStep::Hang]).await;
+    assert!(
+        matches!(error, RemoteError::CardTimeout { .. }),
+        "{error:?}"
+    );
+    assert_eq!(server.requests().len(), 1);
+    let unused = Scene::at("http://127.0.0.1:1/card.json".to_owned(), short());
+    let error = unused.failure("hello").await;
+    assert!(matches!(error, RemoteError::CardFetch { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_card_without_end_is_read_up_to_its_limit() {
+    let head =
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1073741824\r\n\r\n";
+    let steps = vec![
+        RawStep::Send(head.to_vec()),
+        RawStep::Flood(vec![b' '; 64 * 1024]),
+    ];
+    let server = RawServer::start(move |_| steps.clone());
+    let scene = Scene::at(server.url("/card.json"), super::patient());
+    let error = scene.failure("hello").await;
+    let RemoteError::NotACard { reason, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(reason, "it has more than 1048576 bytes");
+}
+
+#[tokio::test]
+async fn a_card_that_redirects_is_not_followed() {
+    let elsewhere = RawServer::start(|_| json_answer(&card("http://127.0.0.1:1/")));
+    let head = format!(
+        "HTTP/1.1 302 Found\r\nLocation: {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        elsewhere.url("/card.json")
+    );
+    let (error, _) = failure_of(vec![RawStep::Send(head.into_bytes())]).await;
+    assert!(error.to_string().contains("redirects"), "{error}");
+    assert_eq!(elsewhere.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_card_of_another_version_or_binding_names_what_it_offers() {
+    let grpc = json!({"name": "x", "supportedInterfaces": [
+        {"url": "https://a.example", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+        {"url": "https://a.example", "protocolBinding": "JSONRPC", "protocolVersion": "9.0"},
+    ]});
+    let (error, server) = failure_of(json_answer(&grpc)).await;
+    assert_eq!(
+        error.to_string(),
+        "the agent card offers no interface that Lapidary speaks, only GRPC 1.0, JSONRPC 9.0"
+    );
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_card_of_another_machine_cannot_lead_to_this_one() {
+    let target = RawServer::start(|_| answer(200, "application/json", "{}"));
+    let means = super::means(short(), &[]);
+    let inline = AgentCard::Json(card("http://agent.example/").to_string());
+    let scene = Scene::new(inline, None, means);
+    assert!(
+        scene.agent.card().await.is_ok(),
+        "the user vouches for an inline card"
+    );
+    // The check itself is pure: a card that came over the network from elsewhere is not at hand here.
+    let text = card(&target.url("/"));
+    let server = RawServer::start(move |_| json_answer(&text));
+    let scene = Scene::at(server.url("/card.json"), short());
+    assert!(
+        scene.agent.card().await.is_ok(),
+        "loopback may lead to loopback"
+    );
+    assert_eq!(target.connections(), 0);
+}

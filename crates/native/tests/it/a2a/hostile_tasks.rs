@@ -1,0 +1,242 @@
+//! Tasks that go wrong: streams that break, tasks that never end or are forgotten, versions that are not spoken.
+
+use lapidary_native::a2a::{RemoteError, RemotePrompt};
+use lapidary_testkit::raw_server::{
+    RawRequest, RawServer, RawStep, answer, event, event_stream, json as json_answer,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Scene, card, patient, result, short, task};
+
+/// A server with a card, whose JSON-RPC methods the script answers.
+fn server(script: impl Fn(&str, &Value) -> Vec<RawStep> + Send + Sync + 'static) -> RawServer {
+    RawServer::start(move |request: &RawRequest| {
+        if request.line.starts_with("GET") {
+            let port = request.head.lines().find_map(|line| {
+                let (name, value) = line.split_once(": ")?;
+                name.eq_ignore_ascii_case("host").then(|| value.to_owned())
+            });
+            let url = format!("http://{}/rpc", port.unwrap());
+            return json_answer(&card(&url));
+        }
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        script(body["method"].as_str().unwrap(), &body["params"])
+    })
+}
+
+fn methods(server: &RawServer) -> Vec<String> {
+    let bodies = server.requests().into_iter();
+    let methods = bodies.filter_map(|request| {
+        let body: Value = serde_json::from_str(&request.body).ok()?;
+        Some(body["method"].as_str()?.to_owned())
+    });
+    methods.collect()
+}
+
+fn rpc_error(code: i64, message: &str) -> Vec<RawStep> {
+    json_answer(&json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": message}}))
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_in_mid_event_without_a_task_is_cut() {
+    let server = server(|_, _| {
+        let half = b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"resu".to_vec();
+        vec![event_stream(), RawStep::Send(half)]
+    });
+    let scene = Scene::at(server.url("/card.json"), patient());
+    let error = scene.failure("hello").await;
+    assert!(matches!(error, RemoteError::CutStream { .. }), "{error:?}");
+    assert_eq!(methods(&server), ["message/stream"]);
+}
+
+#[tokio::test]
+async fn a_task_whose_stream_breaks_in_mid_event_is_asked_for_until_it_is_over() {
+    let server = server(|method, _| match method {
+        "message/stream" => vec![
+            event_stream(),
+            event(&result(&task("working"))),
+            RawStep::Send(b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"resu".to_vec()),
+        ],
+        _ => {
+            let mut done = task("completed");
+            done["status"]["message"] =
+                json!({"role": "agent", "parts": [{"kind": "text", "text": "Done."}]});
+            json_answer(&result(&done))
+        }
+    });
+    let scene = Scene::at(server.url("/card.json"), patient());
+    assert_eq!(scene.answer("hello").await, "Done.");
+    assert_eq!(methods(&server), ["message/stream", "tasks/get"]);
+}
+
+#[tokio::test]
+async fn a_task_that_never_ends_is_cancelled_at_its_limit() {
+    let server = server(|method, _| match method {
+        "message/stream" => vec![
+            event_stream(),
+            event(&result(&task("working"))),
+            RawStep::Hang,
+        ],
+        _ => json_answer(&result(&task("canceled"))),
+    });
+    let scene = Scene::at(server.url("/card.json"), short());
+    let error = scene.failure("hello").await;
+    assert!(matches!(error, RemoteError::TimedOut { .. }), "{error:?}");
+    assert_eq!(methods(&server), ["message/stream", "tasks/cancel"]);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_cancels_its_task_even_if_the_server_never_answers_that() {
+    let server = server(|method, _| match method {
+        "message/stream" => vec![
+            event_stream(),
+            event(&result(&task("working"))),
+            RawStep::Hang,
+        ],
+        _ => vec![RawStep::Hang],
+    });
+    let mut limits = patient();
+    limits.cancel = short().task;
+    let scene = Scene::at(server.url("/card.json"), limits);
+    let cancelled = CancellationToken::new();
+    let listen = |_: &str| {};
+    let prompt = RemotePrompt {
+        text: "hello",
+        session: "s",
+    };
+    let cancel = async {
+        while methods(&server).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        cancelled.cancel();
+    };
+    let (answer, ()) = tokio::join!(scene.agent.ask(prompt, &listen, &cancelled), cancel);
+    assert_eq!(answer.unwrap_err(), RemoteError::Cancelled);
+    assert_eq!(methods(&server), ["message/stream", "tasks/cancel"]);
+    drop(scene);
+    while server.open_connections() > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_forgets_its_task_is_found_out() {
+    let server = server(|method, _| match method {
+        "message/stream" => vec![event_stream(), event(&result(&task("working")))],
+        _ => rpc_error(-32001, "Task not found"),
+    });
+    let scene = Scene::at(server.url("/card.json"), patient());
+    let lost = RemoteError::TaskLost {
+        task: "t1".to_owned(),
+    };
+    assert_eq!(scene.failure("hello").await, lost);
+}
+
+#[tokio::test]
+async fn a_server_is_asked_in_the_version_that_it_speaks_whatever_its_card_claims() {
+    let server = server(|method, _| match method {
+        "SendStreamingMessage" => {
+            let message = json!({"message": {"role": "ROLE_AGENT", "parts": [{"text": "Hi."}]}});
+            vec![event_stream(), event(&result(&message))]
+        }
+        _ => rpc_error(-32009, "version not supported"),
+    });
+    let scene = Scene::at(server.url("/card.json"), patient());
+    assert_eq!(scene.answer("hello").await, "Hi.");
+    assert_eq!(scene.answer("again").await, "Hi.");
+    let expected = [
+        "message/stream",
+        "SendStreamingMessage",
+        "SendStreamingMessage",
+    ];
+    assert_eq!(
+        methods(&server),
+        expected,
+        "the second prompt knows the version"
+    );
+}
+
+#[tokio::test]
+async fn a_server_of_neither_version_is_a_typed_error() {
+    let server = server(|_, _| rpc_error(-32601, "Method not found"));
+    let scene = Scene::at(server.url("/card.json"), patient());
+    let error = scene.failure("hello").await;
+    assert!(
+        matches!(error, RemoteError::WrongVersion { .. }),
+        "{error:?}"
+    );
+    assert_eq!(methods(&server), ["message/stream", "SendStreamingMessage"]);
+}
+
+#[tokio::test]
+async fn answers_that_are_no_answers_are_typed_errors() {
+    let unknown = || json_answer(&result(&json!({"kind": "surprise"})));
+    for (steps, expected) in [
+        (answer(200, "text/html", "<html>"), "malformed"),
+        (answer(500, "text/html", "<html>"), "refused 500"),
+        (answer(302, "text/html", ""), "redirect"),
+        (unknown(), "malformed"),
+        (rpc_error(-32603, "boom"), "refused -32603"),
+        (vec![], "network"),
+        (vec![event_stream()], "cut"),
+        (
+            vec![event_stream(), RawStep::Send(b"data: {\n\n".to_vec())],
+            "malformed",
+        ),
+        (
+            vec![event_stream(), RawStep::Flood(vec![b'x'; 1 << 20])],
+            "malformed",
+        ),
+    ] {
+        let server = server(move |_, _| steps.clone());
+        let scene = Scene::at(server.url("/card.json"), patient());
+        let error = scene.failure("hello").await;
+        let found = match &error {
+            RemoteError::MalformedAnswer { .. } => "malformed".to_owned(),
+            RemoteError::Refused { code, .. } => format!("refused {code}"),
+            RemoteError::CutStream { .. } => "cut".to_owned(),
+            RemoteError::Network(error) if error.to_string().contains("redirects") => {
+                "redirect".to_owned()
+            }
+            RemoteError::Network(_) => "network".to_owned(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found, expected);
+    }
+}
+
+#[tokio::test]
+async fn text_is_live_as_it_comes_and_whole_with_messages_before_artifacts() {
+    let said = |state: &str, words: &str| {
+        json!({"kind": "status-update", "taskId": "t1", "contextId": "c1", "status": {
+            "state": state, "message": {"role": "agent", "parts": [{"kind": "text", "text": words}]},
+        }})
+    };
+    let artifact = |parts: Value, append: bool| {
+        json!({"kind": "artifact-update", "taskId": "t1", "contextId": "c1", "append": append,
+            "artifact": {"artifactId": "a", "name": "out.txt", "parts": parts}})
+    };
+    let updates = [
+        task("submitted"),
+        said("working", "thinking"),
+        said("working", "thinking"),
+        artifact(json!([{"kind": "text", "text": "Hel"}]), false),
+        artifact(
+            json!([{"kind": "text", "text": "lo "}, {"kind": "data", "data": {"a": [1, 2]}},
+                {"kind": "file", "file": {"name": "x.png", "bytes": ""}}, {"kind": "file", "file": {"bytes": ""}}]),
+            true,
+        ),
+        said("completed", "Done."),
+    ];
+    let server = server(move |_, _| {
+        let mut steps = vec![event_stream()];
+        steps.extend(updates.iter().map(|update| event(&result(update))));
+        steps
+    });
+    let scene = Scene::at(server.url("/card.json"), patient());
+    let (pieces, answer) = scene.ask("hello").await;
+    let content = "Artifact (out.txt):\nHello Data: {\"a\":[1,2]}File: x.pngFile: [binary/unnamed]";
+    assert_eq!(answer.unwrap().text, format!("thinkingDone.\n\n{content}"));
+    assert_eq!(pieces.concat(), format!("thinking\n\n{content}\n\nDone."));
+}

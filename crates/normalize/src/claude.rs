@@ -1,0 +1,9 @@
+//! Claude Code's words in ours.
+
+mod calls;
+pub mod session_events;
+mod sidechains;
+mod skipped;
+mod subagents;
+
+pub use subagents::ClaudeSubagents;

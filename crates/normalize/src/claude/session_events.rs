@@ -1,0 +1,495 @@
+//! A session file of Claude Code → events, record by record.
+//!
+//! | record | events |
+//! |---|---|
+//! | `user` with words | `user_input`; synthetic if the program said it; `session_status` for an interruption |
+//! | `user` with results | a `tool_completion` for each |
+//! | `assistant` | `text`, `tool_invocation`; `usage_update` with the last record of a response |
+//! | `system` | `context_compaction`, or `session_status` with its text |
+//! | a type that we do not know | a `diagnostic` that carries it |
+//! | state of the program, attachments, taken back prompts | counted in one closing `diagnostic` |
+//!
+//! The events of a sub-agent stand in the call that started it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lapidary_json::{SharedToken, Token, compact};
+use lapidary_vocab::event::{
+    CompactionTrigger, ContextCompaction, Diagnostic, DiagnosticKind, Provider, SessionInit,
+    SessionState, SessionStatus, SubagentComplete, SubagentSpawn, TextEvent, TextKind, UsageUpdate,
+    UserInput,
+};
+use lapidary_vocab::{Body, Event, Json, Number, Text};
+use lapidary_wire::claude::session::{
+    ClaudeBlock, ClaudeLine, ClaudeLog, ClaudeRecord, RecordFate, blocks,
+};
+
+use super::calls;
+use super::sidechains::{SidechainRecord, Sidechains};
+use super::skipped::SkippedCounts;
+use super::subagents::{ClaudeSubagents, WithoutSubagents};
+use crate::NormalizeOptions;
+use crate::completions::CallSummary;
+use crate::own::{self, string_token};
+use crate::parent_call::set_parent;
+use crate::raw::RawContent;
+use crate::stamp::EventStamp;
+
+/// How many sub-agents are told within each other. Files that name each other would have no end.
+const DEEPEST_SUBAGENT: usize = 4;
+
+/// Words of the program in the name of the user.
+const PROGRAM_WORDS: [&str; 4] = [
+    "<local-command-",
+    "<bash-stdout>",
+    "<system-reminder>",
+    "<task-notification>",
+];
+
+/// The beginning of the record that an interruption leaves.
+const INTERRUPTED: &str = "[Request interrupted by user";
+
+/// Hands each event to `sink` as it is made.
+pub fn events(log: &ClaudeLog<'_>, options: &NormalizeOptions, sink: impl FnMut(Event)) {
+    events_with_subagents(log, options, &WithoutSubagents, sink);
+}
+
+/// The same, with the events of sub-agents within the calls that started them.
+pub fn events_with_subagents(
+    log: &ClaudeLog<'_>,
+    options: &NormalizeOptions,
+    subagents: &dyn ClaudeSubagents,
+    mut sink: impl FnMut(Event),
+) {
+    let mut session = ClaudeTranslator {
+        stamp: EventStamp::new(options, Provider::Claude),
+        subagents,
+        parents: Vec::new(),
+        told: Vec::new(),
+        calls: HashMap::new(),
+        sidechains: Sidechains::default(),
+        skipped: SkippedCounts::default(),
+        sink: &mut sink,
+    };
+    session.header(log);
+    session.lines(log);
+    session.close();
+}
+
+struct ClaudeTranslator<'s> {
+    stamp: EventStamp,
+    subagents: &'s dyn ClaudeSubagents,
+    /// The calls within which a sub-agent's records are told, the innermost last.
+    parents: Vec<Text>,
+    /// The sub-agents that were told.
+    told: Vec<String>,
+    /// Calls without a result yet.
+    calls: HashMap<String, CallSummary>,
+    /// Sub-agents whose records are in this file.
+    sidechains: Sidechains,
+    skipped: SkippedCounts,
+    sink: &'s mut dyn FnMut(Event),
+}
+
+/// A record under translation.
+struct CurrentRecord<'l> {
+    raw: Option<RawContent>,
+    log: &'l ClaudeLog<'l>,
+    line: usize,
+    /// Facts of the record that only this agent has.
+    extensions: Vec<(&'static str, Json)>,
+    /// An event was made of it.
+    is_told: bool,
+}
+
+impl ClaudeTranslator<'_> {
+    fn emit(&mut self, mut body: Body, current: &mut CurrentRecord<'_>) {
+        current.is_told = true;
+        set_parent(&mut body, self.parents.last());
+        let mut event = self.stamp.event(body, &mut current.raw);
+        for (key, value) in &current.extensions {
+            let extensions = &mut event.base.extensions;
+            extensions.insert(format!("claude.{key}"), value.clone());
+        }
+        (self.sink)(event);
+    }
+
+    fn diagnose(&mut self, kind: DiagnosticKind, message: String, current: &mut CurrentRecord<'_>) {
+        let body = Diagnostic {
+            kind,
+            message,
+            count: None,
+        };
+        self.emit(Body::Diagnostic(body), current);
+    }
+
+    /// The beginning of the session, from the first record that tells where the agent works. That record carries itself.
+    fn header(&mut self, log: &ClaudeLog<'_>) {
+        self.stamp.session_id = log.session_id.map(own::owned_text);
+        let Some(first) = &log.first else { return };
+        self.stamp.timestamp = first.timestamp.map(own::owned_text);
+        let init = SessionInit {
+            cwd: first.cwd.map(own::owned_text),
+            permission_mode: first.permission_mode.map(own::owned_text),
+            ..SessionInit::default()
+        };
+        let mut event = self
+            .stamp
+            .event(Body::SessionInit(Box::new(init)), &mut None);
+        let facts = [
+            ("claude.version", first.version),
+            ("claude.gitBranch", first.git_branch),
+            ("claude.entrypoint", first.entrypoint),
+            ("claude.title", log.title()),
+        ];
+        for (key, value) in facts {
+            let value = value.map(|value| (key.to_owned(), own::owned_json(value)));
+            event.base.extensions.extend(value);
+        }
+        (self.sink)(event);
+    }
+
+    fn lines(&mut self, log: &ClaudeLog<'_>) {
+        for (place, line) in log.lines.iter().enumerate() {
+            match line {
+                ClaudeLine::Record(record, RecordFate::Kept) => self.record(*record, log, place),
+                ClaudeLine::Record(_, RecordFate::Abandoned) => self.skipped.abandoned += 1,
+                ClaudeLine::Record(_, RecordFate::Repeated) => self.skipped.repeated += 1,
+                ClaudeLine::Unreadable(bytes) => self.unreadable(bytes, log, place),
+            }
+        }
+    }
+
+    fn unreadable(&mut self, bytes: &[u8], log: &ClaudeLog<'_>, line: usize) {
+        let mut current = CurrentRecord {
+            raw: Some(RawContent::text(bytes)),
+            log,
+            line,
+            extensions: Vec::new(),
+            is_told: false,
+        };
+        let is_last = line + 1 == log.lines.len();
+        let message = if is_last && bytes.starts_with(b"{") {
+            "the last record is cut off"
+        } else {
+            "a line of the session file is not a JSON object"
+        };
+        let kind = DiagnosticKind::MalformedLine;
+        self.diagnose(kind, message.to_owned(), &mut current);
+    }
+
+    fn record(&mut self, record: Token<'_>, log: &ClaudeLog<'_>, line: usize) {
+        let text: Arc<str> = Arc::from(compact(record).as_ref());
+        let Ok(record) = Token::parse(&text) else {
+            return;
+        };
+        let shared = SharedToken::new(&text, record);
+        let mut current = CurrentRecord {
+            raw: Some(RawContent::json(Json::from(shared))),
+            log,
+            line,
+            extensions: Vec::new(),
+            is_told: false,
+        };
+        let record = ClaudeRecord::from_token(record);
+        if let Some(timestamp) = record.timestamp {
+            self.stamp.timestamp = Some(own::owned_text(timestamp));
+        }
+        if record.is_sidechain && self.parents.is_empty() {
+            self.sidechain(&record, &mut current);
+        } else {
+            self.tell(&record, &mut current);
+        }
+    }
+
+    /// A record of a sub-agent in the file of its session.
+    fn sidechain(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+        let said = record.message_content().and_then(Token::string);
+        match self.sidechains.place(record, &said.unwrap_or_default()) {
+            SidechainRecord::First(call_id) => {
+                let spawn = SubagentSpawn {
+                    call_id,
+                    ..SubagentSpawn::default()
+                };
+                self.emit(Body::SubagentSpawn(spawn), current);
+            }
+            SidechainRecord::Later(call) => {
+                self.parents.push(call);
+                self.tell(record, current);
+                self.parents.pop();
+            }
+            SidechainRecord::Unclear => self.tell(record, current),
+        }
+    }
+
+    fn tell(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+        let kind = record.kind.and_then(Token::string);
+        match kind.as_deref() {
+            Some("user") => self.user(record, current),
+            Some("assistant") => self.assistant(record, current),
+            Some("system") => self.system(record, current),
+            _ if record.is_state() => self.skipped.add_state(record),
+            kind => {
+                let message = match kind {
+                    Some(kind) => format!("unknown type of record: {kind}"),
+                    None => "a record without a type".to_owned(),
+                };
+                self.diagnose(DiagnosticKind::UnknownType, message, current);
+            }
+        }
+    }
+
+    fn user(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+        let content = record.message_content().map(blocks).unwrap_or_default();
+        if let Some(kind) = record.tool_denial_kind {
+            current.extensions.push(("toolDenialKind", own::owned_json(kind)));
+        }
+        let mut words = Vec::new();
+        let mut images = Vec::new();
+        for block in content {
+            match block {
+                ClaudeBlock::Text(text) => words.push(own::owned_text(text)),
+                ClaudeBlock::Image { media_type, data } => images.push(Json::object([
+                    ("mediaType", own::owned_json(media_type)),
+                    ("data", own::owned_json(data)),
+                ])),
+                ClaudeBlock::ToolResult {
+                    tool_use_id,
+                    content,
+                    is_error,
+                } => self.result(tool_use_id, (content, is_error), record, current),
+                ClaudeBlock::Thinking(_) | ClaudeBlock::ToolUse { .. } | ClaudeBlock::Other(_) => {
+                    self.odd_block(current);
+                }
+            }
+        }
+        if words.is_empty() && images.is_empty() && current.is_told {
+            return;
+        }
+        self.words(&words, images, record, current);
+    }
+
+    /// The words of a `user` record. Those of a sub-agent's caller stand in its call.
+    fn words(
+        &mut self,
+        words: &[Text],
+        images: Vec<Json>,
+        record: &ClaudeRecord<'_>,
+        current: &mut CurrentRecord<'_>,
+    ) {
+        let text = Text::concat(words);
+        let said = text.to_str().into_owned();
+        if said.starts_with(INTERRUPTED) {
+            let body = SessionStatus {
+                status: SessionState::Interrupted,
+                message: Some(text),
+            };
+            return self.emit(Body::SessionStatus(body), current);
+        }
+        let is_program = PROGRAM_WORDS.iter().any(|start| said.starts_with(start));
+        if !self.parents.is_empty() && record.parent_uuid.is_none() && !current.is_told {
+            self.skipped.in_call += 1;
+            return;
+        }
+        let is_agents = record.is_sidechain || !self.parents.is_empty();
+        let input = UserInput {
+            text,
+            images,
+            is_synthetic: record.is_meta || record.is_compact_summary || is_program || is_agents,
+        };
+        self.emit(Body::UserInput(input), current);
+    }
+
+    fn result(
+        &mut self,
+        id: Option<Token<'_>>,
+        (content, is_error): (Option<Token<'_>>, bool),
+        record: &ClaudeRecord<'_>,
+        current: &mut CurrentRecord<'_>,
+    ) {
+        let call_id = id.map(own::owned_text).unwrap_or_default();
+        let call = self.calls.remove(&*call_id.to_str());
+        let mut completion = calls::completion(call_id, content, is_error, record);
+        if let Some(call) = call {
+            completion.locations.clone_from(&call.locations);
+            call.complete(&mut completion);
+        }
+        self.emit(Body::ToolCompletion(Box::new(completion)), current);
+    }
+
+    fn assistant(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+        let message = record.message;
+        let model = string_token(message.and_then(|message| message.get("model"))).map(own::owned_text);
+        let kind = if record.is_api_error {
+            TextKind::Error
+        } else {
+            TextKind::Text
+        };
+        for block in record.message_content().map(blocks).unwrap_or_default() {
+            match block {
+                ClaudeBlock::Text(text) => {
+                    self.emit(said(own::owned_text(text), kind.clone(), model.clone()), current);
+                }
+                ClaudeBlock::Thinking(text) => {
+                    let body = said(own::owned_text(text), TextKind::Thinking, model.clone());
+                    self.emit(body, current);
+                }
+                ClaudeBlock::ToolUse { id, name, input } => {
+                    self.call([id, name, input], model.clone(), current);
+                }
+                ClaudeBlock::Image { .. }
+                | ClaudeBlock::ToolResult { .. }
+                | ClaudeBlock::Other(_) => {
+                    self.odd_block(current);
+                }
+            }
+        }
+        if current.log.has_usage(current.line) {
+            let usage = message.and_then(|message| message.get("usage"));
+            self.usage(usage, model, current);
+        }
+        if !current.is_told {
+            // Nothing in it, but it is there: an empty text carries the record.
+            self.emit(said(Text::default(), kind, None), current);
+        }
+    }
+
+    /// A block that a message of its role does not have, or that we do not know. It is in the record.
+    fn odd_block(&mut self, current: &mut CurrentRecord<'_>) {
+        let message = "a block of a type that is unknown here".to_owned();
+        self.diagnose(DiagnosticKind::UnknownType, message, current);
+    }
+
+    fn usage(
+        &mut self,
+        usage: Option<Token<'_>>,
+        model: Option<Text>,
+        current: &mut CurrentRecord<'_>,
+    ) {
+        if let Some(step_usage) = usage.and_then(calls::step_usage) {
+            let body = UsageUpdate {
+                parent_call_id: None,
+                model,
+                step_usage,
+            };
+            self.emit(Body::UsageUpdate(body), current);
+        }
+    }
+
+    fn call(
+        &mut self,
+        parts: [Option<Token<'_>>; 3],
+        model: Option<Text>,
+        current: &mut CurrentRecord<'_>,
+    ) {
+        let (call, summary) = calls::invocation(parts, model);
+        let id = call.call_id.clone();
+        self.calls.insert(id.to_str().into_owned(), summary);
+        let starts = calls::starts_subagent(&call.tool_name.to_str());
+        self.emit(Body::ToolInvocation(Box::new(call)), current);
+        if starts {
+            let prompt = parts[2].and_then(|input| input.get("prompt"));
+            self.sidechains.call(&id, prompt);
+            self.subagent(&id, parts[2], current);
+        }
+    }
+
+    /// Tells the records of the sub-agent that a call started, if there is a file of them.
+    fn subagent(&mut self, id: &Text, input: Option<Token<'_>>, current: &mut CurrentRecord<'_>) {
+        let call = id.to_str();
+        let told = current.log.agent_of_call(&call).and_then(Token::string);
+        let agent = told.map(Cow::into_owned);
+        let agent = agent.or_else(|| self.subagents.agent_of_call(&call));
+        let Some(agent) = agent.filter(|agent| !self.told.contains(agent)) else {
+            return;
+        };
+        if self.parents.len() >= DEEPEST_SUBAGENT {
+            return;
+        }
+        let Some(bytes) = self.subagents.read(&agent) else {
+            return;
+        };
+        self.told.push(agent.clone());
+        let argument = |key| string_token(input?.get(key)).map(own::owned_text);
+        let spawn = SubagentSpawn {
+            call_id: id.clone(),
+            agent_type: argument("subagent_type"),
+            description: argument("description"),
+            is_resume: false,
+            resume_agent_id: None,
+        };
+        self.emit(Body::SubagentSpawn(spawn), current);
+        let began = self.stamp.timestamp.clone();
+        self.parents.push(id.clone());
+        self.lines(&ClaudeLog::read(&bytes));
+        self.parents.pop();
+        self.stamp.timestamp = began;
+        let complete = SubagentComplete {
+            call_id: id.clone(),
+            agent_id: Some(agent.into()),
+            status: None,
+            summary: None,
+        };
+        self.emit(Body::SubagentComplete(complete), current);
+    }
+
+    fn system(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+        if let Some(subtype) = record.subtype {
+            current.extensions.push(("subtype", own::owned_json(subtype)));
+        }
+        if record.subtype.is_some_and(|it| it.is("compact_boundary")) {
+            return self.compaction(record, current);
+        }
+        let Some(content) = record.content else {
+            return self.skipped.add_state(record);
+        };
+        let is_error = record.level.is_some_and(|level| level.is("error"));
+        let word = record.subtype.and_then(Token::string).unwrap_or_default();
+        let status = if is_error || word == "api_error" {
+            SessionState::Error
+        } else {
+            SessionState::Other(word.into_owned())
+        };
+        let body = SessionStatus {
+            status,
+            message: Some(own::owned_text(content)),
+        };
+        self.emit(Body::SessionStatus(body), current);
+    }
+
+    fn compaction(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+        let about = record.compact_metadata;
+        let trigger = string_token(about.and_then(|about| about.get("trigger"))).and_then(Token::string);
+        let before = about.and_then(|about| about.get("preTokens"));
+        let body = ContextCompaction {
+            trigger: CompactionTrigger::from(trigger.as_deref().unwrap_or("auto")),
+            pre_tokens: before.and_then(|it| Number::from_token(SharedToken::from(it))),
+            summary: None,
+        };
+        self.emit(Body::ContextCompaction(body), current);
+    }
+
+    fn close(&mut self) {
+        let ids = self.subagents.ids();
+        let is_unnamed = |id: &&String| !self.told.contains(id);
+        self.skipped.unnamed_agents = ids.iter().filter(is_unnamed).count() as u64;
+        let Some((body, detail)) = self.skipped.report() else {
+            return;
+        };
+        let mut event = self.stamp.event(Body::Diagnostic(body), &mut None);
+        let extensions = &mut event.base.extensions;
+        extensions.insert("claude.skippedRecords".to_owned(), detail);
+        (self.sink)(event);
+    }
+}
+
+fn said(text: Text, kind: TextKind, model: Option<Text>) -> Body {
+    Body::Text(TextEvent {
+        text,
+        kind,
+        parent_call_id: None,
+        model,
+    })
+}

@@ -1,0 +1,4 @@
+//! Codex CLI's words in ours.
+
+mod calls;
+pub mod rollout;

@@ -1,0 +1,3 @@
+//! Claude Code's formats.
+
+pub mod session;

@@ -1,0 +1,3 @@
+//! Codex CLI's formats.
+
+pub mod rollout;
