@@ -31,8 +31,8 @@ const BUILT_IN: [&str; 27] = [
     "list_mcp_resources",
 ];
 
-/// Older names and the tools that they stand for.
-const LEGACY: [(&str, &str); 1] = [("search_file_content", "grep_search")];
+/// The older name of `grep_search`.
+const LEGACY: &str = "search_file_content";
 
 /// The beginning of a name that a discovery command gave.
 const DISCOVERED: &str = "discovered_tool_";
@@ -50,16 +50,10 @@ const MCP: &str = "mcp_";
 /// ```
 pub fn is_valid_tool_name(name: &str) -> bool {
     BUILT_IN.contains(&name)
-        || LEGACY.iter().any(|(old, _)| *old == name)
+        || name == LEGACY
         || name.starts_with(DISCOVERED)
         || name == "*"
         || name.strip_prefix(MCP).is_some_and(is_mcp_pattern)
-}
-
-/// The name that a tool has today.
-pub fn current_tool_name(name: &str) -> &str {
-    let legacy = LEGACY.iter().find(|(old, _)| *old == name);
-    legacy.map_or(name, |(_, new)| new)
 }
 
 /// The built-in tool whose name is nearest to a word.
