@@ -1,6 +1,11 @@
 //! Names that people write in hooks: of tools, of events, and those of Claude Code for the same things.
 
+use strsim::osa_distance;
+
 use super::HookEvent;
+
+/// No name is longer.
+const LONGEST_WORD: usize = 64;
 
 /// The tools of Gemini CLI 0.61. Those of MCP servers begin with `mcp_`.
 pub(super) const TOOLS: [&str; 28] = [
@@ -126,42 +131,16 @@ pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
 
 /// The candidate that a word was probably meant to be, if it is close.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST_WORD {
+        return None;
+    }
     let word = word.to_ascii_lowercase();
-    let scored =
-        candidates.map(|candidate| (distance(&word, &candidate.to_ascii_lowercase()), candidate));
+    // Two neighbours that changed places are one mistake.
+    let far = |candidate: &str| osa_distance(&word, &candidate.to_ascii_lowercase());
+    let scored = candidates.map(|candidate| (far(candidate), candidate));
     let (distance, candidate) = scored.min_by_key(|(distance, _)| *distance)?;
     // A word of which no letter is right was not meant to be this one.
     (distance <= word.len().max(4) / 3 && distance < word.len()).then_some(candidate)
-}
-
-/// How many letters have to be put in, taken out, changed, or swapped with their neighbour. Words are short.
-fn distance(one: &str, other: &str) -> usize {
-    const LONGEST: usize = 64;
-    if one.len() > LONGEST {
-        return usize::MAX;
-    }
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    let mut above: Vec<usize> = Vec::new();
-    let mut last = None;
-    for (line, letter) in one.chars().enumerate() {
-        let mut next = vec![line + 1];
-        for (column, against) in other.iter().enumerate() {
-            let changed = row[column] + usize::from(letter != *against);
-            let mut best = changed.min(row[column + 1] + 1).min(next[column] + 1);
-            let before = column.checked_sub(1).map(|before| (before, other[before]));
-            if let (Some((before, swapped)), Some(last)) = (before, last)
-                && swapped == letter
-                && last == *against
-            {
-                best = best.min(above[before] + 1);
-            }
-            next.push(best);
-        }
-        above = std::mem::replace(&mut row, next);
-        last = Some(letter);
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
@@ -177,9 +156,9 @@ mod tests {
         assert_eq!(nearest("Frobnicate", events()), None);
         assert_eq!(nearest(&"x".repeat(10_000), events()), None);
         assert_eq!(nearest("gaurd", ["guard"].into_iter()), Some("guard"));
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("gaurd", "guard"), 1);
-        assert_eq!(distance("ab", "ba"), 1);
-        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(osa_distance("kitten", "sitting"), 3);
+        assert_eq!(osa_distance("gaurd", "guard"), 1);
+        assert_eq!(osa_distance("ab", "ba"), 1);
+        assert_eq!(osa_distance("", "abc"), 3);
     }
 }
