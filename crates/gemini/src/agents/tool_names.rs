@@ -1,35 +1,6 @@
 //! The names of tools that a definition may list.
 
-/// The tools that Gemini CLI 0.61 knows by name.
-const BUILT_IN: [&str; 27] = [
-    "glob",
-    "write_todos",
-    "write_file",
-    "google_web_search",
-    "web_fetch",
-    "replace",
-    "run_shell_command",
-    "grep_search",
-    "read_many_files",
-    "read_file",
-    "list_directory",
-    "activate_skill",
-    "ask_user",
-    "tracker_create_task",
-    "tracker_update_task",
-    "tracker_get_task",
-    "tracker_list_tasks",
-    "tracker_add_dependency",
-    "tracker_visualize",
-    "get_internal_docs",
-    "enter_plan_mode",
-    "exit_plan_mode",
-    "update_topic",
-    "complete_task",
-    "invoke_agent",
-    "read_mcp_resource",
-    "list_mcp_resources",
-];
+use crate::hooks::{BUILT_IN_TOOLS, nearest};
 
 /// The older name of `grep_search`.
 const LEGACY: &str = "search_file_content";
@@ -49,7 +20,7 @@ const MCP: &str = "mcp_";
 /// assert!(!is_valid_tool_name("Read") && !is_valid_tool_name("mcp__x"));
 /// ```
 pub fn is_valid_tool_name(name: &str) -> bool {
-    BUILT_IN.contains(&name)
+    BUILT_IN_TOOLS.contains(&name)
         || name == LEGACY
         || name.starts_with(DISCOVERED)
         || name == "*"
@@ -58,7 +29,7 @@ pub fn is_valid_tool_name(name: &str) -> bool {
 
 /// The built-in tool whose name is nearest to a word.
 pub(super) fn nearest_tool(word: &str) -> Option<&'static str> {
-    crate::hooks::nearest(word, BUILT_IN.into_iter())
+    nearest(word, BUILT_IN_TOOLS.into_iter())
 }
 
 fn is_mcp_pattern(rest: &str) -> bool {

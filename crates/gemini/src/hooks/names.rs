@@ -7,8 +7,8 @@ use super::HookEvent;
 /// No name is longer.
 const LONGEST_WORD: usize = 64;
 
-/// The tools of Gemini CLI 0.61. Those of MCP servers begin with `mcp_`.
-pub(super) const TOOLS: [&str; 28] = [
+/// The tools that Gemini CLI 0.61 knows by name.
+pub(crate) const BUILT_IN_TOOLS: [&str; 27] = [
     "glob",
     "write_todos",
     "write_file",
@@ -22,7 +22,6 @@ pub(super) const TOOLS: [&str; 28] = [
     "list_directory",
     "activate_skill",
     "ask_user",
-    "save_memory",
     "tracker_create_task",
     "tracker_update_task",
     "tracker_get_task",
@@ -38,6 +37,11 @@ pub(super) const TOOLS: [&str; 28] = [
     "read_mcp_resource",
     "list_mcp_resources",
 ];
+
+/// The same, and one that it had before. Those of MCP servers begin with `mcp_`.
+pub(super) fn tools() -> impl Iterator<Item = &'static str> {
+    BUILT_IN_TOOLS.into_iter().chain(["save_memory"])
+}
 
 /// The events of Claude Code, and ours. An event that is only similar has none: a hook that denies must not become one that
 /// cannot deny, nor a hook for failures one for every call.
@@ -123,9 +127,7 @@ pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
     let known = known
         .filter(|(other, _)| *other == name)
         .map(|(_, ours)| *ours);
-    let same = TOOLS
-        .into_iter()
-        .filter(|tool| tool.eq_ignore_ascii_case(name) && *tool != name);
+    let same = tools().filter(|tool| tool.eq_ignore_ascii_case(name) && *tool != name);
     known.chain(same).next()
 }
 
