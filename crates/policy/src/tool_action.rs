@@ -41,12 +41,6 @@ impl ToolAction {
         ToldCall::of_call(call, content, dir, &McpServers::default()).action
     }
 
-    /// The action of a permission request, as far as the request shows it. If the call itself was announced, [`ToolActions`]
-    /// knows more.
-    pub fn of_request(request: &PermissionRequest, dir: &Path) -> Self {
-        Self::of_call(&called(request), None, dir)
-    }
-
     /// An action of this kind, of which nothing else is known.
     pub fn new(kind: ToolKind) -> Self {
         Self {
