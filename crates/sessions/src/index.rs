@@ -44,7 +44,7 @@ pub struct SessionIndex {
     now: SystemTime,
     connection: Option<Connection>,
     /// Held while it is in use: a database that is in use must not be deleted, `SQLite` says, not even where systems allow it.
-    in_use: Option<File>,
+    in_use: Option<IndexLock>,
     /// The number of that file, in case another process replaces it.
     identity: Option<u64>,
     /// Names of directories that are to be kept.
@@ -320,18 +320,29 @@ fn missing<'f, T>(
     missing.map(|(file, _)| *file).collect()
 }
 
+/// A lock on a file beside the index. It is released and not only closed: a process that another thread starts has our
+/// descriptors until it executes its program, and would hold the lock for so long.
+#[derive(Debug)]
+struct IndexLock(File);
+
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        let _ = self.0.unlock(); // closing the file releases it a moment later
+    }
+}
+
 /// The right to write, until it is dropped. None if another process has it.
-fn try_lock(path: &Path) -> io::Result<Option<File>> {
+fn try_lock(path: &Path) -> io::Result<Option<IndexLock>> {
     locked(path, "lock", File::try_lock)
 }
 
 /// The right to delete it: no other process uses it.
-fn alone(path: &Path) -> io::Result<Option<File>> {
+fn alone(path: &Path) -> io::Result<Option<IndexLock>> {
     locked(path, "users", File::try_lock)
 }
 
 /// The right to use it. Where no lock can be made nothing can be deleted either.
-fn in_use(path: &Path) -> Result<Option<File>, IndexError> {
+fn in_use(path: &Path) -> Result<Option<IndexLock>, IndexError> {
     match locked(path, "users", File::try_lock_shared) {
         Ok(None) => Err(IndexError::Busy),
         Ok(lock) => Ok(lock),
@@ -343,19 +354,19 @@ fn locked(
     path: &Path,
     what: &str,
     lock: impl Fn(&File) -> Result<(), fs::TryLockError>,
-) -> io::Result<Option<File>> {
+) -> io::Result<Option<IndexLock>> {
     let mut options = File::options();
     options.create(true).truncate(false).write(true);
     let file = options.open(beside(path, what))?;
     match lock(&file) {
-        Ok(()) => Ok(Some(file)),
+        Ok(()) => Ok(Some(IndexLock(file))),
         Err(fs::TryLockError::WouldBlock) => Ok(None),
         Err(fs::TryLockError::Error(error)) => Err(error),
     }
 }
 
 /// The right to write, for a caller that only wants to write and therefore waits.
-fn wait_for_lock(path: &Path) -> Result<File, IndexError> {
+fn wait_for_lock(path: &Path) -> Result<IndexLock, IndexError> {
     wait_until(|| try_lock(path))
 }
 
