@@ -4,10 +4,13 @@
 //! [`Rules`], of which the first that matches decides, then the permission mode. Everything is judged by what the agent says
 //! about it. `docs/permissions.md` is this for people who write rules.
 //!
+//! [`budget`] limits what a run uses: tokens, money, calls of tools and turns.
+//!
 //! [`WorkspaceRoots`] and [`confined_files`] keep files that are opened for an agent inside its directories.
 
 mod argument_names;
 mod argument_roles;
+pub mod budget;
 mod command;
 pub mod confined_files;
 mod coverage;

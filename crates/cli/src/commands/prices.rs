@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use lapidary::engine::budget::{step_cost, turn_cost};
+use lapidary::engine::budget::{TokenPrices, prices_from_table, step_cost, turn_cost};
 use lapidary::engine::config::FILE_NAME;
 use lapidary::engine::detect::SearchEnvironment;
 use lapidary::render::COMPUTED_COST;
@@ -40,7 +40,7 @@ pub(super) fn read(path: &Path) -> Result<PriceTable, Failure> {
 pub(super) struct TranscriptPrices {
     invocation: Arc<Invocation>,
     /// Read for the first event that needs them.
-    prices: OnceCell<PriceTable>,
+    prices: OnceCell<TokenPrices>,
 }
 
 impl TranscriptPrices {
@@ -67,15 +67,16 @@ impl TranscriptPrices {
         Cow::Owned(priced)
     }
 
-    fn prices(&self) -> &PriceTable {
+    fn prices(&self) -> &TokenPrices {
         self.prices.get_or_init(|| {
             let here = self.invocation.current_dir().unwrap_or_default();
             let environment = SearchEnvironment::from_vars(self.invocation.variables(), here);
-            known(&environment).unwrap_or_else(|failure| {
+            let known = known(&environment).unwrap_or_else(|failure| {
                 self.invocation
                     .complain(&format!("warning: {:#}", failure.error));
                 PriceTable::shipped()
-            })
+            });
+            prices_from_table(known)
         })
     }
 }

@@ -7,7 +7,7 @@ use lapidary_sessions::PriceTable;
 use lapidary_vocab::{Body, Event, Text};
 use tokio::sync::Notify;
 
-use crate::budget::{Budget, BudgetMeter, BudgetUnknown, ExceededLimit};
+use crate::budget::{Budget, BudgetMeter, BudgetUnknown, ExceededLimit, token_prices};
 
 /// Calls beyond this are not told apart.
 const MOST: usize = 64;
@@ -29,9 +29,13 @@ pub(crate) struct BudgetWatch {
 
 impl BudgetWatch {
     pub(crate) fn new(budget: Budget, prices: Option<&PriceTable>) -> Self {
+        let mut meter = BudgetMeter::new(budget);
+        if budget.cost.is_some() {
+            meter.set_prices(token_prices(prices));
+        }
         Self {
             is_limited: budget != Budget::default(),
-            meter: Mutex::new(BudgetMeter::new(budget).with_prices(prices)),
+            meter: Mutex::new(meter),
             news: Notify::new(),
         }
     }
@@ -60,15 +64,7 @@ impl BudgetWatch {
 
     /// Judges the use of the budget when the run is over.
     pub(crate) fn judge(&self, unknown: BudgetUnknown) -> Result<Option<String>, StopCause> {
-        let meter = self.meter();
-        match meter.exceeded() {
-            Some(exceeded) => Err(StopCause {
-                cause: exceeded.cause(),
-                message: exceeded.to_string(),
-                hint: exceeded.hint().map(str::to_owned),
-            }),
-            None => unknown.judge(&meter.unknown()),
-        }
+        self.meter().judge(unknown)
     }
 
     fn meter(&self) -> MutexGuard<'_, BudgetMeter> {

@@ -10,7 +10,7 @@ use lapidary_vocab::{Body, Event, Text};
 
 use super::request::RunRequest;
 use crate::answer_texts::AnswerTexts;
-use crate::budget::BudgetMeter;
+use crate::budget::{BudgetMeter, token_prices};
 use crate::confine::ConfinedRun;
 use crate::recording::{CostBasis, RecordedEnd};
 
@@ -117,7 +117,7 @@ impl EventCounts {
             Body::UserInput(input) if !input.is_synthetic => self.prompted(input, event),
             // The table is read for the first turn that needs it.
             Body::TurnComplete(_) if !std::mem::replace(&mut self.has_prices, true) => {
-                self.meter.use_prices(prices);
+                self.meter.set_prices(token_prices(prices));
             }
             _ => {}
         }

@@ -11,7 +11,6 @@
 )]
 
 mod acp;
-mod budget;
 mod capabilities;
 mod config;
 mod config_files;

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use lapidary_json::Token;
-use lapidary_sessions::{PriceTable, price};
-use lapidary_vocab::event::{StreamDeltaKind, TextKind, TurnComplete, UsageUpdate};
-use lapidary_vocab::stats::TokenCounts;
-use lapidary_vocab::usage::{ModelTokenUsage, TokenUsage};
+use lapidary_normalize::StopCause;
+use lapidary_vocab::event::{StreamDeltaKind, TextKind, TurnComplete};
+use lapidary_vocab::usage::TokenUsage;
 use lapidary_vocab::{Body, Cause, Event, Number, Text};
 
-use super::Budget;
+use super::{Budget, BudgetUnknown, TokenPrices, turn_cost};
 
 /// Sessions that are counted separately. Further sessions share the last entry.
 const MOST_SESSIONS: usize = 1024;
@@ -81,8 +80,8 @@ impl fmt::Display for ExceededLimit {
 /// * Tokens: an agent reports steps, whole turns, or both. Steps add up; a turn that reports more than its steps adds the rest.
 ///   How full the context is (`used` of `size`) is no use of tokens and does not count.
 /// * Money: over ACP it is the session's so far, so the last figure counts, minus the cost of a continued session before its first
-///   prompt in this run; with other transports turns add up. Where an agent reports none, its tokens are priced by the table that
-///   comes with the program, if that has all of their models.
+///   prompt in this run; with other transports turns add up. Where an agent reports none, its tokens are priced, if all of their
+///   models have a price.
 /// * History that is replayed was paid for by another run.
 #[derive(Debug, Clone, Default)]
 pub struct BudgetMeter {
@@ -97,7 +96,7 @@ pub struct BudgetMeter {
     is_late: bool,
     /// Some of the cost is by our own prices.
     is_priced: bool,
-    prices: Option<PriceTable>,
+    prices: Option<TokenPrices>,
     /// A prompt was sent in this run.
     is_prompted: bool,
 }
@@ -137,36 +136,22 @@ impl BudgetMeter {
     pub fn new(budget: Budget) -> Self {
         Self {
             budget,
-            prices: budget.cost.map(|_| PriceTable::shipped()),
             ..Self::default()
         }
     }
 
-    /// The same, with prices of the user's own over the table that comes with the program.
-    #[must_use]
-    pub fn with_prices(mut self, own: Option<&PriceTable>) -> Self {
-        if let Some(own) = own {
-            self.prices = self.prices.map(|shipped| own.clone().over(shipped));
-        }
-        self
-    }
-
-    /// Prices tokens although no budget limits their cost.
-    pub(crate) fn use_prices(&mut self, own: Option<&PriceTable>) {
-        let shipped = PriceTable::shipped();
-        self.prices = Some(match own {
-            Some(own) => own.clone().over(shipped),
-            None => shipped,
-        });
+    /// Prices the tokens of turns whose cost the agent does not report.
+    pub fn set_prices(&mut self, prices: TokenPrices) {
+        self.prices = Some(prices);
     }
 
     /// All tokens that were reported, if any were.
-    pub(crate) fn tokens(&self) -> Option<u64> {
+    pub fn tokens(&self) -> Option<u64> {
         (self.tokens > 0).then_some(self.tokens)
     }
 
     /// The cost in US dollars, and whether that is an estimate. None if a turn ended without a known cost.
-    pub(crate) fn cost(&self) -> Option<(f64, bool)> {
+    pub fn cost(&self) -> Option<(f64, bool)> {
         let sessions = self.sessions.values().filter_map(SessionUsage::spent);
         let cost = self.cost_of_turns + sessions.sum::<f64>();
         (cost > 0.0 && !self.ended_without.cost).then_some((cost, self.is_priced))
@@ -196,6 +181,18 @@ impl BudgetMeter {
             _ => {}
         }
         self.exceeded()
+    }
+
+    /// Judges the use when the run is over: a warning, or the cause of its end.
+    pub fn judge(&self, unknown: BudgetUnknown) -> Result<Option<String>, StopCause> {
+        match self.exceeded() {
+            Some(exceeded) => Err(StopCause {
+                cause: exceeded.cause(),
+                message: exceeded.to_string(),
+                hint: exceeded.hint().map(str::to_owned),
+            }),
+            None => unknown.judge(&self.unknown()),
+        }
     }
 
     /// The limits that cannot be checked, because a turn ended without a word about them.
@@ -333,32 +330,6 @@ impl BudgetMeter {
     }
 }
 
-/// The cost of a turn in US dollars by a table of prices. None unless the table has every model that the turn used.
-pub fn turn_cost(turn: &TurnComplete, prices: &PriceTable) -> Option<f64> {
-    let models = turn.model_usage.iter();
-    let costs = models.map(|(model, used)| Some(price(&counts(used), prices.price_for(model)?)));
-    let costs: Option<Vec<f64>> = costs.collect();
-    costs
-        .filter(|costs| !costs.is_empty())
-        .map(|costs| costs.iter().sum())
-}
-
-/// The cost of one request to a model, likewise. None for an agent that does not name the model.
-pub fn step_cost(step: &UsageUpdate, prices: &PriceTable) -> Option<f64> {
-    let model = step.model.as_ref()?;
-    let used = step.step_usage.token();
-    let count = |name| used.get(name).and_then(Token::u64).unwrap_or(0);
-    let counts = TokenCounts {
-        input: count("input_tokens"),
-        output: count("output_tokens"),
-        cached: count("cache_read_input_tokens"),
-        thoughts: count("thoughts_tokens"),
-        tool: count("tool_tokens"),
-        total: count("total_tokens"),
-    };
-    Some(price(&counts, prices.price_for(&model.to_str())?))
-}
-
 fn is_replay(event: &Event) -> bool {
     event.base.extensions.contains_key("acp.replay")
 }
@@ -381,21 +352,6 @@ fn session_cost(event: &Event) -> Option<f64> {
 
 fn amount(number: &Number) -> Option<f64> {
     number.to_string().parse().ok()
-}
-
-/// Thoughts are counted only in the total.
-fn counts(used: &ModelTokenUsage) -> TokenCounts {
-    let count = |number: &Option<Number>| number.as_ref().and_then(Number::u64).unwrap_or(0);
-    let (input, output) = (count(&used.input_tokens), count(&used.output_tokens));
-    let total = count(&used.total_tokens).max(input.saturating_add(output));
-    TokenCounts {
-        input,
-        output,
-        cached: count(&used.cache_read_tokens),
-        thoughts: total - input.saturating_add(output),
-        tool: 0,
-        total,
-    }
 }
 
 fn tokens(usage: &TokenUsage) -> Option<u64> {
