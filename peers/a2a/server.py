@@ -84,6 +84,7 @@ class NeedsToken:
 
 listening = socket.socket()
 listening.bind(("127.0.0.1", 0))
+listening.listen()  # a client may come before the server's own loop begins
 port = listening.getsockname()[1]
 url = f"http://127.0.0.1:{port}/rpc"
 card = ParseDict(

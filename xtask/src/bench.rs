@@ -16,6 +16,7 @@ mod run;
 mod sessions;
 mod table;
 mod translate;
+mod verdict;
 
 pub(crate) use run::tell_time;
 pub(crate) use sessions::read_floor;
@@ -32,6 +33,7 @@ use anyhow::{Context, Result, ensure};
 use crate::workspace::{Workspace, run as run_shown};
 use measure::measure;
 use table::megabytes;
+use verdict::BenchVerdict;
 
 /// How far two measures of the same command may be apart.
 const NOISE: f64 = 0.05;
@@ -56,6 +58,13 @@ enum BenchPart {
     /// Instructions of `translate` and `run`, counted by valgrind
     Instructions,
 }
+
+/// Programs that measure inside one process: each is an example of the crate that it measures.
+const EXAMPLES: [(BenchPart, &str, &str); 3] = [
+    (BenchPart::Hooks, "lapidary-engine", "hook_cost"),
+    (BenchPart::Loading, "lapidary-gemini", "load_cost"),
+    (BenchPart::Agents, "lapidary-native", "agent_cost"),
+];
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
@@ -94,14 +103,12 @@ pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
                 .args(["--release", "--package", "lapidary-cli"]),
         )?;
     }
-    if args.only.is_none_or(|only| only == BenchPart::Hooks) {
-        hooks::build(workspace)?;
-    }
-    if args.only.is_none_or(|only| only == BenchPart::Loading) {
-        loading::build(workspace)?;
-    }
-    if args.only.is_none_or(|only| only == BenchPart::Agents) {
-        agents::build(workspace)?;
+    for (part, package, example) in EXAMPLES {
+        if args.only.is_none_or(|only| only == part) {
+            let mut build = workspace.cargo("build");
+            build.args(["--release", "--package", package, "--example", example]);
+            run_shown(&mut build)?;
+        }
     }
     let lapidary = args.lapidary.clone();
     let lapidary = lapidary.unwrap_or_else(|| release.join("lapidary"));
@@ -142,8 +149,7 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
         args.runs,
         megabytes(nothing.peak_kib * 1024)
     );
-    let mut doubts = Vec::new();
-    let mut misses = Vec::new();
+    let mut verdict = BenchVerdict::default();
     let wanted = |part| args.only.is_none_or(|only| only == part);
     if wanted(BenchPart::Translate) {
         let bench = translate::TranslateBench {
@@ -152,39 +158,30 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
             lapidary: lapidary.clone(),
             runs: args.runs,
         };
-        doubts.extend(bench.report(args.size, args.large)?);
+        verdict.doubts.extend(bench.report(args.size, args.large)?);
     }
     if wanted(BenchPart::Run) {
-        doubts.extend(run::report(workspace, &folder, &lapidary, args.runs)?);
+        verdict.take(run::report(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Sessions) {
-        let verdict = sessions::report(workspace, &folder, &lapidary, args.runs)?;
-        doubts.extend(verdict.doubts);
-        misses.extend(verdict.misses);
+        verdict.take(sessions::report(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Hooks) {
-        let verdict = hooks::report(workspace, args.runs)?;
-        doubts.extend(verdict.doubts);
-        misses.extend(verdict.misses);
+        verdict.take(hooks::report(workspace, args.runs)?);
     }
     if wanted(BenchPart::Loading) {
-        let verdict = loading::report(workspace, &folder, &lapidary, args.runs)?;
-        doubts.extend(verdict.doubts);
-        misses.extend(verdict.misses);
+        verdict.take(loading::report(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Recordings) {
-        let verdict = recordings::report(&folder, &lapidary, args.runs)?;
-        doubts.extend(verdict.doubts);
-        misses.extend(verdict.misses);
+        verdict.take(recordings::report(&folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Agents) {
-        let verdict = agents::report(workspace, &folder, &lapidary, args.runs)?;
-        doubts.extend(verdict.doubts);
-        misses.extend(verdict.misses);
+        verdict.take(agents::report(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Instructions) {
         instructions::report(&folder, &lapidary, args.against.as_deref())?;
     }
+    let BenchVerdict { doubts, misses } = verdict;
     ensure!(doubts.is_empty(), "this run is void: {}", doubts.join("; "));
     ensure!(misses.is_empty(), "not reached: {}", misses.join("; "));
     Ok(())

@@ -45,11 +45,6 @@ impl ConfineMode {
             Self::ReadOnly => "read-only",
         }
     }
-
-    /// The mode that `word` stands for.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
-    }
 }
 
 /// The reaction to a run that the kernel cannot confine.
@@ -72,10 +67,5 @@ impl ConfinementNeed {
             Self::Wanted => "wanted",
             Self::Required => "required",
         }
-    }
-
-    /// The need that `word` stands for.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|need| need.as_str() == word)
     }
 }

@@ -41,11 +41,6 @@ impl OnViolation {
             Self::Report => "report",
         }
     }
-
-    /// The value with this name.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.as_str() == word)
-    }
 }
 
 /// The agent's own way of handling permissions, and the reaction to a violation.

@@ -45,7 +45,7 @@ pub use registry::{
 pub use reload::AgentReloadSummary;
 pub use template::{RUNTIME_INPUTS, TemplateError, fill_template, template_names};
 pub use toggle::{ToggleAgentError, ToggledAgent, disable_agent, enable_agent};
-pub use tool_names::{current_tool_name, is_valid_tool_name};
+pub use tool_names::is_valid_tool_name;
 pub use validate::InputError;
 
 /// The arguments of a call by name.

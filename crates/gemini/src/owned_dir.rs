@@ -2,55 +2,48 @@
 //!
 //! A name proves nothing: a package can contain a directory with our prefix. So the first file that we write into one, its mark,
 //! records the directory's identity on the disk, which no clone and no copy shares. Directory and mark must both be our own,
-//! where files have owners: another user of a shared directory could write such a mark too. Such a user can also replace a
-//! directory by a link while we work: so an [`OwnedDir`] is held open, and every operation applies to the directory that was
-//! checked.
+//! where files have owners: another user of a shared directory could write such a mark too.
 
-#[cfg(not(unix))]
-mod other;
-#[cfg(unix)]
-mod unix;
+mod remove;
 
-use std::fs::Metadata;
-use std::io;
-use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
-
-#[cfg(not(unix))]
-pub use other::OwnedDir;
-#[cfg(unix)]
-pub use unix::OwnedDir;
 
 /// The file that says so.
 const MARK: &str = "mark";
 /// A longer one is not ours.
 const MOST_BYTES: u64 = 4096;
+/// How many letters `tempfile` puts behind the beginning of a name.
+const LETTERS: usize = 6;
 
-/// The identity of a file or directory on its disk, independent of its name.
+/// The identity of a directory on its disk, independent of its name.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct FileIdentity {
+struct DirIdentity {
     device: u64,
     inode: u64,
     /// When it was made, in nanoseconds, where disks remember that. Numbers are given again when their owner is gone; this is not.
     born: Option<u64>,
 }
 
-impl FileIdentity {
-    pub(crate) fn from_metadata(about: &Metadata) -> Self {
+impl DirIdentity {
+    fn from_metadata(about: &Metadata) -> Self {
         let (device, inode) = numbers(about);
-        let born = about.created().ok().and_then(nanoseconds);
+        let born = about.created().ok();
+        let born = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok());
         Self {
             device,
             inode,
-            born,
+            born: born.and_then(|since| u64::try_from(since.as_nanos()).ok()),
         }
     }
 
     /// Some disks have another number after each start of the machine: it counts only where nothing better is known. If the file
     /// system records birth times, a mark without one is forged.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    fn is(&self, other: &Self) -> bool {
         let is_born = match (self.born, other.born) {
             (None, None) => self.device == other.device && self.inode != 0,
             (one, other) => one == other,
@@ -58,30 +51,6 @@ impl FileIdentity {
         self.inode == other.inode && is_born
     }
 }
-
-pub(crate) fn nanoseconds(time: SystemTime) -> Option<u64> {
-    let since = time.duration_since(UNIX_EPOCH).ok()?;
-    u64::try_from(since.as_nanos()).ok()
-}
-
-#[cfg(unix)]
-fn numbers(about: &Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt as _;
-    (about.dev(), about.ino())
-}
-
-#[cfg(not(unix))]
-fn numbers(_: &Metadata) -> (u64, u64) {
-    (0, 0)
-}
-
-/// The error for a file that is there and is not ours.
-fn odd(what: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
-}
-
-/// How many letters `tempfile` puts behind the beginning of a name.
-const LETTERS: usize = 6;
 
 /// Marks a directory that was just made as ours.
 pub fn leave(directory: &Path) -> io::Result<()> {
@@ -103,14 +72,22 @@ pub fn sweep(directory: &Path, prefix: &str) {
     if !is_called_so {
         return;
     }
-    let is_blank = |held: &OwnedDir| {
-        let mark = held.read(MARK, 1);
-        held.is_own() && mark.is_ok_and(|mark| mark.is_none_or(|bytes| bytes.is_empty()))
+    let is_blank = |held: &OwnedDir| match own_file(&held.path.join(MARK)) {
+        Ok(about) => about.len() == 0,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
     };
     if let Some(held) = OwnedDir::open(directory).ok().filter(is_blank) {
         // A directory in use stays.
         let _ = held.remove_bare();
     }
+}
+
+/// A directory that we made.
+#[derive(Debug)]
+pub struct OwnedDir {
+    path: PathBuf,
+    /// `None` where directories cannot be opened.
+    handle: Option<File>,
 }
 
 impl OwnedDir {
@@ -119,93 +96,138 @@ impl OwnedDir {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix);
         close_to_others(&mut builder);
-        // If a later step fails, it is not removed by its name, which may be another directory's by then.
-        let path = builder.tempdir_in(beside)?.keep();
-        let held = Self::open(&path)?;
-        if held.holds_only_mark()? {
-            return Ok(held);
-        }
-        Err(io::Error::other("another process replaced it"))
+        Self::open(&builder.tempdir_in(beside)?.keep())
     }
 
     /// A directory that we marked.
     pub fn find(path: &Path) -> Option<Self> {
-        let held = Self::open(path).ok().filter(Self::is_own)?;
-        let bytes = held.read(MARK, MOST_BYTES).ok()??;
-        let marked: FileIdentity = serde_json::from_slice(&bytes).ok()?;
-        marked
-            .is(&FileIdentity::from_metadata(&held.metadata().ok()?))
-            .then_some(held)
+        let held = Self::open(path).ok()?;
+        let mark = path.join(MARK);
+        own_file(&mark).ok().filter(|it| it.len() <= MOST_BYTES)?;
+        let marked: DirIdentity = serde_json::from_slice(&fs::read(mark).ok()?).ok()?;
+        let is_it = marked.is(&DirIdentity::from_metadata(&held.metadata().ok()?));
+        is_it.then_some(held)
+    }
+
+    /// Takes a directory of this user that is no link.
+    fn open(path: &Path) -> io::Result<Self> {
+        let about = fs::symlink_metadata(path)?;
+        if !about.is_dir() || !is_own(&about) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            handle: File::open(path).ok(),
+        })
     }
 
     /// Says in it that it is ours.
     pub fn mark(&self) -> io::Result<()> {
-        let identity = FileIdentity::from_metadata(&self.metadata()?);
-        self.write(MARK, &serde_json::to_vec(&identity)?)
+        let identity = DirIdentity::from_metadata(&self.metadata()?);
+        let mut file = File::create_new(self.path.join(MARK))?;
+        file.write_all(&serde_json::to_vec(&identity)?)
     }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its metadata.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        fs::symlink_metadata(&self.path)
+    }
+
+    /// Locks it for as long as it is held. False if another process holds the lock, or if directories cannot be locked here.
+    pub fn lock(&self) -> bool {
+        let handle = self.handle.as_ref();
+        handle.is_some_and(|directory| directory.try_lock().is_ok())
+    }
+
+    /// Removes it with its content, and follows no link. The mark goes last: a process that is killed meanwhile leaves a
+    /// directory that is still known as ours.
+    pub fn clear(&self) -> io::Result<()> {
+        remove::all_but(MARK, &self.path)?;
+        self.remove_bare()
+    }
+
+    /// Removes it if nothing is in it, save perhaps a mark.
+    fn remove_bare(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.path)? {
+            if entry?.file_name() != MARK {
+                return Err(io::ErrorKind::DirectoryNotEmpty.into());
+            }
+        }
+        match fs::remove_file(self.path.join(MARK)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::remove_dir(&self.path),
+        }
+    }
+}
+
+/// A regular file of this user. A pipe is never opened: the reader would wait for a writer.
+fn own_file(path: &Path) -> io::Result<Metadata> {
+    let about = fs::symlink_metadata(path)?;
+    if about.is_file() && is_own(&about) {
+        return Ok(about);
+    }
+    Err(io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(unix)]
+fn numbers(about: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (about.dev(), about.ino())
+}
+
+#[cfg(not(unix))]
+fn numbers(_: &Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+#[cfg(unix)]
+fn is_own(about: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    about.uid() == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn is_own(_: &Metadata) -> bool {
+    true
 }
 
 #[cfg(unix)]
 fn close_to_others(builder: &mut tempfile::Builder<'_, '_>) {
     use std::os::unix::fs::PermissionsExt as _;
-    builder.permissions(std::fs::Permissions::from_mode(0o700));
+    builder.permissions(fs::Permissions::from_mode(0o700));
 }
 
 #[cfg(not(unix))]
 fn close_to_others(_: &mut tempfile::Builder<'_, '_>) {}
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
     fn a_directory_that_has_the_number_of_another_is_still_another() {
-        let one = FileIdentity {
+        let one = DirIdentity {
             device: 1,
             inode: 2,
             born: Some(3),
         };
-        assert!(one.is(&FileIdentity { device: 9, ..one }));
+        assert!(one.is(&DirIdentity { device: 9, ..one }));
         let born = Some(4);
-        assert!(!one.is(&FileIdentity { born, ..one }));
-        assert!(!one.is(&FileIdentity { inode: 3, ..one }));
+        assert!(!one.is(&DirIdentity { born, ..one }));
+        assert!(!one.is(&DirIdentity { inode: 3, ..one }));
         // Without a birth time the device must be the same.
         let born = None;
-        let timeless = FileIdentity { born, ..one };
+        let timeless = DirIdentity { born, ..one };
         assert!(timeless.is(&timeless));
         let device = 9;
-        assert!(!timeless.is(&FileIdentity { device, ..timeless }));
+        assert!(!timeless.is(&DirIdentity { device, ..timeless }));
         // If the file system records birth times, a mark without one is forged.
         assert!(!timeless.is(&one));
         assert!(!one.is(&timeless));
-        let nobody = FileIdentity {
-            inode: 0,
-            ..timeless
-        };
-        assert!(!nobody.is(&nobody));
-    }
-
-    #[test]
-    fn a_link_is_not_ours_even_if_the_mark_is_true_of_it() {
-        let root = tempfile::tempdir().unwrap();
-        let [there, link] = ["there", "link"].map(|name| root.path().join(name));
-        fs::create_dir(&there).unwrap();
-        std::os::unix::fs::symlink(&there, &link).unwrap();
-        let identity = FileIdentity::from_metadata(&link.symlink_metadata().unwrap());
-        let text = serde_json::to_vec(&identity).unwrap();
-        fs::write(there.join(MARK), text).unwrap();
-        assert!(!is_ours(&link));
-        assert!(!is_ours(&there));
-    }
-
-    #[test]
-    fn a_directory_without_a_mark_for_want_of_room_is_removed() {
-        let root = tempfile::tempdir().unwrap();
-        let desk = OwnedDir::make(root.path(), "desk-").unwrap();
-        fs::create_dir(desk.path().join("skill")).unwrap();
-        desk.clear().unwrap();
-        assert!(!desk.path().exists());
     }
 }

@@ -22,7 +22,8 @@ use crate::paths::GeminiHome;
 pub use edit::{EditError, EditOutcome, SettingsDocument, edit, edit_within};
 pub(crate) use edit::{edit_private, kind};
 pub(crate) use interpolate::VariableSource;
-pub(crate) use merge::{is_truthy, merge};
+pub(crate) use lapidary_wire::gemini::hooks::is_truthy;
+pub(crate) use merge::merge;
 pub(crate) use read::SettingsReading;
 
 /// The settings files of a workspace, the weakest first.

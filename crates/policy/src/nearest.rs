@@ -1,5 +1,7 @@
 //! The known word that an unknown word resembles, for `did you mean` hints.
 
+use strsim::levenshtein;
+
 /// No key of ours is so long that a longer word could have meant it.
 const LONGEST: usize = 40;
 
@@ -12,9 +14,11 @@ pub fn nearest_of<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> O
         return None;
     }
     let spellings = [in_snake_case(word), word.to_ascii_lowercase()];
-    let close = words
-        .into_iter()
-        .flat_map(|key| spellings.iter().map(move |word| (edit_distance(word, key), key)));
+    let close = words.into_iter().flat_map(|key| {
+        spellings
+            .iter()
+            .map(move |word| (levenshtein(word, key), key))
+    });
     let (distance, key) = close.min()?;
     (distance <= SLIPS.max(key.len() / 3)).then_some(key)
 }
@@ -33,20 +37,4 @@ fn in_snake_case(word: &str) -> String {
         });
     }
     snake
-}
-
-/// How many letters have to be added, removed or replaced to get from one word to the other.
-fn edit_distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (above, letter) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = above + 1;
-        for (index, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[index + 1];
-            row[index + 1] = replaced.min(diagonal + 1).min(row[index] + 1);
-        }
-    }
-    row[to.len()]
 }

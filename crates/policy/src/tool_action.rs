@@ -41,12 +41,6 @@ impl ToolAction {
         ToldCall::of_call(call, content, dir, &McpServers::default()).action
     }
 
-    /// The action of a permission request, as far as the request shows it. If the call itself was announced, [`ToolActions`]
-    /// knows more.
-    pub fn of_request(request: &PermissionRequest, dir: &Path) -> Self {
-        Self::of_call(&requested_call(request), None, dir)
-    }
-
     /// An action of this kind, of which nothing else is known.
     pub fn new(kind: ToolKind) -> Self {
         Self {
@@ -161,7 +155,7 @@ impl ToldCall {
         servers: &McpServers,
     ) -> Self {
         let extensions = &event.base.extensions;
-        let mut call = requested_call(request);
+        let mut call = called(request);
         call.input = arguments(event).unwrap_or(call.input);
         let places = extensions.get("acp.locations").map(Json::token);
         let places = places.into_iter().flat_map(Token::elements);
@@ -278,7 +272,7 @@ impl ToolActions {
                 let given = odd.as_ref().unwrap_or(call);
                 let dir = self.dir_of(event.base.session_id.as_ref());
                 let mut told = ToldCall::of_call(given, content, dir, &self.servers);
-                let key = event_call_key(event, &call.call_id);
+                let key = key(event, &call.call_id);
                 if let Some(before) = self.calls.get(&key) {
                     told.also(before);
                 }
@@ -289,7 +283,7 @@ impl ToolActions {
             Body::PermissionRequest(request) => {
                 let call = request.tool_use_id.as_ref();
                 let dir = self.dir_of(event.base.session_id.as_ref());
-                let known = call.and_then(|call| self.calls.get(&event_call_key(event, call)));
+                let known = call.and_then(|call| self.calls.get(&key(event, call)));
                 Some(match known {
                     Some(known) => known.action.clone(),
                     None => ToldCall::of_nameless(request, event, dir, &self.servers).action,
@@ -300,7 +294,7 @@ impl ToolActions {
                 None
             }
             Body::ToolCompletion(completion) => {
-                self.calls.remove(&event_call_key(event, &completion.call_id));
+                self.calls.remove(&key(event, &completion.call_id));
                 None
             }
             _ => None,
@@ -309,7 +303,7 @@ impl ToolActions {
 
     /// The action of a call that has not ended.
     pub fn action_for(&self, session: Option<&Text>, call: &Text) -> Option<&ToolAction> {
-        let told = self.calls.get(&session_call_key(session, call));
+        let told = self.calls.get(&named(session, call));
         told.map(|told| &told.action)
     }
 
@@ -322,7 +316,7 @@ impl ToolActions {
 }
 
 /// The call that a request is about.
-fn requested_call(request: &PermissionRequest) -> ToolInvocation {
+fn called(request: &PermissionRequest) -> ToolInvocation {
     ToolInvocation {
         call_id: request.tool_use_id.clone().unwrap_or_default(),
         tool_name: request.tool_name.clone(),
@@ -335,11 +329,11 @@ fn requested_call(request: &PermissionRequest) -> ToolInvocation {
     }
 }
 
-fn event_call_key(event: &Event, call: &Text) -> (String, String) {
-    session_call_key(event.base.session_id.as_ref(), call)
+fn key(event: &Event, call: &Text) -> (String, String) {
+    named(event.base.session_id.as_ref(), call)
 }
 
-fn session_call_key(session: Option<&Text>, call: &Text) -> (String, String) {
+fn named(session: Option<&Text>, call: &Text) -> (String, String) {
     let session = session.map(|id| id.to_str().into_owned());
     (session.unwrap_or_default(), call.to_str().into_owned())
 }

@@ -7,6 +7,11 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
+/// [Sanitized](sanitize) text on one line: a blank for each newline.
+pub fn one_line(text: &str) -> String {
+    sanitize(text).replace('\n', " ")
+}
+
 /// Text without ANSI escape sequences and control characters, bidirectional overrides shown as `\u{202e}`.
 ///
 /// Newlines and tabs stay; a carriage return becomes a newline, because on a terminal it would let later words cover earlier

@@ -159,11 +159,6 @@ impl RequestId {
         self.0.token().string()
     }
 
-    /// Whether it is `null`.
-    pub fn is_null(&self) -> bool {
-        self.0.token().is_null()
-    }
-
     /// It as JSON, as it came.
     pub fn as_str(&self) -> &str {
         self.0.as_str()

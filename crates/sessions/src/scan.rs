@@ -65,14 +65,6 @@ pub struct FileSummary {
     pub unreadable_lines: u64,
 }
 
-impl FileSummary {
-    /// True if the session cannot be resumed although it has messages: a checkpoint or a rewind hides them, or a line is torn.
-    /// Such a conversation can be recovered.
-    pub fn hides_content(&self) -> bool {
-        !self.is_resumable && (self.first_user_message.is_some() || self.unreadable_lines > 0)
-    }
-}
-
 /// Why a file has no [`FileSummary`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

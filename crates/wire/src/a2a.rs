@@ -1,4 +1,4 @@
-//! The Agent2Agent protocol (A2A), versions 0.3 and 1.0, as a client reads and writes it.
+//! The `Agent2Agent` protocol (A2A), versions 0.3 and 1.0, as a client reads and writes it.
 //!
 //! Version 0.3 tells objects apart by `kind`, and writes `user` and `completed`. Version 1.0 tells them apart by the name of the only
 //! member, and writes `ROLE_USER` and `TASK_STATE_COMPLETED`. The HTTP+JSON binding of 0.3 already writes as 1.0 does, with `content`

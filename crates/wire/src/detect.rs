@@ -17,12 +17,12 @@ pub enum InputFormat {
     Json,
     /// A session file of Gemini CLI, of any version.
     Session,
+    /// The Agent Client Protocol: a transcript of both sides, or the output of an agent.
+    Acp,
     /// A session file of Claude Code.
     ClaudeSession,
     /// A session file of Codex CLI.
     CodexSession,
-    /// The Agent Client Protocol: a transcript of both sides, or the output of an agent.
-    Acp,
 }
 
 /// What one line gives away.

@@ -11,7 +11,7 @@
 //! | [`gemini::output`] | `gemini -o json` |
 //! | [`gemini::session`] | session files: one JSON document up to 0.38, an append log since 0.39 |
 //! | [`gemini::hooks`] | input and output of hooks |
-//! | [`a2a`] | the Agent2Agent protocol, 0.3 and 1.0, as a client has it |
+//! | [`a2a`] | the `Agent2Agent` protocol, 0.3 and 1.0, as a client has it |
 //! | [`claude::session`] | session files of Claude Code |
 //! | [`codex::rollout`] | session files of Codex CLI |
 //! | [`acp`] | the Agent Client Protocol, both directions, and transcripts of it |

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::measure::{ProcessCost, measure};
+use super::measure::{ProcessCost, least_of_each, measure};
 use super::table::megabytes;
-use super::{NOISE, control_off};
+use super::verdict::BenchVerdict;
 use crate::peers;
-use crate::workspace::{Workspace, run as run_shown};
+use crate::workspace::Workspace;
 use api_process::ApiProcess;
 use scene::{AgentScene, SEARCHED_FILES};
 
@@ -46,29 +46,11 @@ struct CostLimit {
     peak: f64,
 }
 
-/// Why numbers cannot be trusted, and the goals that were missed.
-#[derive(Debug, Default)]
-pub(super) struct AgentBenchVerdict {
-    pub(super) doubts: Vec<String>,
-    pub(super) misses: Vec<String>,
-}
-
-/// A command line under a name.
-struct BenchedCommand {
-    name: String,
-    command: Vec<OsString>,
-}
-
-/// Builds `agent_cost`. To be called where building does not disturb.
-pub(super) fn build(workspace: &Workspace) -> Result<()> {
-    let arguments = [
-        "--release",
-        "--package",
-        "lapidary-native",
-        "--example",
-        "agent_cost",
-    ];
-    run_shown(workspace.cargo("build").args(arguments))
+impl CostLimit {
+    fn judge(&self, name: &str, cpu: f64, peak: f64, verdict: &mut BenchVerdict) {
+        verdict.limit(name, cpu, self.cpu, "ms CPU");
+        verdict.limit(name, peak, self.peak, "MB");
+    }
 }
 
 /// Measures and prints.
@@ -77,7 +59,7 @@ pub(super) fn report(
     folder: &Path,
     lapidary: &Path,
     rounds: u32,
-) -> Result<AgentBenchVerdict> {
+) -> Result<BenchVerdict> {
     let corpora = workspace.target.join("bench-corpora");
     let scene = AgentScene::lay_out(&corpora, &folder.join("agents"))?;
     let bench = AgentBench {
@@ -90,7 +72,7 @@ pub(super) fn report(
         scene,
         rounds,
     };
-    let mut verdict = AgentBenchVerdict::default();
+    let mut verdict = BenchVerdict::default();
     println!("## Agents\n\n| | CPU ms | peak MB |\n|---|---:|---:|");
     bench.runs("one request", 1, &FIRST_REQUEST, &mut verdict)?;
     bench.codex()?;
@@ -121,7 +103,7 @@ impl AgentBench {
         name: &str,
         turns: u32,
         limit: &CostLimit,
-        verdict: &mut AgentBenchVerdict,
+        verdict: &mut BenchVerdict,
     ) -> Result<()> {
         let arguments = [
             "agents",
@@ -153,7 +135,7 @@ impl AgentBench {
         print_cost(&format!("gemini 0.61.0, {name}"), gemini);
         let name = format!("`agents run`, {name}");
         verdict.control(&name, milliseconds(first), milliseconds(second));
-        verdict.limit(&name, milliseconds(first), peak(first), limit);
+        limit.judge(&name, milliseconds(first), peak(first), verdict);
         Ok(())
     }
 
@@ -194,7 +176,7 @@ impl AgentBench {
         least.context("there is at least one round")
     }
 
-    fn crowd(&self, verdict: &mut AgentBenchVerdict) -> Result<()> {
+    fn crowd(&self, verdict: &mut BenchVerdict) -> Result<()> {
         let api = ApiProcess::start(&self.helper, &["crowd-api"])?;
         let mut command = vec![self.helper.clone().into_os_string()];
         command.extend(["crowd", &api.url, &AGENTS.to_string()].map(OsString::from));
@@ -204,11 +186,11 @@ impl AgentBench {
         let name =
             format!("{AGENTS} agents at once, {TURNS_OF_EACH} turns and 200 KB each: a turn");
         println!("| {name} | {per_turn:.2} | {:.1} |", peak(cost));
-        verdict.limit(&name, per_turn, peak(cost), &CROWD);
+        CROWD.judge(&name, per_turn, peak(cost), verdict);
         Ok(())
     }
 
-    fn searches(&self, verdict: &mut AgentBenchVerdict) -> Result<()> {
+    fn searches(&self, verdict: &mut BenchVerdict) -> Result<()> {
         let helper = |mode: &str, pattern: &str| {
             let mut command = vec![self.helper.clone().into_os_string(), mode.into()];
             command.extend([self.scene.searched.clone().into_os_string(), pattern.into()]);
@@ -233,69 +215,24 @@ impl AgentBench {
                 ripgrep(&["--files", "-g", "**/*7.txt"]),
             ),
         ] {
-            let commands = [
-                (name.to_owned(), ours.clone()),
-                (format!("{name} again"), ours),
-                (format!("ripgrep for {name}"), theirs),
+            let costs = least_of_each(self.rounds, &[ours.clone(), ours, theirs], &[])?;
+            let names = [
+                name.to_owned(),
+                format!("{name} again"),
+                format!("ripgrep for {name}"),
             ];
-            let commands = commands.map(|(name, command)| BenchedCommand { name, command });
-            let [ours, again, theirs] = self.interleaved(&commands)?[..] else {
-                anyhow::bail!("three commands have three costs");
-            };
+            for (name, cost) in names.iter().zip(costs) {
+                let (cpu, wall) = (milliseconds(cost), cost.wall.as_secs_f64() * 1e3);
+                println!("| {name} | {cpu:.0} | {wall:.0} | {:.1} |", peak(cost));
+            }
+            let [ours, again, theirs] = costs;
             let (ours_ms, theirs_ms) = (milliseconds(ours), milliseconds(theirs));
             verdict.control(name, ours_ms, milliseconds(again));
             let times = ours_ms / theirs_ms;
             println!("| {name}: {times:.2} × ripgrep | | | |");
-            if times > SEARCH {
-                verdict
-                    .misses
-                    .push(format!("{name} costs {times:.2} × ripgrep"));
-            }
+            verdict.limit(name, times, SEARCH, "× ripgrep");
         }
         Ok(())
-    }
-
-    /// The least cost of each of several commands that take turns.
-    fn interleaved(&self, commands: &[BenchedCommand]) -> Result<Vec<ProcessCost>> {
-        let mut costs: Vec<Option<ProcessCost>> = vec![None; commands.len()];
-        for _ in 0..self.rounds {
-            for (place, benched) in commands.iter().enumerate() {
-                let cost = measure(&benched.command)?;
-                costs[place] = Some(costs[place].map_or(cost, |least| least.least(cost)));
-            }
-        }
-        let costs: Option<Vec<_>> = costs.into_iter().collect();
-        let costs = costs.context("there is at least one round")?;
-        for (benched, cost) in commands.iter().zip(&costs) {
-            let wall = cost.wall.as_secs_f64() * 1e3;
-            println!(
-                "| {} | {:.0} | {wall:.0} | {:.1} |",
-                benched.name,
-                milliseconds(*cost),
-                peak(*cost)
-            );
-        }
-        Ok(costs)
-    }
-}
-
-impl AgentBenchVerdict {
-    fn control(&mut self, name: &str, ours: f64, again: f64) {
-        if control_off(ours, again) > NOISE {
-            self.doubts
-                .push(format!("the two measures of {name} differ too much"));
-        }
-    }
-
-    fn limit(&mut self, name: &str, cpu: f64, peak: f64, limit: &CostLimit) {
-        if cpu > limit.cpu {
-            self.misses
-                .push(format!("{name}: {cpu:.1} ms CPU, at most {}", limit.cpu));
-        }
-        if peak > limit.peak {
-            self.misses
-                .push(format!("{name}: {peak:.1} MB, at most {}", limit.peak));
-        }
     }
 }
 

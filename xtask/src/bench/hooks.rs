@@ -6,10 +6,11 @@
 
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::Result;
 
-use super::{NOISE, control_off};
-use crate::workspace::{Workspace, run as run_shown};
+use super::measure::printed_numbers;
+use super::verdict::BenchVerdict;
+use crate::workspace::Workspace;
 
 /// How much dearer a hook may be.
 const MOST: f64 = 1.15;
@@ -23,69 +24,28 @@ const COUNT: &str = "20";
 /// The process that runs them may be large, in MB.
 const BALLASTS: [u32; 2] = [0, 1024];
 
-/// Why numbers cannot be trusted, and the goals that were missed.
-#[derive(Debug, Default)]
-pub(super) struct HookBenchVerdict {
-    pub(super) doubts: Vec<String>,
-    pub(super) misses: Vec<String>,
-}
-
-/// Builds what runs the hooks. To be called where building does not disturb.
-pub(super) fn build(workspace: &Workspace) -> Result<()> {
-    let mut build = workspace.cargo("build");
-    build.args([
-        "--release",
-        "--package",
-        "lapidary-engine",
-        "--example",
-        "hook_cost",
-    ]);
-    run_shown(&mut build)
-}
-
 /// Measures and prints.
-pub(super) fn report(workspace: &Workspace, rounds: u32) -> Result<HookBenchVerdict> {
+pub(super) fn report(workspace: &Workspace, rounds: u32) -> Result<BenchVerdict> {
     let program = workspace.target.join("release/examples/hook_cost");
     println!(
         "## Hooks\n\n| process | directly, µs CPU | as a hook, µs CPU | times | 20 stubborn ones, ms late |\n|---|---:|---:|---:|---:|"
     );
-    let mut verdict = HookBenchVerdict::default();
+    let mut verdict = BenchVerdict::default();
     for ballast in BALLASTS {
         let mut command = Command::new(&program);
         command.args([COUNT, &(rounds * 20).to_string(), &ballast.to_string()]);
-        let output = command.output().context("cannot start `hook_cost`")?;
-        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        ensure!(
-            output.status.success(),
-            "`hook_cost`: {}",
-            complaint.trim_end()
-        );
-        let printed = String::from_utf8(output.stdout)?;
-        let numbers: Vec<f64> = printed
-            .split_ascii_whitespace()
-            .map(str::parse)
-            .collect::<Result<_, _>>()?;
+        let numbers = printed_numbers(&mut command)?;
         let [direct, again, hook, times, control, late] = numbers[..] else {
-            anyhow::bail!("`hook_cost` printed {printed:?}");
+            anyhow::bail!("`hook_cost` printed {numbers:?}");
         };
         println!(
             "| {ballast} MB | {direct:.0} ({again:.0}) | {hook:.0} | {times:.2} | {late:.0} |"
         );
-        if control_off(1.0, control) > NOISE {
-            verdict
-                .doubts
-                .push(format!("the direct starts at {ballast} MB differ too much"));
-        }
-        if late > LATEST {
-            verdict.misses.push(format!(
-                "stubborn hooks at {ballast} MB are {late:.0} ms late"
-            ));
-        }
-        if times > MOST {
-            verdict.misses.push(format!(
-                "a hook at {ballast} MB costs {times:.2} times the command"
-            ));
-        }
+        verdict.control(&format!("direct starts at {ballast} MB"), 1.0, control);
+        let what = format!("stubborn hooks at {ballast} MB");
+        verdict.limit(&what, late, LATEST, "ms late");
+        let what = format!("a hook at {ballast} MB");
+        verdict.limit(&what, times, MOST, "times the command");
     }
     println!();
     Ok(verdict)

@@ -9,23 +9,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 
-use super::measure::measure_with;
-use super::{NOISE, control_off, hooks::HookBenchVerdict};
+use super::measure::{measure_with, printed_numbers};
+use super::verdict::BenchVerdict;
 use crate::peers;
-use crate::workspace::{Workspace, run as run_shown};
+use crate::workspace::Workspace;
 
 /// How many skills there are.
 const SKILLS: u32 = 1_000;
-
-/// Builds what reads them. To be called where building does not disturb.
-pub(super) fn build(workspace: &Workspace) -> Result<()> {
-    let mut build = workspace.cargo("build");
-    build.args(["--release", "--package", "lapidary-gemini"]);
-    build.args(["--example", "load_cost"]);
-    run_shown(&mut build)
-}
 
 /// Measures and prints.
 pub(super) fn report(
@@ -33,13 +25,13 @@ pub(super) fn report(
     folder: &Path,
     lapidary: &Path,
     rounds: u32,
-) -> Result<HookBenchVerdict> {
+) -> Result<BenchVerdict> {
     let folder = folder.join("loading");
     let _ = fs::remove_dir_all(&folder); // of an earlier bench
     let (home, project) = world::make(&folder, SKILLS)?;
     let mut command = Command::new(workspace.target.join("release/examples/load_cost"));
     command.args([&home, &project]);
-    let numbers = numbers(command.arg((rounds * 4).to_string()))?;
+    let numbers = printed_numbers(command.arg((rounds * 4).to_string()))?;
     let [files, settings, again, skills, load, load_again] = numbers[..] else {
         anyhow::bail!("`load_cost` printed {numbers:?}");
     };
@@ -48,13 +40,21 @@ pub(super) fn report(
         "{skills} skills were read"
     );
     println!("## Settings and skills\n\n| what | CPU ms | limit | met |\n|---|---:|---:|---|");
-    let mut verdict = HookBenchVerdict::default();
-    let what = format!("read and merge {files} files of settings, with 5 extensions");
-    verdict.row(&what, settings, 3.0);
-    verdict.control(&what, settings, again);
-    let what = format!("load {skills} skills");
-    verdict.row(&what, load, 60.0);
-    verdict.control(&what, load, load_again);
+    let mut verdict = BenchVerdict::default();
+    for (what, spent, again, most) in [
+        (
+            format!("read and merge {files} files of settings, with 5 extensions"),
+            settings,
+            again,
+            3.0,
+        ),
+        (format!("load {skills} skills"), load, load_again, 60.0),
+    ] {
+        verdict.control(&what, spent, again);
+        let spent = spent / 1e3; // of microseconds
+        let met = verdict.limit(&what, spent, most, "ms");
+        println!("| {what} | {spent:.2} | {most} | {met} |");
+    }
     for (what, command) in listings(workspace, lapidary) {
         let mut all: Vec<OsString> = vec!["env".into(), "--chdir".into(), (&project).into()];
         all.extend(command);
@@ -90,36 +90,4 @@ fn environment(home: &Path) -> Vec<(&'static str, OsString)> {
         ("GEMINI_CLI_NO_RELAUNCH", "true".into()),
         ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
     ]
-}
-
-impl HookBenchVerdict {
-    /// One that took so many microseconds and may take so many milliseconds.
-    fn row(&mut self, what: &str, spent: f64, most: f64) {
-        let spent = spent / 1e3;
-        let met = if spent <= most { "yes" } else { "**no**" };
-        println!("| {what} | {spent:.2} | {most} | {met} |");
-        if spent > most {
-            self.misses
-                .push(format!("{what}: {spent:.2} ms, not {most}"));
-        }
-    }
-
-    fn control(&mut self, what: &str, one: f64, other: f64) {
-        let off = control_off(one, other);
-        if off > NOISE {
-            let percent = off * 100.0;
-            self.doubts
-                .push(format!("{what}: the A/A control is {percent:.1} % off"));
-        }
-    }
-}
-
-/// The output of a program, as numbers.
-fn numbers(command: &mut Command) -> Result<Vec<f64>> {
-    let output = command.output().context("cannot start `load_cost`")?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}", complaint.trim_end());
-    let text = String::from_utf8(output.stdout)?;
-    let numbers = text.split_whitespace().map(str::parse);
-    Ok(numbers.collect::<Result<_, _>>()?)
 }

@@ -76,6 +76,39 @@ pub(super) fn measure_with(
     })
 }
 
+/// The least cost of each of several commands that take turns.
+pub(super) fn least_of_each<const N: usize>(
+    rounds: u32,
+    commands: &[Vec<OsString>; N],
+    environment: &[(&str, OsString)],
+) -> Result<[ProcessCost; N]> {
+    let mut least: [Option<ProcessCost>; N] = [None; N];
+    for round in 1..=rounds {
+        eprintln!("bench: round {round} of {rounds}");
+        for (command, least) in commands.iter().zip(&mut least) {
+            let cost = measure_with(command, environment)?;
+            *least = Some(least.map_or(cost, |least| least.least(cost)));
+        }
+    }
+    Ok(least.map(Option::unwrap_or_default))
+}
+
+/// The numbers that a program prints.
+pub(super) fn printed_numbers(command: &mut Command) -> Result<Vec<f64>> {
+    let program = command.get_program().display().to_string();
+    let output = command.output();
+    let output = output.with_context(|| format!("cannot start `{program}`"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success(),
+        "`{program}`: {}",
+        complaint.trim_end()
+    );
+    let text = String::from_utf8(output.stdout)?;
+    let numbers = text.split_whitespace().map(str::parse);
+    Ok(numbers.collect::<Result<_, _>>()?)
+}
+
 /// The measuring process: runs one child and prints its CPU time and its duration in microseconds, and its peak in KiB.
 pub(super) fn run_one(command: &[OsString]) -> Result<()> {
     let (program, args) = command.split_first().context("nothing to measure")?;

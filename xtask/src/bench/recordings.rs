@@ -7,9 +7,8 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::hooks::HookBenchVerdict;
-use super::measure::{ProcessCost, measure_with};
-use super::{NOISE, control_off};
+use super::measure::{least_of_each, measure_with};
+use super::verdict::BenchVerdict;
 
 /// How many recordings there are.
 const RECORDINGS: u32 = 20_000;
@@ -18,36 +17,23 @@ const RECORDINGS: u32 = 20_000;
 const MOST: f64 = 0.2;
 
 /// Measures and prints.
-pub(super) fn report(folder: &Path, lapidary: &Path, rounds: u32) -> Result<HookBenchVerdict> {
+pub(super) fn report(folder: &Path, lapidary: &Path, rounds: u32) -> Result<BenchVerdict> {
     let state = folder.join("recordings");
     let _ = fs::remove_dir_all(&state); // of an earlier bench
     make(&state.join("runs"))?;
     let list: Vec<OsString> = vec![lapidary.into(), "runs".into(), "list".into()];
     let environment = [("LAPIDARY_STATE_DIR", state.clone().into())];
     let first = measure_with(&list, &environment)?;
-    let (mut ours, mut control) = (None, None);
-    for _ in 0..rounds {
-        for least in [&mut ours, &mut control] {
-            let cost = measure_with(&list, &environment)?;
-            *least = Some(least.map_or(cost, |least: ProcessCost| least.least(cost)));
-        }
-    }
-    let seconds = |cost: Option<ProcessCost>| cost.unwrap_or_default().cpu.as_secs_f64();
-    let (ours, control) = (seconds(ours), seconds(control));
+    let costs = least_of_each(rounds, &[list.clone(), list], &environment)?;
+    let [ours, control] = costs.map(|cost| cost.cpu.as_secs_f64());
     println!("## Recorded runs\n\n| what | CPU s | limit | met |\n|---|---:|---:|---|");
-    let met = if ours <= MOST { "yes" } else { "**no**" };
+    let mut verdict = BenchVerdict::default();
+    let what = format!("list {RECORDINGS} recordings");
+    verdict.control(&what, ours, control);
+    let met = verdict.limit(&what, ours, MOST, "s");
     let first = first.cpu.as_secs_f64();
-    println!("| list {RECORDINGS} recordings, for the first time | {first:.3} | – | – |");
-    println!("| list {RECORDINGS} recordings, again | {ours:.3} | {MOST} | {met} |\n");
-    let mut verdict = HookBenchVerdict::default();
-    if ours > MOST {
-        let miss = format!("list {RECORDINGS} recordings: {ours:.3} s, not {MOST}");
-        verdict.misses.push(miss);
-    }
-    if control_off(ours, control) > NOISE {
-        let doubt = format!("list: the A/A control took {control:.3} s");
-        verdict.doubts.push(doubt);
-    }
+    println!("| {what}, for the first time | {first:.3} | – | – |");
+    println!("| {what}, again | {ours:.3} | {MOST} | {met} |\n");
     Ok(verdict)
 }
 

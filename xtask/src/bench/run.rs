@@ -20,6 +20,7 @@ use anyhow::{Result, ensure};
 
 use super::measure::{ProcessCost, measure_with};
 use super::table::megabytes;
+use super::verdict::BenchVerdict;
 use super::{NOISE, control_off, print_doubts, processes};
 use crate::workspace::Workspace;
 pub(crate) use lag::tell_time;
@@ -90,13 +91,13 @@ const CASES: [RunCase; 3] = [
     },
 ];
 
-/// Measures, prints, and returns why the numbers cannot be trusted, if so.
+/// Measures, prints, and judges the result.
 pub(super) fn report(
     workspace: &Workspace,
     folder: &Path,
     lapidary: &Path,
     rounds: u32,
-) -> Result<Vec<String>> {
+) -> Result<BenchVerdict> {
     processes::inherit_orphans()?;
     let folder = folder.join("run");
     let _ = fs::remove_dir_all(&folder); // of an earlier bench
@@ -112,7 +113,8 @@ pub(super) fn report(
     bench.report_lag()?;
     bench.report_crowd()?;
     bench.report_cancelling()?;
-    Ok(doubts)
+    let misses = Vec::new();
+    Ok(BenchVerdict { doubts, misses })
 }
 
 struct RunBench<'a> {

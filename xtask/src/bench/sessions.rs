@@ -21,6 +21,7 @@ use anyhow::{Context, Result};
 use lapidary_testkit::sessions::{SessionCorpus, SessionFormat, WordVariety};
 
 use super::table::megabytes;
+use super::verdict::BenchVerdict;
 use super::{NOISE, print_doubts};
 use crate::workspace::Workspace;
 use contest::{SessionsContest, SessionsContestant};
@@ -45,12 +46,10 @@ const MORE: u32 = 3;
 /// Commands that take seconds are measured in so many rounds.
 const SELDOM: u32 = 3;
 
-const SEED: u64 = 20_261_115;
-
 /// Many sessions that are small, all of one project, so that the CLI can list them too. None can be smaller than one turn, which
 /// makes them 7 KB on average.
 const SMALL: SessionCorpus = SessionCorpus {
-    seed: SEED,
+    seed: 20_261_115,
     sessions: 5_000,
     bytes_each: 6_000,
     format: SessionFormat::Jsonl,
@@ -59,21 +58,15 @@ const SMALL: SessionCorpus = SessionCorpus {
 };
 /// Many that are not.
 const LARGE: SessionCorpus = SessionCorpus {
-    seed: SEED,
-    sessions: 5_000,
     bytes_each: 260_000,
-    format: SessionFormat::Jsonl,
     projects: 20,
-    variety: WordVariety::Usual,
+    ..SMALL
 };
 /// As many as a daily user of the CLI has.
 const USUAL: SessionCorpus = SessionCorpus {
-    seed: SEED,
     sessions: 1_000,
     bytes_each: 103_000,
-    format: SessionFormat::Jsonl,
-    projects: 20,
-    variety: WordVariety::Usual,
+    ..LARGE
 };
 /// The same with as many words as an index can meet.
 const VARIED: SessionCorpus = SessionCorpus {
@@ -88,12 +81,9 @@ const MANY: SessionCorpus = SessionCorpus {
 };
 /// A single one that is huge.
 const HUGE: SessionCorpus = SessionCorpus {
-    seed: SEED,
     sessions: 1,
     bytes_each: 200_000_000,
-    format: SessionFormat::Jsonl,
-    projects: 1,
-    variety: WordVariety::Usual,
+    ..SMALL
 };
 
 const LISTED: CommandLimits = CommandLimits {
@@ -131,22 +121,13 @@ const fn times_limit(times: f64) -> CommandLimits {
     }
 }
 
-/// The remarks below the tables.
-#[derive(Debug, Default)]
-pub(super) struct SessionsVerdict {
-    /// Why the numbers cannot be trusted, if so.
-    pub(super) doubts: Vec<String>,
-    /// The missed goals.
-    pub(super) misses: Vec<String>,
-}
-
 /// Measures, prints, and judges the result.
 pub(super) fn report(
     workspace: &Workspace,
     folder: &Path,
     lapidary: &Path,
     rounds: u32,
-) -> Result<SessionsVerdict> {
+) -> Result<BenchVerdict> {
     let folder = folder.join("sessions");
     let _ = fs::remove_dir_all(&folder); // of an earlier bench
     fs::create_dir_all(&folder)?;
@@ -157,29 +138,29 @@ pub(super) fn report(
         lapidary,
         rounds,
     };
-    let mut verdict = SessionsVerdict::default();
+    let mut verdict = BenchVerdict::default();
     // The most sessions first: an interrupted bench has printed them.
-    verdict.take(&bench.many()?);
-    verdict.take(&bench.small()?);
-    verdict.take(&bench.search()?);
-    verdict.take(&bench.varied()?);
-    verdict.take(&bench.large(SessionFormat::Jsonl, 3.0)?);
-    verdict.take(&bench.large(SessionFormat::Json, 6.0)?);
-    verdict.take(&bench.huge(SessionFormat::Jsonl)?);
-    verdict.take(&bench.huge(SessionFormat::Json)?);
+    verdict.take(judged(&bench.many()?));
+    verdict.take(judged(&bench.small()?));
+    verdict.take(judged(&bench.search()?));
+    verdict.take(judged(&bench.varied()?));
+    for (format, times) in [(SessionFormat::Jsonl, 3.0), (SessionFormat::Json, 6.0)] {
+        verdict.take(judged(&bench.large(format, times)?));
+    }
+    for format in [SessionFormat::Jsonl, SessionFormat::Json] {
+        verdict.take(judged(&bench.huge(format)?));
+    }
     print_doubts(&verdict.doubts);
     Ok(verdict)
 }
 
-impl SessionsVerdict {
-    /// Prints a contest that is over, and judges it.
-    fn take(&mut self, contest: &SessionsContest) {
-        self.doubts.extend(contest.doubts(NOISE));
-        let rows = contest.rows();
-        println!("\n{}", SessionsTable(&rows));
-        self.misses
-            .extend(rows.iter().flat_map(SessionsRow::misses));
-    }
+/// Prints a contest that is over, and judges it.
+fn judged(contest: &SessionsContest) -> BenchVerdict {
+    let doubts = contest.doubts(NOISE);
+    let rows = contest.rows();
+    println!("\n{}", SessionsTable(&rows));
+    let misses = rows.iter().flat_map(SessionsRow::misses).collect();
+    BenchVerdict { doubts, misses }
 }
 
 struct SessionsBench<'a> {

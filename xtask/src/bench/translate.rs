@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::corpus::{self, StreamShape};
 use super::latency;
-use super::measure::{ProcessCost, measure};
+use super::measure::{least_of_each, measure};
 use super::table::{TranslateRow, TranslateTable};
 use super::{NOISE, control_off, count_lines, print_doubts};
 
@@ -99,36 +99,30 @@ impl TranslateBench {
         let node = |file: &Path| vec!["node".into(), (&self.node_script).into(), file.into()];
         let floor: [OsString; 3] = [std::env::current_exe()?.into(), "split".into(), file.into()];
         let commands = [
-            (OURS, ours.clone()),
-            (CONTROL, ours),
-            (NODE, node(file)),
-            (FLOOR, floor.to_vec()),
-            ("Node's start", node(Path::new("/dev/null"))),
+            ours.clone(),
+            ours,
+            node(file),
+            floor.to_vec(),
+            node(Path::new("/dev/null")),
         ];
-        let mut least: [Option<ProcessCost>; 5] = [None; 5];
-        for round in 1..=self.runs {
-            eprintln!("bench: {corpus}, round {round} of {}", self.runs);
-            for ((_, command), least) in commands.iter().zip(&mut least) {
-                let cost = measure(command)?;
-                *least = Some(least.map_or(cost, |least| least.least(cost)));
-            }
-        }
+        eprintln!("bench: {corpus}");
         let bytes = fs::metadata(file)?.len();
-        let [ours, control, mut node, floor, start] =
-            least.map(|cost| cost.expect("there is at least one round"));
+        let [ours, control, mut node, floor, start] = least_of_each(self.runs, &commands, &[])?;
         node.cpu = node.cpu.saturating_sub(start.cpu);
-        let costs = [ours, control, node, floor];
-        let rows = commands
-            .iter()
-            .zip(costs)
-            .map(|((what, _), cost)| TranslateRow {
-                corpus,
-                what: (*what).to_owned(),
-                bytes,
-                cost,
-                node: Some(node.cpu),
-            });
-        Ok(rows.collect())
+        let costs = [
+            (OURS, ours),
+            (CONTROL, control),
+            (NODE, node),
+            (FLOOR, floor),
+        ];
+        let rows = costs.map(|(what, cost)| TranslateRow {
+            corpus,
+            what: what.to_owned(),
+            bytes,
+            cost,
+            node: Some(node.cpu),
+        });
+        Ok(rows.to_vec())
     }
 
     /// Peak memory on one very long line, and on a very long stream if asked for.
@@ -224,6 +218,7 @@ fn doubts_about(corpus: &str, rows: &[TranslateRow]) -> Vec<String> {
 mod tests {
     use std::time::Duration;
 
+    use super::super::measure::ProcessCost;
     use super::*;
 
     fn check(ours: u64, control: u64, floor: u64, expected: &[&str]) {

@@ -66,10 +66,10 @@ pub(crate) struct CommonOptions {
     /// Most usage: tokens=N,cost=USD,tool-calls=N,turns=N
     #[arg(long, value_name = "LIMITS", help_heading = LIMITS)]
     pub(in crate::commands) budget: Option<String>,
-    /// JSON Schema that the answer must fit: it is in `data` of the result, or the run fails
+    /// JSON Schema that the answer must fit, else the run fails with 19
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(in crate::commands) output_schema: Option<PathBuf>,
-    /// Prompts to repair an answer that does not fit --output-schema [default: 2]
+    /// Most prompts that ask to repair an answer [default: 2]
     #[arg(long, value_name = "N", help_heading = OUTPUT, requires = "output_schema")]
     pub(in crate::commands) schema_repairs: Option<u32>,
     /// Leave out the agent's own lines (`raw`); diagnostics keep them
@@ -81,7 +81,7 @@ pub(crate) struct CommonOptions {
     /// Keep no recording
     #[arg(long, help_heading = RECORDING)]
     pub(in crate::commands) no_record: bool,
-    /// Directory for the recording, never pruned [default: `$XDG_STATE_HOME/lapidary/runs`]
+    /// Directory for the recording, never pruned [default: in the state directory]
     #[arg(long, value_name = "DIR", help_heading = RECORDING)]
     pub(in crate::commands) record_dir: Option<PathBuf>,
     /// Use this file instead of the project's lapidary.toml
@@ -99,7 +99,7 @@ pub(crate) struct CommonOptions {
     /// MCP servers for the agent, as {"mcpServers": …} (ACP only)
     #[arg(long, value_name = "FILE", help_heading = RARE)]
     pub(in crate::commands) mcp_config: Option<PathBuf>,
-    /// Give the agent `lapidary mcp`: agents and past sessions (ACP only)
+    /// Give the agent `lapidary mcp` as an MCP server (ACP only)
     #[arg(long, help_heading = AGENT)]
     pub(in crate::commands) with_agents: bool,
     /// Login method to use if the agent requires one (ACP only)

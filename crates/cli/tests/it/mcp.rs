@@ -143,7 +143,12 @@ fn search_through(peer: Peer, tool: &str) {
     let mark = Mark::fresh();
     let mut command = lapidary(["run", "--no-config", "--with-agents", "--format", "events"]);
     command
-        .args(["--allow", "mcp:lapidary", "--allow", "tool=mcp_lapidary_*"])
+        .args([
+            "--allow",
+            "tool=mcp_lapidary_*",
+            "--allow",
+            "tool=lapidary_*",
+        ])
         .args(["--agent", peer.name(), "go"])
         .current_dir(world.project())
         .env_clear()

@@ -102,44 +102,33 @@ pub(super) fn put(
             config.include_directories = Some(texts(key, value)?.into_iter().map(path).collect());
         }
         "approval_mode" => {
-            let words = ApprovalMode::ALL.map(ApprovalMode::as_str);
-            let mode = one_of(key, value, &words, ApprovalMode::from_word)?;
+            let mode = one_of(key, value, ApprovalMode::ALL, ApprovalMode::as_str)?;
             config.permission_mode = Some(mode.into());
         }
         "permission_mode" => {
-            let words = PermissionMode::ALL.map(PermissionMode::as_str);
-            let mode = one_of(key, value, &words, PermissionMode::from_word)?;
+            let mode = one_of(key, value, PermissionMode::ALL, PermissionMode::as_str)?;
             config.permission_mode = Some(mode);
         }
         "transport" => {
-            let words = TransportChoice::ALL.map(TransportChoice::as_str);
-            let choice = one_of(key, value, &words, TransportChoice::from_word)?;
+            let choice = one_of(key, value, TransportChoice::ALL, TransportChoice::as_str)?;
             config.transport = Some(choice);
         }
         "budget" => config.budget = Some(budget(key, value)?),
         "budget_unknown" => {
-            let words = BudgetUnknown::ALL.map(BudgetUnknown::as_str);
-            let word = one_of(key, value, &words, BudgetUnknown::from_word)?;
+            let word = one_of(key, value, BudgetUnknown::ALL, BudgetUnknown::as_str)?;
             config.budget_unknown = Some(word);
         }
         "on_denied" => {
-            let words = OnDenied::ALL.map(OnDenied::as_str);
-            let word = one_of(key, value, &words, OnDenied::from_word)?;
-            config.on_denied = Some(word);
+            config.on_denied = Some(one_of(key, value, OnDenied::ALL, OnDenied::as_str)?);
         }
         "on_violation" => {
-            let words = OnViolation::ALL.map(OnViolation::as_str);
-            let word = one_of(key, value, &words, OnViolation::from_word)?;
-            config.on_violation = Some(word);
+            config.on_violation = Some(one_of(key, value, OnViolation::ALL, OnViolation::as_str)?);
         }
         "confine" => {
-            let words = ConfineMode::ALL.map(ConfineMode::as_str);
-            let mode = one_of(key, value, &words, ConfineMode::from_word)?;
-            config.confine = Some(mode);
+            config.confine = Some(one_of(key, value, ConfineMode::ALL, ConfineMode::as_str)?);
         }
         "confinement" => {
-            let words = ConfinementNeed::ALL.map(ConfinementNeed::as_str);
-            let need = one_of(key, value, &words, ConfinementNeed::from_word)?;
+            let need = one_of(key, value, ConfinementNeed::ALL, ConfinementNeed::as_str)?;
             config.confinement = Some(need);
         }
         "confine_write" => {
@@ -152,7 +141,11 @@ pub(super) fn put(
     Ok(())
 }
 
-fn unfit(key: &'static str, accepted: &'static str, value: &ConfigValue) -> ConfigProblem {
+pub(super) fn unfit(
+    key: &'static str,
+    accepted: &'static str,
+    value: &ConfigValue,
+) -> ConfigProblem {
     ConfigProblem::Unfit {
         key,
         accepted,
@@ -160,7 +153,7 @@ fn unfit(key: &'static str, accepted: &'static str, value: &ConfigValue) -> Conf
     }
 }
 
-fn text(key: &'static str, value: &ConfigValue) -> Result<String, ConfigProblem> {
+pub(super) fn text(key: &'static str, value: &ConfigValue) -> Result<String, ConfigProblem> {
     match value {
         ConfigValue::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
         other => Err(unfit(key, "a string that is not empty", other)),
@@ -198,19 +191,17 @@ fn texts(key: &'static str, value: &ConfigValue) -> Result<Vec<String>, ConfigPr
     strings.collect()
 }
 
-fn one_of<T>(
+fn one_of<T: Copy, const N: usize>(
     key: &'static str,
     value: &ConfigValue,
-    words: &[&'static str],
-    from_word: fn(&str) -> Option<T>,
+    all: [T; N],
+    as_str: fn(T) -> &'static str,
 ) -> Result<T, ConfigProblem> {
-    let found = match value {
-        ConfigValue::Str(word) => from_word(word),
-        _ => None,
-    };
+    let is_it = |it: &T| matches!(value, ConfigValue::Str(word) if word == as_str(*it));
+    let found = all.into_iter().find(is_it);
     found.ok_or_else(|| ConfigProblem::NotOneOf {
         key,
-        accepted: words.to_vec(),
+        accepted: all.map(as_str).to_vec(),
         got: value.shown(),
     })
 }

@@ -29,11 +29,6 @@ impl ApprovalMode {
             Self::Yolo => "yolo",
         }
     }
-
-    /// The mode that `word` stands for.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
-    }
 }
 
 impl From<PermissionMode> for ApprovalMode {
@@ -84,10 +79,5 @@ impl TransportChoice {
             Self::StreamJson => "stream-json",
             Self::Json => "json",
         }
-    }
-
-    /// The choice that `word` stands for.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|choice| choice.as_str() == word)
     }
 }

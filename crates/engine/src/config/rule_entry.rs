@@ -7,6 +7,7 @@ use lapidary_vocab::event::ToolKind;
 use lapidary_policy::nearest::nearest_of;
 use lapidary_policy::{HostPattern, PathGlob, PermissionEffect, Rule, RuleOrigin, RuleSubject};
 
+use super::keys::{text, unfit};
 use super::problem::ConfigProblem;
 use super::read::unknown_among;
 use super::value::ConfigValue;
@@ -137,13 +138,6 @@ fn shown_with_nearest(word: &str, words: &[&'static str]) -> String {
     }
 }
 
-fn text(key: &'static str, value: &ConfigValue) -> Result<String, ConfigProblem> {
-    match value {
-        ConfigValue::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
-        other => Err(unfit(key, "a string that is not empty", other)),
-    }
-}
-
 /// Text without control characters that a terminal would obey: a project's file is read before a person has looked at it.
 fn harmless(text: &str) -> String {
     let is_override = |letter| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -171,13 +165,5 @@ fn texts(key: &'static str, value: &ConfigValue) -> Result<Vec<String>, ConfigPr
         }
         ConfigValue::Str(_) => Ok(vec![text(key, value)?]),
         other => Err(unfit(key, ACCEPTED, other)),
-    }
-}
-
-fn unfit(key: &'static str, accepted: &'static str, value: &ConfigValue) -> ConfigProblem {
-    ConfigProblem::Unfit {
-        key,
-        accepted,
-        got: value.shown(),
     }
 }

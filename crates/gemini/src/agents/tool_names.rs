@@ -1,38 +1,9 @@
 //! The names of tools that a definition may list.
 
-/// The tools that Gemini CLI 0.61 knows by name.
-const BUILT_IN: [&str; 27] = [
-    "glob",
-    "write_todos",
-    "write_file",
-    "google_web_search",
-    "web_fetch",
-    "replace",
-    "run_shell_command",
-    "grep_search",
-    "read_many_files",
-    "read_file",
-    "list_directory",
-    "activate_skill",
-    "ask_user",
-    "tracker_create_task",
-    "tracker_update_task",
-    "tracker_get_task",
-    "tracker_list_tasks",
-    "tracker_add_dependency",
-    "tracker_visualize",
-    "get_internal_docs",
-    "enter_plan_mode",
-    "exit_plan_mode",
-    "update_topic",
-    "complete_task",
-    "invoke_agent",
-    "read_mcp_resource",
-    "list_mcp_resources",
-];
+use crate::hooks::{BUILT_IN_TOOLS, nearest};
 
-/// Older names and the tools that they stand for.
-const LEGACY: [(&str, &str); 1] = [("search_file_content", "grep_search")];
+/// The older name of `grep_search`.
+const LEGACY: &str = "search_file_content";
 
 /// The beginning of a name that a discovery command gave.
 const DISCOVERED: &str = "discovered_tool_";
@@ -49,22 +20,16 @@ const MCP: &str = "mcp_";
 /// assert!(!is_valid_tool_name("Read") && !is_valid_tool_name("mcp__x"));
 /// ```
 pub fn is_valid_tool_name(name: &str) -> bool {
-    BUILT_IN.contains(&name)
-        || LEGACY.iter().any(|(old, _)| *old == name)
+    BUILT_IN_TOOLS.contains(&name)
+        || name == LEGACY
         || name.starts_with(DISCOVERED)
         || name == "*"
         || name.strip_prefix(MCP).is_some_and(is_mcp_pattern)
 }
 
-/// The name that a tool has today.
-pub fn current_tool_name(name: &str) -> &str {
-    let legacy = LEGACY.iter().find(|(old, _)| *old == name);
-    legacy.map_or(name, |(_, new)| new)
-}
-
 /// The built-in tool whose name is nearest to a word.
 pub(super) fn nearest_tool(word: &str) -> Option<&'static str> {
-    crate::hooks::nearest(word, BUILT_IN.into_iter())
+    nearest(word, BUILT_IN_TOOLS.into_iter())
 }
 
 fn is_mcp_pattern(rest: &str) -> bool {

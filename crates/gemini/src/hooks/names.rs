@@ -1,9 +1,14 @@
 //! Names that people write in hooks: of tools, of events, and those of Claude Code for the same things.
 
+use strsim::osa_distance;
+
 use super::HookEvent;
 
-/// The tools of Gemini CLI 0.61. Those of MCP servers begin with `mcp_`.
-pub(super) const TOOLS: [&str; 28] = [
+/// No name is longer.
+const LONGEST_WORD: usize = 64;
+
+/// The tools that Gemini CLI 0.61 knows by name.
+pub(crate) const BUILT_IN_TOOLS: [&str; 27] = [
     "glob",
     "write_todos",
     "write_file",
@@ -17,7 +22,6 @@ pub(super) const TOOLS: [&str; 28] = [
     "list_directory",
     "activate_skill",
     "ask_user",
-    "save_memory",
     "tracker_create_task",
     "tracker_update_task",
     "tracker_get_task",
@@ -33,6 +37,11 @@ pub(super) const TOOLS: [&str; 28] = [
     "read_mcp_resource",
     "list_mcp_resources",
 ];
+
+/// The same, and one that it had before. Those of MCP servers begin with `mcp_`.
+pub(super) fn tools() -> impl Iterator<Item = &'static str> {
+    BUILT_IN_TOOLS.into_iter().chain(["save_memory"])
+}
 
 /// The events of Claude Code, and ours. An event that is only similar has none: a hook that denies must not become one that
 /// cannot deny, nor a hook for failures one for every call.
@@ -118,50 +127,22 @@ pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
     let known = known
         .filter(|(other, _)| *other == name)
         .map(|(_, ours)| *ours);
-    let same = TOOLS
-        .into_iter()
-        .filter(|tool| tool.eq_ignore_ascii_case(name) && *tool != name);
+    let same = tools().filter(|tool| tool.eq_ignore_ascii_case(name) && *tool != name);
     known.chain(same).next()
 }
 
 /// The candidate that a word was probably meant to be, if it is close.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST_WORD {
+        return None;
+    }
     let word = word.to_ascii_lowercase();
-    let scored =
-        candidates.map(|candidate| (distance(&word, &candidate.to_ascii_lowercase()), candidate));
+    // Two neighbours that changed places are one mistake.
+    let far = |candidate: &str| osa_distance(&word, &candidate.to_ascii_lowercase());
+    let scored = candidates.map(|candidate| (far(candidate), candidate));
     let (distance, candidate) = scored.min_by_key(|(distance, _)| *distance)?;
     // A word of which no letter is right was not meant to be this one.
     (distance <= word.len().max(4) / 3 && distance < word.len()).then_some(candidate)
-}
-
-/// How many letters have to be put in, taken out, changed, or swapped with their neighbour. Words are short.
-fn distance(one: &str, other: &str) -> usize {
-    const LONGEST: usize = 64;
-    if one.len() > LONGEST {
-        return usize::MAX;
-    }
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    let mut above: Vec<usize> = Vec::new();
-    let mut last = None;
-    for (line, letter) in one.chars().enumerate() {
-        let mut next = vec![line + 1];
-        for (column, against) in other.iter().enumerate() {
-            let changed = row[column] + usize::from(letter != *against);
-            let mut best = changed.min(row[column + 1] + 1).min(next[column] + 1);
-            let before = column.checked_sub(1).map(|before| (before, other[before]));
-            if let (Some((before, swapped)), Some(last)) = (before, last)
-                && swapped == letter
-                && last == *against
-            {
-                best = best.min(above[before] + 1);
-            }
-            next.push(best);
-        }
-        above = std::mem::replace(&mut row, next);
-        last = Some(letter);
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
@@ -177,9 +158,9 @@ mod tests {
         assert_eq!(nearest("Frobnicate", events()), None);
         assert_eq!(nearest(&"x".repeat(10_000), events()), None);
         assert_eq!(nearest("gaurd", ["guard"].into_iter()), Some("guard"));
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("gaurd", "guard"), 1);
-        assert_eq!(distance("ab", "ba"), 1);
-        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(osa_distance("kitten", "sitting"), 3);
+        assert_eq!(osa_distance("gaurd", "guard"), 1);
+        assert_eq!(osa_distance("ab", "ba"), 1);
+        assert_eq!(osa_distance("", "abc"), 3);
     }
 }

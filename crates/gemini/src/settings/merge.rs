@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use lapidary_wire::gemini::hooks::is_truthy;
 use serde_json::{Map, Value};
 
 use super::schema::{self, MergeStrategy};
@@ -87,16 +88,6 @@ fn identity(value: &Value) -> Option<String> {
         // A number that is added to nothing has no sign of zero.
         Value::Number(number) => number.as_f64().map(|number| (number + 0.0).to_string()),
         Value::Null | Value::Bool(_) | Value::String(_) => Some(value.to_string()),
-    }
-}
-
-pub(crate) fn is_truthy(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(yes) => *yes,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(_) | Value::Object(_) => true,
     }
 }
 

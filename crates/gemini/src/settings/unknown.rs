@@ -1,6 +1,7 @@
 //! Keys that Gemini CLI ignores without a word, and the key that was probably meant.
 
 use serde_json::{Map, Value};
+use strsim::levenshtein;
 
 use super::check::SettingsMisfit;
 use super::migrate;
@@ -80,35 +81,19 @@ fn misfit(shape: &KeyShape, path: &[&str]) -> SettingsMisfit {
 
 /// The known key that is nearest to a word, if it is near.
 fn nearest<'a>(shape: &'a KeyShape, word: &str) -> Option<&'a str> {
+    /// No key is longer.
+    const LONGEST: usize = 64;
     let word = word.to_lowercase();
+    if word.len() > LONGEST {
+        return None;
+    }
     let known = shape.keys.as_ref()?.keys();
-    let rated = known.map(|key| (distance(&word, &key.to_lowercase()), key.as_str()));
+    let rated = known.map(|key| (levenshtein(&word, &key.to_lowercase()), key.as_str()));
     let most = 1 + word.chars().count() / 5;
     rated
         .filter(|(far, _)| *far <= most)
         .min()
         .map(|(_, key)| key)
-}
-
-/// How many letters have to be put in, taken out or changed.
-fn distance(one: &str, other: &str) -> usize {
-    /// No key is longer.
-    const LONGEST: usize = 64;
-    let other: Vec<char> = other.chars().collect();
-    if one.len() > LONGEST {
-        return LONGEST;
-    }
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = at + 1;
-        for (column, &wanted) in other.iter().enumerate() {
-            let changed = corner + usize::from(letter != wanted);
-            corner = row[column + 1];
-            row[column + 1] = changed.min(corner + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
@@ -123,7 +108,5 @@ mod tests {
         assert_eq!(nearest(hooks, "PreToolUse"), None);
         assert_eq!(nearest(schema::root(), "skill"), Some("skills"));
         assert_eq!(nearest(schema::root(), "x"), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
     }
 }

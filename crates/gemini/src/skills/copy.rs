@@ -1,15 +1,10 @@
 //! Copying a directory of unknown origin: within bounds, and without links out of it.
 
-mod target;
-
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::file;
-
-pub(super) use target::CopyTarget;
 
 /// How many files and directories a skill may have.
 pub const MOST_FILES: u64 = 10_000;
@@ -90,24 +85,21 @@ impl<'a> SkillCopier<'a> {
         self.walk(root, None)
     }
 
-    /// Copies a directory with all that is in it, under that name.
-    pub(super) fn copy(
-        &mut self,
-        root: &Path,
-        to: &CopyTarget,
-        name: &OsStr,
-    ) -> Result<(), CopyError> {
-        self.walk(root, Some((to.clone(), name.to_owned())))
+    /// Copies a directory with all that is in it.
+    pub(super) fn copy(&mut self, root: &Path, to: PathBuf) -> Result<(), CopyError> {
+        self.walk(root, Some(to))
     }
 
-    fn walk(&mut self, root: &Path, to: Option<(CopyTarget, OsString)>) -> Result<(), CopyError> {
+    fn walk(&mut self, root: &Path, to: Option<PathBuf>) -> Result<(), CopyError> {
         let mut tally = CopyTally::default();
         let mut waiting = vec![(root.to_owned(), to, 0)];
         while let Some((from, to, depth)) = waiting.pop() {
             if depth > DEEPEST {
                 return Err(CopyError::TooDeep(from));
             }
-            let here = to.map(|to| make_directory(&from, &to)).transpose()?;
+            if let Some(to) = &to {
+                make_directory(&from, to)?;
+            }
             for entry in fs::read_dir(&from).map_err(reading(&from))? {
                 let name = entry.map_err(reading(&from))?.file_name();
                 if name == ".git" {
@@ -119,14 +111,13 @@ impl<'a> SkillCopier<'a> {
                 tally.check(root)?;
                 self.total.add(&about);
                 self.check_total()?;
+                let to = to.as_ref().map(|to| to.join(&name));
                 if about.is_dir() {
-                    let to = here.clone().map(|here| (here, name));
                     waiting.push((from, to, depth + 1));
-                } else if let Some(here) = &here {
+                } else if let Some(to) = to {
                     let source = file::open_regular(&real).map_err(reading(&from))?;
                     let source = source.ok_or_else(|| CopyError::Special(from.clone()))?;
-                    let copied = copy_file(&source, (here, &name), about.len());
-                    copied.map_err(writing(&here.path_of(&name)))?;
+                    copy_file(&source, &to, about.len()).map_err(writing(&to))?;
                 }
             }
         }
@@ -197,23 +188,21 @@ impl CopyTally {
 }
 
 /// No more than it was said to have, should it grow meanwhile.
-fn copy_file(source: &fs::File, to: (&CopyTarget, &OsStr), size: u64) -> io::Result<()> {
+fn copy_file(source: &fs::File, to: &Path, size: u64) -> io::Result<()> {
     use std::io::Read as _;
     let mode = source.metadata()?.permissions();
-    let mut target = to.0.make_file(to.1)?;
+    let mut target = fs::File::create_new(to)?;
     io::copy(&mut source.take(size), &mut target)?;
     target.set_permissions(harmless(&mode, 0o600))
 }
 
 /// Keeps the source's permissions, so that a private directory stays private. The owner gets all three: we still have to write
 /// into the copy and move it.
-fn make_directory(
-    from: &Path,
-    (to, name): &(CopyTarget, OsString),
-) -> Result<CopyTarget, CopyError> {
+fn make_directory(from: &Path, to: &Path) -> Result<(), CopyError> {
     let allowed = fs::metadata(from).map_err(reading(from))?.permissions();
-    let made = to.make_directory(name, harmless(&allowed, 0o700));
-    made.map_err(writing(&to.path_of(name)))
+    let made = fs::create_dir(to);
+    let made = made.and_then(|()| fs::set_permissions(to, harmless(&allowed, 0o700)));
+    made.map_err(writing(to))
 }
 
 /// Keeps the permission bits and drops set-user-ID, set-group-ID and sticky. The owner gets at least `least`.

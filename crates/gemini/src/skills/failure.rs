@@ -47,9 +47,16 @@ pub enum InstallError {
     /// Another process changed the skill that was to be replaced.
     #[error("`{0}` was changed by another process: nothing was installed")]
     Changed(PathBuf),
-    /// One could not be moved, and another not moved back.
-    #[error(transparent)]
-    Stuck(Box<RollbackFailure>),
+    /// One could not be moved, and others not moved back.
+    #[error("{source}; new: {}; what was there before is still in `{}`", listed(new), path.display())]
+    Stuck {
+        /// Skills that are the new ones.
+        new: Vec<String>,
+        /// The staging directory, with the old ones.
+        path: PathBuf,
+        /// Why the first could not be moved.
+        source: Box<InstallError>,
+    },
     /// The skills are in place, but the replaced ones cannot be removed.
     #[error("it is done, but what was there before is still in `{path}`: {source}")]
     Left {
@@ -66,45 +73,6 @@ pub enum InstallError {
         /// The error of the system.
         source: io::Error,
     },
-}
-
-/// Where skills are of which some could not be moved to their place, nor others back.
-#[derive(Debug, thiserror::Error)]
-#[error("{source}{}", self.whereabouts())]
-pub struct RollbackFailure {
-    /// The staging directory, with the skills that are not in their place.
-    pub desk: PathBuf,
-    /// Skills that are the new ones.
-    pub new: Vec<String>,
-    /// Skills that are the old ones.
-    pub old: Vec<String>,
-    /// Skills of which neither is in its place, and where the old ones are.
-    pub away: Vec<(String, PathBuf)>,
-    /// Why the first could not be moved.
-    pub source: InstallError,
-}
-
-impl RollbackFailure {
-    fn whereabouts(&self) -> String {
-        let mut said = Vec::new();
-        for (names, word) in [(&self.new, "new"), (&self.old, "old")] {
-            if !names.is_empty() {
-                said.push(format!("{word}: {}", listed(names)));
-            }
-        }
-        for (name, path) in self.away.iter().take(MOST_LISTED) {
-            said.push(format!("the old `{name}` is in `{}`", path.display()));
-        }
-        if let Some(more) = self.away.get(MOST_LISTED..).filter(|more| !more.is_empty()) {
-            said.push(format!(
-                "{} more are in `{}`",
-                more.len(),
-                self.desk.display()
-            ));
-        }
-        said.insert(0, String::new());
-        said.join("; ")
-    }
 }
 
 /// How many names are said in one sentence.

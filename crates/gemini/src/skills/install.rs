@@ -69,14 +69,11 @@ impl SkillPackage {
             check_for_itself(skill, target, way)?;
         }
         let desk = SkillsLock::wait(target, is_stopped)?.desk()?;
-        let place = desk.place()?;
         let mut copier = SkillCopier::new(&self.directory, is_stopped)?;
         for (number, skill) in self.skills.iter().enumerate() {
             let (from, made) = (skill.directory(), desk.made(number));
             match way {
-                InstallMode::Copy => {
-                    copier.copy(&from, &place, made.file_name().unwrap_or_default())?;
-                }
+                InstallMode::Copy => copier.copy(&from, made)?,
                 InstallMode::Link => link(&from, &made).map_err(at(&made))?,
             }
         }

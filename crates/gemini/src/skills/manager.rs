@@ -8,7 +8,7 @@ use super::discover::RefusedSkill;
 use super::sources::{SkillPlace, SkillSources};
 use super::{DiscoveryTier, SkillDefinition};
 
-/// The skills of a workspace. It has the methods of Gemini CLI's own manager, and of its specification.
+/// The skills of a workspace. It has the methods of its specification.
 ///
 /// ```
 /// use lapidary_gemini::skills::{DiscoveryTier, SkillManager, SkillPlace, SkillSources};
@@ -22,8 +22,6 @@ use super::{DiscoveryTier, SkillDefinition};
 pub struct SkillManager {
     sources: SkillSources,
     skills: Vec<SkillDefinition>,
-    active: HashSet<String>,
-    is_admin_enabled: bool,
     /// What took the place of what, in the order in which it happened.
     pub conflicts: Vec<SkillConflict>,
     /// Files that should be skills and are not.
@@ -68,8 +66,6 @@ impl SkillManager {
         Self {
             sources,
             skills: Vec::new(),
-            active: HashSet::new(),
-            is_admin_enabled: true,
             conflicts: Vec::new(),
             refused: Vec::new(),
             not_yaml: Vec::new(),
@@ -79,7 +75,7 @@ impl SkillManager {
     /// Finds the skills of all places that count, anew. Unreadable ones are in `refused`.
     pub fn load_skills(&mut self) {
         self.clear_skills();
-        if self.sources.switched_off.is_some() || !self.is_admin_enabled {
+        if self.sources.switched_off.is_some() {
             return;
         }
         for place in std::mem::take(&mut self.sources.places) {
@@ -148,11 +144,6 @@ impl SkillManager {
         self.skills.iter().filter(|skill| !skill.disabled)
     }
 
-    /// Those of them that do not come with Gemini CLI.
-    pub fn displayable_skills(&self) -> impl Iterator<Item = &SkillDefinition> {
-        self.active_skills().filter(|skill| !skill.is_builtin)
-    }
-
     /// All skills, disabled ones too.
     pub fn all_skills(&self) -> &[SkillDefinition] {
         &self.skills
@@ -185,20 +176,15 @@ impl SkillManager {
     }
 
     /// Disables exactly the skills of these names.
-    pub fn set_disabled_skills(&mut self, names: &[String]) {
+    fn set_disabled_skills(&mut self, names: &[String]) {
         let names: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
         for skill in &mut self.skills {
             skill.disabled = names.contains(&skill.name.to_lowercase());
         }
     }
 
-    /// Keeps only some skills.
-    pub fn filter_skills(&mut self, keep: impl FnMut(&SkillDefinition) -> bool) {
-        self.skills.retain(keep);
-    }
-
     /// Forgets all skills.
-    pub fn clear_skills(&mut self) {
+    fn clear_skills(&mut self) {
         self.skills.clear();
         self.conflicts.clear();
         self.refused.clear();
@@ -207,34 +193,11 @@ impl SkillManager {
 
     /// Activates a skill: its instructions and its folder, or a sentence with the names that there are. As in Gemini CLI, a
     /// disabled skill can be activated by its name.
-    pub fn activate_skill(&mut self, name: &str) -> Result<String, String> {
-        let Some(skill) = self.skill_by_name(name) else {
-            return Err(activation::not_found(name, self.active_skills()));
-        };
-        let result = skill.activation(name);
-        self.active.insert(name.to_owned());
-        Ok(result)
-    }
-
-    /// Whether a skill was activated by this very name.
-    pub fn is_skill_active(&self, name: &str) -> bool {
-        self.active.contains(name)
-    }
-
-    /// Forgets the activated skills.
-    pub fn reset(&mut self) {
-        self.active.clear();
-    }
-
-    /// Applies the setting of an organisation's administrators, for callers that know it: where it disables skills, nothing is
-    /// loaded.
-    pub fn set_admin_settings(&mut self, enabled: bool) {
-        self.is_admin_enabled = enabled;
-    }
-
-    /// Whether the administrators allow skills.
-    pub fn is_admin_enabled(&self) -> bool {
-        self.is_admin_enabled
+    pub fn activate_skill(&self, name: &str) -> Result<String, String> {
+        match self.skill_by_name(name) {
+            Some(skill) => Ok(skill.activation(name)),
+            None => Err(activation::not_found(name, self.active_skills())),
+        }
     }
 
     /// The system prompt's section on the active skills; empty if there are none.

@@ -1,32 +1,35 @@
 //! The staging directory: hidden, beside the skills, where they are made.
 //!
-//! No reader sees half a skill: each is made here and moved to its place in one step. The moves are written down before the first
-//! one, in the file [`PLAN`]. [`recover`](super::recover()) handles a staging directory whose owner was killed.
+//! No reader sees half a skill: each is made here and takes its place in one step. Where two directories cannot be exchanged in
+//! one call, the replaced skill waits in [`OLD`] between two renames. If a process is killed there, the next one moves the
+//! replaced skill back ([`recover`](super::recover())). So each skill is the old or the new one.
 
 #[cfg(test)]
-mod meddling;
+mod failing;
+mod moves;
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::copy::CopyTarget;
-use super::failure::{InstallError, RollbackFailure, at};
+use super::failure::{InstallError, at};
 use super::install::PlacedSkill;
-use super::plan::{self, KnownFile, PlanStep};
-use super::transaction::{self, MoveDisk, SlotState, StagedMoves, StepResult};
 use crate::lock;
 use crate::owned_dir::{self, OwnedDir};
+use moves::{MoveDisk, REAL, SkillMove};
 
-/// How the name of a desk begins.
+/// How the name of a staging directory begins.
 const DESK: &str = ".lapidary-";
-/// The file with the planned moves.
-pub(super) const PLAN: &str = "plan";
+/// The directory for replaced skills, on disks that cannot exchange two directories. Each has its own name there.
+const OLD: &str = "old";
 
-/// A desk, and the lock of the directory of skills that it lies in: one at a time works there.
+/// A staging directory, and the lock of the directory of skills that it lies in: one process at a time works there.
 pub(super) struct StagingDir {
     target: PathBuf,
     directory: OwnedDir,
+    /// It has the only copy of a skill.
+    is_needed: bool,
     _lock: SkillsLock,
 }
 
@@ -64,31 +67,22 @@ impl SkillsLock {
     }
 
     /// The staging directories of killed processes. The owner of one holds the lock while it works; we hold it now, so no owner
-    /// lives.
+    /// lives. Those whose owner was killed before the mark was written, or after it was removed, go at once.
     pub(super) fn abandoned(&self) -> Vec<PathBuf> {
         if self.held.is_none() {
             return Vec::new();
         }
-        let mut desks = self.entries();
+        let entries = fs::read_dir(&self.target).into_iter().flatten().flatten();
+        let mut desks: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        for path in &desks {
+            owned_dir::sweep(path, DESK);
+        }
         desks.retain(|path| is_desk(path));
         desks.sort();
         desks
     }
 
-    /// Removes staging directories whose owner was killed before the mark was written, or after it was removed.
-    pub(super) fn sweep(&self) {
-        let entries = self.held.is_some().then(|| self.entries());
-        for path in entries.into_iter().flatten() {
-            owned_dir::sweep(&path, DESK);
-        }
-    }
-
-    fn entries(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(&self.target).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
-    }
-
-    /// A desk of one's own.
+    /// Makes a staging directory.
     pub(super) fn desk(self) -> Result<StagingDir, InstallError> {
         let directory = OwnedDir::make(&self.target, DESK).map_err(at(&self.target))?;
         match directory.mark() {
@@ -102,6 +96,7 @@ impl SkillsLock {
         Ok(StagingDir {
             target: self.target.clone(),
             directory,
+            is_needed: false,
             _lock: self,
         })
     }
@@ -113,10 +108,26 @@ pub(super) fn is_desk(path: &Path) -> bool {
     name.as_encoded_bytes().starts_with(DESK.as_bytes()) && owned_dir::is_ours(path)
 }
 
+/// Moves the replaced skills of a staging directory back whose places are empty, then removes it. Returns their names.
+pub(super) fn settle(target: &Path, desk: &OwnedDir) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    let old = desk.path().join(OLD);
+    for entry in fs::read_dir(&old).into_iter().flatten() {
+        let name = entry?.file_name();
+        let place = target.join(&name);
+        if !moves::is_there(&place)? {
+            (REAL.rename)(&old.join(&name), &place)?;
+            names.push(name.to_string_lossy().into_owned());
+        }
+    }
+    desk.clear()?;
+    Ok(names)
+}
+
 impl Drop for StagingDir {
     fn drop(&mut self) {
-        if !self.is_needed() {
-            let _ = self.directory.clear();
+        if !self.is_needed {
+            let _ = settle(&self.target, &self.directory);
         }
     }
 }
@@ -126,89 +137,84 @@ impl StagingDir {
         self.directory.path().join(name)
     }
 
-    /// The staging directory as a target for copies.
-    pub(super) fn place(&self) -> Result<CopyTarget, InstallError> {
-        CopyTarget::open(&self.directory).map_err(at(self.directory.path()))
-    }
-
     /// Where the skill of that number is made.
     pub(super) fn made(&self, number: usize) -> PathBuf {
-        transaction::made(self.directory.path(), number)
+        self.path(&format!("new-{number}"))
     }
 
     /// Moves the made skills to their places, in the order of the names. If one cannot be moved, the ones before it are moved
     /// back.
     pub(super) fn put(self, names: &[String]) -> Result<Vec<PlacedSkill>, InstallError> {
-        self.put_with(names, transaction::REAL)
+        self.put_with(names, REAL)
     }
 
-    pub(super) fn put_with(
-        self,
+    fn put_with(
+        mut self,
         names: &[String],
         disk: MoveDisk<'_>,
     ) -> Result<Vec<PlacedSkill>, InstallError> {
-        let steps = self.steps(names)?;
-        let plan = self.path(PLAN);
-        plan::write(&self.directory, &steps).map_err(at(&plan))?;
-        let moves = StagedMoves {
-            target: &self.target,
-            desk: self.directory.path(),
-            disk,
-        };
-        let outcome = all(&moves, &steps);
-        let is_stuck = matches!(outcome, Err(InstallError::Stuck(_)));
-        if !is_stuck && is_clear(&moves, &steps) {
-            self.directory.remove(PLAN).map_err(at(&plan))?;
+        let mut done: Vec<SkillMove> = Vec::new();
+        for mut step in self.steps(names) {
+            match step.forward(disk) {
+                Ok(()) => done.push(step),
+                Err(error) => return Err(self.undo(done, step.refusal(error), disk)),
+            }
         }
-        outcome?;
         self.clear()?;
-        Ok(placed(&self.target, names, &steps))
+        Ok(placed(&self.target, names, &done))
     }
 
     /// Removes the staging directory, and with it the replaced or removed skills.
     pub(super) fn clear(&self) -> Result<(), InstallError> {
-        let cleared = if self.is_needed() {
-            Err(io::Error::other("another process changed it"))
-        } else {
-            self.directory.clear()
-        };
-        cleared.map_err(|source| InstallError::Left {
+        let settled = settle(&self.target, &self.directory);
+        let left = |source| InstallError::Left {
             path: self.directory.path().to_owned(),
             source,
+        };
+        settled.map(drop).map_err(left)
+    }
+
+    /// Of two skills of one name only the last one is ever seen.
+    fn steps(&self, names: &[String]) -> Vec<SkillMove> {
+        let last: HashMap<&String, usize> = names.iter().zip(0..).collect();
+        let numbered = names.iter().enumerate();
+        let seen = numbered.filter(|(number, name)| last.get(name) == Some(number));
+        seen.map(|(number, name)| SkillMove {
+            name: name.clone(),
+            made: self.made(number),
+            place: self.target.join(name),
+            aside: self.path(OLD).join(name),
+            was: None,
         })
+        .collect()
     }
 
-    /// As long as there is a plan, recovery by another process may need this directory.
-    fn is_needed(&self) -> bool {
-        self.directory.has(PLAN)
-    }
-
-    /// Of two that are called the same only the last one is ever seen.
-    fn steps(&self, names: &[String]) -> Result<Vec<PlanStep>, InstallError> {
-        let mut steps = Vec::with_capacity(names.len());
-        let last: std::collections::HashMap<_, _> = names.iter().zip(0..).collect();
-        for (number, name) in names.iter().enumerate() {
-            if last.get(name) != Some(&number) {
-                continue;
-            }
-            let (made, place) = (self.made(number), self.target.join(name));
-            let known = KnownFile::at(&made).map_err(at(&made))?;
-            let gone = || at(&made)(io::ErrorKind::NotFound.into());
-            steps.push(PlanStep {
-                number,
-                name: name.clone(),
-                made: known.ok_or_else(gone)?,
-                was: KnownFile::at(&place).map_err(at(&place))?,
-            });
+    /// Takes steps back, the last one first.
+    fn undo(
+        &mut self,
+        done: Vec<SkillMove>,
+        source: InstallError,
+        disk: MoveDisk<'_>,
+    ) -> InstallError {
+        let steps = done.into_iter().rev();
+        let stuck = steps.filter(|step| step.back(disk).is_err());
+        let new: Vec<String> = stuck.map(|step| step.name).collect();
+        if new.is_empty() {
+            return source;
         }
-        Ok(steps)
+        self.is_needed = true;
+        InstallError::Stuck {
+            new,
+            path: self.directory.path().to_owned(),
+            source: Box::new(source),
+        }
     }
 }
 
 /// One result per name. It counts as replaced if a skill of that name was there, or comes earlier in `names`.
-fn placed(target: &Path, names: &[String], steps: &[PlanStep]) -> Vec<PlacedSkill> {
+fn placed(target: &Path, names: &[String], steps: &[SkillMove]) -> Vec<PlacedSkill> {
     let steps = steps.iter().filter(|step| step.was.is_some());
-    let mut there: std::collections::HashSet<&str> = steps.map(|step| step.name.as_str()).collect();
+    let mut there: HashSet<&str> = steps.map(|step| step.name.as_str()).collect();
     let one = |name: &String| PlacedSkill {
         name: name.clone(),
         location: target.join(name),
@@ -219,60 +225,4 @@ fn placed(target: &Path, names: &[String], steps: &[PlanStep]) -> Vec<PlacedSkil
         placed.replaced = !there.insert(name);
     }
     all
-}
-
-/// Takes all steps, or none.
-pub(super) fn all(moves: &StagedMoves<'_>, steps: &[PlanStep]) -> Result<(), InstallError> {
-    for step in steps {
-        let location = moves.target.join(&step.name);
-        let error = match moves.forward(step) {
-            Ok(StepResult::Done) => continue,
-            Ok(StepResult::LeftAlone) => InstallError::Changed(location),
-            Err(error) => at(&location)(error),
-        };
-        return Err(undo(moves, steps, error));
-    }
-    Ok(())
-}
-
-/// Takes steps back, the last one first.
-fn undo(moves: &StagedMoves<'_>, steps: &[PlanStep], error: InstallError) -> InstallError {
-    let mut is_stuck = false;
-    for step in steps.iter().rev() {
-        is_stuck |= moves.back(step).is_err();
-    }
-    if is_stuck {
-        return InstallError::Stuck(Box::new(stuck(moves, steps, error)));
-    }
-    error
-}
-
-/// Where all are that could not be moved, nor all moved back.
-pub(super) fn stuck(
-    moves: &StagedMoves<'_>,
-    steps: &[PlanStep],
-    source: InstallError,
-) -> RollbackFailure {
-    let mut stuck = RollbackFailure {
-        desk: moves.desk.to_owned(),
-        new: Vec::new(),
-        old: Vec::new(),
-        away: Vec::new(),
-        source,
-    };
-    for step in steps {
-        let name = step.name.clone();
-        match moves.standing(step) {
-            SlotState::New => stuck.new.push(name),
-            SlotState::Old => stuck.old.push(name),
-            SlotState::Away(path) => stuck.away.push((name, path)),
-            SlotState::Theirs => {}
-        }
-    }
-    stuck
-}
-
-/// Whether a desk can go.
-pub(super) fn is_clear(moves: &StagedMoves<'_>, steps: &[PlanStep]) -> bool {
-    steps.iter().all(|step| moves.is_clear(step))
 }

@@ -241,15 +241,13 @@ impl AgentRun<'_> {
         let origin = remote.agent.origin().map(|origin| origin.to_string());
         shown.extend(origin.map(|origin| ("agent_url".to_owned(), origin.into())));
         self.tell_start(call, &shown, Some(preview.clone()));
-        match self.rejection(call, &preview, clock, &stop).await {
-            Some(rejected) => rejected,
-            None => {
-                let output = self.invoke_remote(&call.id, remote, &stop).await;
-                CallResult {
-                    agent_id: Some(remote.agent_id.clone()),
-                    ..self.ended(call, output)
-                }
-            }
+        if let Some(rejected) = self.rejection(call, &preview, clock, &stop).await {
+            return rejected;
+        }
+        let output = self.invoke_remote(&call.id, remote, &stop).await;
+        CallResult {
+            agent_id: Some(remote.agent_id.clone()),
+            ..self.ended(call, output)
         }
     }
 

@@ -89,7 +89,7 @@ impl Tool for ActivateSkillTool {
 }
 
 fn activate(workspace: &Workspace, skills: &SharedSkills, name: &str) -> ToolOutput {
-    let mut skills = lock(skills);
+    let skills = lock(skills);
     let directory = skills
         .skill_by_name(name)
         .map(lapidary_gemini::skills::SkillDefinition::directory);

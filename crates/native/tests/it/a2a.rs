@@ -38,7 +38,7 @@ fn short() -> RemoteLimits {
 fn patient() -> RemoteLimits {
     RemoteLimits {
         card: Duration::from_secs(30),
-        task: Duration::from_secs(60),
+        task: Duration::from_mins(1),
         ..short()
     }
 }

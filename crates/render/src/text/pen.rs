@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use crate::ink::TextInk;
 use crate::live::MarkSet;
-use crate::plain::{ChunkFilter, sanitize};
+use crate::plain::{ChunkFilter, one_line, sanitize};
 
 /// Knows where on the line it stands, so that chunks continue and lines begin where they should.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl LinePen {
     /// Writes one line of its own. Newlines within the text do not get through.
     pub(super) fn line(&mut self, ink: TextInk, text: &str, out: &mut dyn Write) -> io::Result<()> {
         self.end_line(out)?;
-        self.ink(ink, sanitize(text).replace('\n', " ").trim_end(), out)?;
+        self.ink(ink, one_line(text).trim_end(), out)?;
         out.write_all(b"\n")
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lapidary_wire::gemini::hooks::is_truthy;
 use serde_json::Value;
 
 use lapidary_gemini::settings::{Settings, WorkspaceTrust};
@@ -137,17 +138,6 @@ impl RetentionLimits {
             min_retention,
             warnings,
         })
-    }
-}
-
-/// True for values that count as true in JavaScript.
-fn is_truthy(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(is) => *is,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(_) | Value::Object(_) => true,
     }
 }
 

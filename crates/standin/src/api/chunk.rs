@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// One piece of a streamed answer: the content of one server-sent event.
@@ -31,23 +30,17 @@ pub(super) struct ChunkContent {
 }
 
 /// Tokens spent. The default is a small plausible count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReportedUsage {
     /// Tokens of the prompt, the cached ones included.
-    #[serde(default)]
     pub prompt: u64,
     /// Tokens of the answer, without thoughts.
-    #[serde(default)]
     pub output: u64,
     /// Tokens of thoughts.
-    #[serde(default)]
     pub thoughts: u64,
     /// How much of the prompt came from a cache.
-    #[serde(default)]
     pub cached: u64,
     /// Tokens of tool results that the service itself put into the prompt.
-    #[serde(default)]
     pub tool: u64,
 }
 

@@ -68,12 +68,6 @@ impl ApiError {
         self
     }
 
-    /// Puts members into `error`, over the default ones.
-    pub(super) fn members(mut self, members: Map<String, Value>) -> Self {
-        self.members.extend(members);
-        self
-    }
-
     /// The body of the answer.
     pub(super) fn object(&self) -> Value {
         let message = match &self.message {

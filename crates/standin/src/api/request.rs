@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hyper::http::request::Parts;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::dialect::{Dialect, RequestTarget};
@@ -38,8 +37,7 @@ pub struct ApiRequest {
 }
 
 /// The kind of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
     /// The conversation itself: `streamGenerateContent`, or a message or chat completion that offers
     /// tools.

@@ -1,7 +1,5 @@
 //! The scripted answers of a model.
 
-use serde::Deserialize;
-
 use super::request::{ApiRequest, RequestKind};
 use super::turn::Turn;
 
@@ -9,8 +7,7 @@ use super::turn::Turn;
 ///
 /// An empty script answers everything with a greeting, side requests for JSON with the smallest instance of their schema, and
 /// requests to count or embed with plausible numbers.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Script {
     pub(super) stream: Vec<Turn>,
     pub(super) generate: Vec<Turn>,
@@ -19,8 +16,7 @@ pub struct Script {
 }
 
 /// What happens once all turns have been played.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AfterScript {
     /// The answers of an empty script.
     #[default]
@@ -34,17 +30,14 @@ pub enum AfterScript {
 /// A turn for requests that look a certain way, whenever they come. Rules are tried before the other turns, in their order.
 ///
 /// Texts are compared as they stand: a request matches if it contains each of them.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ScriptRule {
-    #[serde(default)]
     pub(super) when: RuleCondition,
     pub(super) turn: Turn,
     pub(super) times: Option<u64>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RuleCondition {
     kind: Option<RequestKind>,
     model: Option<String>,

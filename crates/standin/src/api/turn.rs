@@ -88,11 +88,6 @@ impl Turn {
         self.and(Chunk::text(text))
     }
 
-    /// Then thinks.
-    pub fn and_thought(self, text: impl Into<String>) -> Self {
-        self.and(Chunk::thought(text))
-    }
-
     /// Then calls a tool.
     pub fn and_call(self, tool: impl Into<String>, args: Value) -> Self {
         self.and(Chunk::call(tool, args))

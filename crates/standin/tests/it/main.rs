@@ -10,4 +10,3 @@ mod client;
 mod dialects;
 mod gemini_cli;
 mod run;
-mod scripts;

@@ -19,8 +19,6 @@ pub mod error_context {
     pub const TIMEOUT: &str = "timeout";
     /// No turns were left.
     pub const MAX_TURNS: &str = "max_turns";
-    /// The last chance brought no result.
-    pub const RECOVERY_TURN: &str = "recovery_turn";
     /// A call failed.
     pub const TOOL_CALL: &str = "tool_call";
     /// A call of a tool that the agent does not have.

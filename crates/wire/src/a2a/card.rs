@@ -61,7 +61,7 @@ impl<'a> CardFields<'a> {
         streaming.and_then(Token::bool).unwrap_or(false)
     }
 
-    /// Whether somebody signed it. Signatures are not verified.
+    /// Whether it has signatures. They are not verified.
     pub fn is_signed(self) -> bool {
         let signatures = self.whole.get("signatures").and_then(Token::non_null);
         signatures.is_some_and(|it| it.elements().next().is_some())

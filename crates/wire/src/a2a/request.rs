@@ -161,8 +161,8 @@ fn encoded(id: &str) -> String {
                 path.push(char::from(byte));
             }
             _ => {
-                path.push('%');
-                path.push_str(&format!("{byte:02X}"));
+                let digit = |bits: u8| char::from(b"0123456789ABCDEF"[usize::from(bits)]);
+                path.extend(['%', digit(byte >> 4), digit(byte & 0xF)]);
             }
         }
     }

@@ -292,9 +292,9 @@ fn part_text(part: Token<'_>) -> String {
     }
     let file = object(part, "file").unwrap_or(part);
     let names = ["name", "filename", "uri", "fileWithUri", "url"];
-    let named = names.iter().filter_map(|key| text(file, key));
+    let found = names.iter().filter_map(|key| text(file, key));
     let is_file = part.get("file").or_else(|| part.get("raw")).is_some();
-    match named.into_iter().find(|name| !name.is_empty()) {
+    match found.into_iter().find(|name| !name.is_empty()) {
         Some(name) => format!("File: {name}"),
         None if is_file => "File: [binary/unnamed]".to_owned(),
         None => String::new(),

@@ -1,7 +1,7 @@
 //! Telling formats apart by content.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lapidary_wire::detect::{FormatGuess, InputFormat, document, line};
 
@@ -34,8 +34,10 @@ fn every_capture_is_told_by_its_content() {
         for entry in fs::read_dir(&version).unwrap().chain(sessions) {
             let path = entry.unwrap().path();
             let name = path.to_str().unwrap();
-            if path.is_dir() || name.ends_with(".meta.json") || name.ends_with(".stderr.txt") {
-                continue;
+            let in_sessions = path.parent().unwrap().ends_with("sessions");
+            let is_output = name.contains(".stdout.") || name.ends_with(".acp.jsonl");
+            if path.is_dir() || !(in_sessions || is_output) {
+                continue; // what was asked, what stderr said, and the verdicts of other programs
             }
             let text = fs::read_to_string(&path).unwrap();
             let expected = promised(&path, &text);
@@ -203,4 +205,48 @@ fn a_text_of_no_known_format_is_unknown() {
     ] {
         assert_eq!(document(text), None, "{text:?}");
     }
+}
+
+#[test]
+fn every_line_of_an_agents_session_file_that_shows_a_format_shows_its_own() {
+    let agents = [
+        ("claude-", InputFormat::ClaudeSession),
+        ("codex-", InputFormat::CodexSession),
+    ];
+    for (agent, expected) in agents {
+        let files = jsonl_files(&Path::new(&fixtures()).join("sessions"));
+        let is_agents = |path: &PathBuf| {
+            let path = path.to_string_lossy();
+            path.contains(&format!("/sessions/{agent}")) && !path.ends_with("history.jsonl")
+        };
+        let files: Vec<_> = files.into_iter().filter(is_agents).collect();
+        assert!(files.len() > 9, "the captures are missing");
+        for path in files {
+            let text = fs::read_to_string(&path).unwrap();
+            for record in text.lines() {
+                let guess = line(record);
+                let is_right = matches!(guess, FormatGuess::Is(it) if it == expected);
+                assert!(
+                    is_right || guess == FormatGuess::Nothing,
+                    "{guess:?}: {record}"
+                );
+            }
+            if !text.is_empty() {
+                assert_eq!(document(&text), Some(expected), "{}", path.display());
+            }
+        }
+    }
+}
+
+fn jsonl_files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(jsonl_files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "jsonl") {
+            files.push(path);
+        }
+    }
+    files
 }

@@ -6,28 +6,16 @@ use anyhow::Result;
 
 use super::super::measure::ProcessCost;
 
-/// Everybody who runs one agent, with the least that each run of them cost so far.
-pub(super) struct RunTurns {
-    alone: RunContestant,
-    others: Vec<RunContestant>,
-}
-
-struct RunContestant {
-    what: &'static str,
-    command: Vec<OsString>,
-    least: Option<ProcessCost>,
-}
+/// Everybody who runs one agent, the agent alone first, with the least that each run of them cost so far.
+pub(super) struct RunTurns(Vec<(&'static str, Vec<OsString>, Option<ProcessCost>)>);
 
 impl RunTurns {
     pub(super) fn new(alone: Vec<OsString>) -> Self {
-        Self {
-            alone: contestant("the agent alone", alone),
-            others: Vec::new(),
-        }
+        Self(vec![("the agent alone", alone, None)])
     }
 
     pub(super) fn add(&mut self, what: &'static str, command: Vec<OsString>) {
-        self.others.push(contestant(what, command));
+        self.0.push((what, command, None));
     }
 
     /// Measures each of them once.
@@ -35,34 +23,25 @@ impl RunTurns {
         &mut self,
         measure: impl Fn(&[OsString]) -> Result<ProcessCost>,
     ) -> Result<()> {
-        for contestant in std::iter::once(&mut self.alone).chain(&mut self.others) {
-            let cost = measure(&contestant.command)?;
-            let least = contestant.least.map_or(cost, |least| least.least(cost));
-            contestant.least = Some(least);
+        for (_, command, least) in &mut self.0 {
+            let cost = measure(command)?;
+            *least = Some(least.map_or(cost, |least| least.least(cost)));
         }
         Ok(())
     }
 
     /// What each of them costs over the agent alone. Peaks stay whole: they do not add up.
     pub(super) fn over(&self) -> impl Iterator<Item = (&'static str, ProcessCost)> {
-        let alone = self.alone.least.unwrap_or_default();
-        self.others.iter().map(move |contestant| {
-            let whole = contestant.least.unwrap_or_default();
+        let alone = self.0[0].2.unwrap_or_default();
+        self.0[1..].iter().map(move |(what, _, least)| {
+            let whole = least.unwrap_or_default();
             let over = ProcessCost {
                 cpu: whole.cpu.saturating_sub(alone.cpu),
                 wall: whole.wall.saturating_sub(alone.wall),
                 peak_kib: whole.peak_kib,
             };
-            (contestant.what, over)
+            (*what, over)
         })
-    }
-}
-
-fn contestant(what: &'static str, command: Vec<OsString>) -> RunContestant {
-    RunContestant {
-        what,
-        command,
-        least: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::render::plain::sanitize;
+use lapidary::render::plain::one_line;
 use lapidary::vocab::doctor::{Card, Check, CheckState, Checkup};
 use lapidary::vocab::line;
 
@@ -145,8 +145,4 @@ fn style(state: &CheckState) -> Style {
 
 fn seconds(ms: u64) -> String {
     format!(" ({}.{} s)", ms / 1000, ms % 1000 / 100)
-}
-
-fn one_line(text: &str) -> String {
-    sanitize(text).replace('\n', " ")
 }

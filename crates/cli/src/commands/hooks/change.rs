@@ -11,9 +11,9 @@ use lapidary::vocab::line;
 use serde_json::Value;
 
 use super::common::{HooksContext, HooksFormat};
-use super::list::plain;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use lapidary::render::plain::one_line;
 
 /// The lists of disabled hooks: the current one, and the one of older versions.
 pub(super) const LISTS: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabled"]];
@@ -38,7 +38,7 @@ pub(super) fn report(
 ) -> Result<(), Failure> {
     match HooksFormat::or_usual(format, out.is_terminal) {
         HooksFormat::Json => line::write(out, change)?,
-        HooksFormat::Text => writeln!(out, "{}", plain(sentence))?,
+        HooksFormat::Text => writeln!(out, "{}", one_line(sentence))?,
     }
     Ok(())
 }

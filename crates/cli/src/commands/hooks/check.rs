@@ -9,10 +9,10 @@ use lapidary::vocab::hooks::{CHECK_SCHEMA, HookCheck, HookFinding, HookSeverity}
 use lapidary::vocab::line;
 
 use super::common::{HooksContext, HooksFormat, HooksWorkspace};
-use super::list::plain;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use lapidary::render::plain::one_line;
 
 /// Say what is wrong with hooks as they are written, without running any
 #[derive(Debug, clap::Args)]
@@ -107,9 +107,9 @@ fn text(findings: &[LintFinding], out: &mut Printer) -> io::Result<()> {
             .place
             .map(|place| format!(":{place}"))
             .unwrap_or_default();
-        let path = plain(&finding.path.display().to_string());
-        let subject = plain(&finding.subject);
-        let sentence = plain(&finding.sentence);
+        let path = one_line(&finding.path.display().to_string());
+        let subject = one_line(&finding.subject);
+        let sentence = one_line(&finding.sentence);
         let is_named = sentence.contains(&format!("`{subject}`"));
         let about = if is_named {
             String::new()
@@ -122,7 +122,7 @@ fn text(findings: &[LintFinding], out: &mut Printer) -> io::Result<()> {
             "{path}{place}: {style}{word}{style:#}: {about}{sentence}"
         )?;
         if let Some(hint) = &finding.hint {
-            writeln!(out, "  hint: {}", plain(hint))?;
+            writeln!(out, "  hint: {}", one_line(hint))?;
         }
     }
     if findings.is_empty() {

@@ -7,7 +7,7 @@ use lapidary::gemini::hooks::{
     Hook, HookEntry, HookEvent, HookRegistry, HookSource, LeftOut, event_meant,
 };
 use lapidary::gemini::settings::SettingsScope;
-use lapidary::render::plain::sanitize;
+use lapidary::render::plain::one_line;
 use lapidary::vocab::hooks::{HookInfo, HookList, HookScope, LIST_SCHEMA, LeftOutHook};
 use lapidary::vocab::line;
 
@@ -154,9 +154,9 @@ fn text(
         writeln!(
             out,
             "-  {}: {}\n     {}",
-            plain(&left.what),
-            plain(&left.why),
-            plain(&where_it_is)
+            one_line(&left.what),
+            one_line(&left.why),
+            one_line(&where_it_is)
         )?;
     }
     out.flush()?;
@@ -208,7 +208,7 @@ fn hook(entry: &HookEntry, out: &mut Printer) -> io::Result<()> {
     let mark = if entry.enabled { ' ' } else { '-' };
     let matcher = match hook.matcher.as_deref().map(str::trim) {
         None | Some("" | "*") => String::new(),
-        Some(matcher) => format!("  for {}", plain(matcher)),
+        Some(matcher) => format!("  for {}", one_line(matcher)),
     };
     let sequential = if hook.sequential {
         "  one after the other"
@@ -218,22 +218,22 @@ fn hook(entry: &HookEntry, out: &mut Printer) -> io::Result<()> {
     writeln!(
         out,
         "  {mark} {}{matcher}{sequential}  [{}, {}]",
-        plain(hook.display_name()),
-        plain(&whose(hook)),
+        one_line(hook.display_name()),
+        one_line(&whose(hook)),
         time(hook.deadline())
     )?;
     if hook.display_name() != hook.command {
-        writeln!(out, "      {}", plain(&hook.command))?;
+        writeln!(out, "      {}", one_line(&hook.command))?;
     }
     for path in &entry.disabled_by {
         writeln!(
             out,
             "      disabled by {}",
-            plain(&path.display().to_string())
+            one_line(&path.display().to_string())
         )?;
     }
     if let Some(why) = hook.never_runs() {
-        writeln!(out, "      Gemini CLI never runs it: {}", plain(&why))?;
+        writeln!(out, "      Gemini CLI never runs it: {}", one_line(&why))?;
     }
     Ok(())
 }
@@ -254,9 +254,4 @@ fn whose(hook: &Hook) -> String {
         (_, Some(of)) => scope(of).as_str().replace('_', " "),
         (source, None) => source.as_str().to_owned(),
     }
-}
-
-/// Words of others, on one line.
-pub(super) fn plain(text: &str) -> String {
-    sanitize(text).replace('\n', " ")
 }

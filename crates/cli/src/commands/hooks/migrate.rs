@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use super::change::{not_changed, warn_of_trust};
 use super::common::{HooksContext, HooksFormat, HooksWorkspace, WritableScope};
-use super::list::plain;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use lapidary::render::plain::one_line;
 
 /// Add the hooks of another agent to the workspace's settings
 #[derive(Debug, clap::Args)]
@@ -193,7 +193,7 @@ fn text(
         }
         let value = format!("{:#}", definition.to_value());
         for line in value.lines() {
-            writeln!(out, "  + {}", plain(line))?;
+            writeln!(out, "  + {}", one_line(line))?;
         }
     }
     out.flush()?;

@@ -32,10 +32,12 @@ pub(in crate::commands) fn serve(server: McpServer, out: &mut Printer) -> Result
     let stopped = CancellationToken::new();
     let stop = stopped.clone();
     // Without it signals have their default effect, and the supervisor cleans up.
-    let _ = out.invocation.on_interruptions(async move |mut interruptions| {
-        interruptions.next().await;
-        stop.cancel();
-    });
+    let _ = out
+        .invocation
+        .on_interruptions(async move |mut interruptions| {
+            interruptions.next().await;
+            stop.cancel();
+        });
     let (reads, input) = tokio::io::duplex(PIPE);
     let (output, writes) = tokio::io::duplex(PIPE);
     let handle = runtime.handle().clone();

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use lapidary::engine::policy::{PermissionEffect, Policy, PolicyEvaluation, StandingAnswer};
-use lapidary::render::plain::sanitize;
+use lapidary::render::plain::one_line;
 use lapidary::vocab::event::{DecidedBy, PermissionOutcome};
 use lapidary::vocab::line;
 use lapidary::vocab::policy_report::{
@@ -331,9 +331,4 @@ fn styled(effect: &PolicyEffect, colour: bool) -> Style {
         PolicyEffect::Deny => AnsiColor::Red.on_default(),
         _ => AnsiColor::Yellow.on_default(),
     }
-}
-
-/// Names and commands may hold newlines and control characters.
-fn one_line(text: &str) -> String {
-    sanitize(text).replace('\n', " ")
 }

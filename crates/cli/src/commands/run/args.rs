@@ -12,16 +12,14 @@ Examples:
   lapidary run 'fix the failing test'                    live view on a terminal
   lapidary run --agent claude --allow 'execute:cargo test*' 'fix the failing test'
   lapidary run -q --timeout 5m -p 'summarise the changes' > summary.txt
-  lapidary run --format result --prompt-file task.md | jq .response
-  git diff | lapidary run --json 'review this' > review.jsonl
-  git diff | lapidary run -q --output-schema review.schema.json 'review this' > review.json
+  git diff | lapidary run -o review.json --output-schema review.schema.json 'review this'
   lapidary run --resume latest 'and now the documentation'
   lapidary run --agent demo 'what can you do?'           nothing to install
 
-With a prompt, data on stdin goes before it. `-` as the prompt reads the prompt from stdin. \
+With a prompt, data on stdin goes before it. \
 Options override the project's lapidary.toml, and that the user's: `lapidary config show`. \
-No process of the agent outlives the run. Ctrl-C cancels, a second Ctrl-C kills. \
-GEMINI_CLI_PATH names the Gemini CLI to use; LAPIDARY_STATE_DIR is where recordings are kept.
+No process of the agent outlives the run. Ctrl-C cancels, a second one kills. \
+GEMINI_CLI_PATH names the Gemini CLI; LAPIDARY_STATE_DIR keeps recordings.
 
 Exit codes:
   0   completed                       13  input, configuration, sandbox
@@ -70,10 +68,10 @@ pub(in crate::commands) struct RunExtras {
     /// events, messages, runtime, activity, result, text, markdown, html or raw [default: text on a terminal, else events]
     #[arg(long, value_enum, help_heading = OUTPUT, hide_possible_values = true)]
     pub(super) format: Option<OutputFormat>,
-    /// Print the last message only (with --output-schema, its data), and nothing if the run fails
+    /// Print the last message only, and nothing if the run fails
     #[arg(short, long, help_heading = OUTPUT, conflicts_with_all = ["format", "verbose"])]
     pub(super) quiet: bool,
-    /// Write the last message (with --output-schema, its data) to a file, and no file if the run fails
+    /// Write the last message to a file, and no file if the run fails
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub(super) output: Option<PathBuf>,
     /// With --format result: put JSON found in the response into `data`

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::anyhow;
-use lapidary::render::plain::sanitize;
+use lapidary::render::plain::{one_line, sanitize};
 use lapidary::sessions::search::{
     EntryRole, SearchFilters, SearchHits, SearchQuery, SessionHit, SessionSearch,
 };
@@ -261,7 +261,7 @@ fn heading(
     };
     let start = format!("{}  {age}  {}", sanitize(&info.id), sanitize(&mark));
     let left = room.saturating_sub(start.chars().count()).max(20);
-    let title = sanitize(&info.display_name).replace('\n', " ");
+    let title = one_line(&info.display_name);
     let bold = Style::new().bold();
     let bold = if out.colour { bold } else { Style::new() };
     writeln!(out, "{start}{bold}{}{bold:#}", shortened(&title, left))?;
@@ -279,7 +279,6 @@ fn quote(snippet: &TextMatch, out: &mut Printer) -> io::Result<()> {
         (_, Some(message)) => format!("{message} {}", snippet.role),
         (_, None) => snippet.role.clone(),
     };
-    let on_line = |text: &str| sanitize(text).replace('\n', " ");
     let style = AnsiColor::Red.on_default().bold();
     let (from, to) = if out.colour {
         (format!("{style}"), format!("{style:#}"))
@@ -289,9 +288,9 @@ fn quote(snippet: &TextMatch, out: &mut Printer) -> io::Result<()> {
     writeln!(
         out,
         "    {}: {}{from}{}{to}{}",
-        on_line(&who),
-        on_line(snippet.before.trim_start()),
-        on_line(&snippet.matched),
-        on_line(snippet.after.trim_end())
+        one_line(&who),
+        one_line(snippet.before.trim_start()),
+        one_line(&snippet.matched),
+        one_line(snippet.after.trim_end())
     )
 }

@@ -134,7 +134,7 @@ fn leads_out(base: &Path, directory: &Path) -> bool {
     }
 }
 
-/// Finishes or undoes installations that were killed, and reports them.
+/// Removes the leftovers of installations that were killed, and reports them.
 pub(super) fn recover(
     target: &Path,
     invocation: &Invocation,
@@ -142,7 +142,7 @@ pub(super) fn recover(
 ) -> Result<(), Failure> {
     let told = skills::recover(target, is_stopped).map_err(not_installed)?;
     for one in &told {
-        let is_well = one.trouble.is_none() && one.left_alone.is_empty();
+        let is_well = one.trouble.is_none();
         let word = if is_well { "note" } else { "warning" };
         invocation.complain(&format!("{word}: {one}"));
     }

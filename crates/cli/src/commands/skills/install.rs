@@ -199,7 +199,7 @@ pub(super) fn not_installed(error: InstallError) -> Failure {
         InstallError::Io { .. }
         | InstallError::Busy(_)
         | InstallError::Changed(_)
-        | InstallError::Stuck(_)
+        | InstallError::Stuck { .. }
         | InstallError::Left { .. } => Failure::internal(error),
         InstallError::Copy(_) => {
             Failure::bad_input(anyhow!(error).context("nothing was installed"))

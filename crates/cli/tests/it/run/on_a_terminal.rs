@@ -28,7 +28,7 @@ fn the_demo_is_shown_as_it_goes_and_stands_there_when_it_is_over() {
         "✔ replace  greet.sh  +1 −1",
         "│ -echo \"Hello!\"",
         "✔ run_shell_command  sh test.sh",
-        "✘ run_shell_command  git push origin main  failed",
+        "✘ run_shell_command  git push origin main  denied by --deny",
         "— completed",
         "· 1 file written: greet.sh",
     ] {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::names::{TOOLS, nearest, tool_meant};
+use super::super::names::{nearest, tool_meant, tools};
 use super::super::{Hook, HookEntry, HookEvent, MatcherKind};
 use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::js;
@@ -117,10 +117,7 @@ fn tool(pattern: &str) -> Vec<MatcherSubject> {
 
 /// A matcher that is more than words.
 fn expression(pattern: &str) -> Option<MatcherSubject> {
-    let found: Vec<PatternMatch> = TOOLS
-        .iter()
-        .map(|tool| regex::search(pattern, tool))
-        .collect();
+    let found: Vec<PatternMatch> = tools().map(|tool| regex::search(pattern, tool)).collect();
     let may_be_others = pattern.contains("mcp") || pattern.contains("discovered");
     let pattern = shown(pattern);
     if let Some(PatternMatch::Unknown(why)) = found
@@ -155,7 +152,7 @@ fn expression(pattern: &str) -> Option<MatcherSubject> {
 
 /// One of the words of a matcher that is nothing but words.
 fn tool_word(pattern: &str, word: &str) -> Option<MatcherSubject> {
-    let is_known = TOOLS.iter().any(|tool| tool.contains(word));
+    let is_known = tools().any(|tool| tool.contains(word));
     let of_others = word.starts_with("mcp_") || word.starts_with("discovered_tool_");
     if is_known || of_others {
         return None;
@@ -169,7 +166,7 @@ fn tool_word(pattern: &str, word: &str) -> Option<MatcherSubject> {
     if let Some(tool) = tool_meant(word) {
         let others = pattern
             .split('|')
-            .any(|other| TOOLS.iter().any(|tool| tool.contains(other)));
+            .any(|other| tools().any(|tool| tool.contains(other)));
         let severity = if others {
             LintSeverity::Warning
         } else {
@@ -185,6 +182,6 @@ fn tool_word(pattern: &str, word: &str) -> Option<MatcherSubject> {
         ));
     }
     let sentence = format!("`{word}`{whole} is in the name of none of Gemini CLI's own tools");
-    let hint = nearest(word, TOOLS.into_iter()).map(|tool| format!("did you mean `{tool}`?"));
+    let hint = nearest(word, tools()).map(|tool| format!("did you mean `{tool}`?"));
     Some((LintSeverity::Warning, "unknown_tool", sentence, hint))
 }

@@ -47,27 +47,6 @@ fn a_directory_of_another_user_is_not_ours_even_with_a_mark() {
     }
 }
 
-#[test]
-fn a_link_that_takes_the_place_of_a_directory_meanwhile_is_not_followed() {
-    let (root, desk) = desk();
-    let held = OwnedDir::find(&desk).unwrap();
-    let (moved, precious) = (root.path().join("moved"), root.path().join("precious"));
-    fs::rename(&desk, &moved).unwrap();
-    symlink(&precious, &desk).unwrap();
-    held.clear().unwrap_err();
-    assert_eq!(names(&precious), [".ssh", "new-0"]);
-    assert_eq!(names(&precious.join(".ssh")), ["key"]);
-    assert!(precious.join("new-0/SKILL.md").is_file());
-    // What was looked at is empty now, wherever it is.
-    assert_eq!(names(&moved), [""; 0]);
-    assert!(desk.is_symlink());
-    // A directory in its place is none of ours either.
-    fs::remove_file(&desk).unwrap();
-    fs::create_dir(&desk).unwrap();
-    held.clear().unwrap_err();
-    assert!(desk.is_dir());
-}
-
 /// Directories in directories, deeper than a path can name, made from the innermost to the outermost.
 fn nest(directory: &Path, depth: usize, innermost: &Path) {
     let outer = directory.join("outer");

@@ -9,15 +9,15 @@ use super::{Scene, card, means, patient, result, short};
 
 const SECRET: &str = "sekrit-token-4711";
 
-fn bearer(token: &str) -> Option<RemoteAuth> {
-    Some(RemoteAuth::Http(HttpCredentials::Bearer {
+fn bearer(token: &str) -> RemoteAuth {
+    RemoteAuth::Http(HttpCredentials::Bearer {
         token: token.to_owned(),
-    }))
+    })
 }
 
-fn scene_at(url: String, auth: Option<RemoteAuth>) -> Scene {
+fn scene_at(url: String, auth: RemoteAuth) -> Scene {
     let means = means(patient(), &[("AGENT_TOKEN", SECRET), ("EMPTY", "")]);
-    Scene::new(AgentCard::Url(url), auth, means)
+    Scene::new(AgentCard::Url(url), Some(auth), means)
 }
 
 /// A server with a card that leads to itself, and a message for each prompt.
@@ -46,21 +46,19 @@ fn header(server: &RawServer, at: usize, name: &str) -> Option<String> {
 #[tokio::test]
 async fn values_come_from_variables_and_commands_and_become_one_header() {
     let basic = |username: &str, password: &str| {
-        Some(RemoteAuth::Http(HttpCredentials::Basic {
+        RemoteAuth::Http(HttpCredentials::Basic {
             username: username.to_owned(),
             password: password.to_owned(),
-        }))
-    };
-    let key = |key: &str, header: Option<&str>| {
-        Some(RemoteAuth::ApiKey {
-            key: key.to_owned(),
-            header: header.map(str::to_owned),
         })
     };
-    let raw = Some(RemoteAuth::Http(HttpCredentials::Raw {
+    let key = |key: &str, header: Option<&str>| RemoteAuth::ApiKey {
+        key: key.to_owned(),
+        header: header.map(str::to_owned),
+    };
+    let raw = RemoteAuth::Http(HttpCredentials::Raw {
         scheme: "Digest".to_owned(),
         value: "!!x".to_owned(),
-    }));
+    });
     for (auth, name, expected) in [
         (
             bearer("$AGENT_TOKEN"),
@@ -92,7 +90,7 @@ async fn values_come_from_variables_and_commands_and_become_one_header() {
 
 #[tokio::test]
 async fn values_that_are_not_there_end_the_call_before_any_request_to_the_agent() {
-    let google = Some(RemoteAuth::GoogleCredentials { scopes: None });
+    let google = RemoteAuth::GoogleCredentials { scopes: None };
     for (auth, expected) in [
         (
             bearer("$EMPTY"),
@@ -149,7 +147,11 @@ async fn credentials_never_leave_for_the_host_that_a_card_names() {
 async fn credentials_are_not_sent_over_plain_http_beyond_this_machine() {
     let inline = AgentCard::Json(card("http://agent.example/rpc").to_string());
     let auth = bearer("$AGENT_TOKEN");
-    let scene = Scene::new(inline, auth, means(short(), &[("AGENT_TOKEN", SECRET)]));
+    let scene = Scene::new(
+        inline,
+        Some(auth),
+        means(short(), &[("AGENT_TOKEN", SECRET)]),
+    );
     let error = scene.failure("hello").await;
     let expected = RemoteError::PlainHttp {
         origin: "http://agent.example".to_owned(),

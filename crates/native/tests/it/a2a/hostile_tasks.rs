@@ -52,18 +52,16 @@ async fn a_stream_that_breaks_in_mid_event_without_a_task_is_cut() {
 
 #[tokio::test]
 async fn a_task_whose_stream_breaks_in_mid_event_is_asked_for_until_it_is_over() {
-    let server = server(|method, _| match method {
-        "message/stream" => vec![
-            event_stream(),
-            event(&result(&task("working"))),
-            RawStep::Send(b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"resu".to_vec()),
-        ],
-        _ => {
-            let mut done = task("completed");
-            done["status"]["message"] =
-                json!({"role": "agent", "parts": [{"kind": "text", "text": "Done."}]});
-            json_answer(&result(&done))
+    let server = server(|method, _| {
+        if method == "message/stream" {
+            let half = b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"resu".to_vec();
+            let working = event(&result(&task("working")));
+            return vec![event_stream(), working, RawStep::Send(half)];
         }
+        let mut done = task("completed");
+        done["status"]["message"] =
+            json!({"role": "agent", "parts": [{"kind": "text", "text": "Done."}]});
+        json_answer(&result(&done))
     });
     let scene = Scene::at(server.url("/card.json"), patient());
     assert_eq!(scene.answer("hello").await, "Done.");
@@ -134,7 +132,7 @@ async fn a_server_that_forgets_its_task_is_found_out() {
 }
 
 #[tokio::test]
-async fn a_server_is_asked_in_the_version_that_it_speaks_whatever_its_card_claims() {
+async fn a_server_is_asked_in_the_version_that_it_speaks_even_if_its_card_claims_another() {
     let server = server(|method, _| match method {
         "SendStreamingMessage" => {
             let message = json!({"message": {"role": "ROLE_AGENT", "parts": [{"text": "Hi."}]}});

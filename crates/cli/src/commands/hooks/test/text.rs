@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::render::plain::sanitize;
+use lapidary::render::plain::{one_line, sanitize};
 use lapidary::vocab::hook_test::{
     HookEffect, HookEffectKind, HookMoment, HookNotRun, HookTest, HookTrial,
 };
@@ -174,9 +174,4 @@ fn cut(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// Names and commands may hold newlines and control characters.
-fn one_line(text: &str) -> String {
-    sanitize(text).replace('\n', " ")
 }

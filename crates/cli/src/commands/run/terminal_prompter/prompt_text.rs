@@ -6,7 +6,7 @@ use lapidary::engine::conversation::PermissionPrompt;
 use lapidary::engine::policy::StandingAnswer;
 use lapidary::render::diff::unified;
 use lapidary::render::live::{LiveOptions, ScreenRow, approval};
-use lapidary::render::plain::sanitize;
+use lapidary::render::plain;
 use lapidary::vocab::Text;
 use lapidary::vocab::content::{ContentBlock, DiffBlock};
 use lapidary::vocab::event::ToolKind;
@@ -197,7 +197,7 @@ fn change(diff: &DiffBlock) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    let clean = sanitize(text).replace(['\n', '\r'], " ");
+    let clean = plain::one_line(text);
     match clean.char_indices().nth(LONGEST_TITLE) {
         Some((end, _)) => format!("{}…", &clean[..end]),
         None => clean,

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::anyhow;
-use lapidary::render::plain::sanitize;
+use lapidary::render::plain::{one_line, sanitize};
 use lapidary::sessions::vault::VaultError;
 use lapidary::sessions::vault::recover::{
     HiddenCause, ProjectSurvey, RecoveryPlan, RecoveryResult,
@@ -118,7 +118,7 @@ impl RecoverOutput {
     fn print_vault_only(&self, out: &mut Printer) -> io::Result<()> {
         for session in &self.only_in_vault {
             let (id, title) = (&session.session_id, &session.display_name);
-            let title = sanitize(title).replace('\n', " ");
+            let title = one_line(title);
             writeln!(
                 out,
                 "session {}\n  in the vault only: {title}",

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use jiff::Timestamp;
-use lapidary::render::plain::sanitize;
+use lapidary::render::plain::{one_line, sanitize};
 use lapidary::sessions::age;
 use lapidary::sessions::vault::{Snapshot, SnapshotEntry, SnapshotHistory};
 use lapidary::vocab::line;
@@ -98,7 +98,7 @@ fn text_of_kept(
     }
     writeln!(out, "in the vault only:")?;
     for session in kept {
-        let title = sanitize(&session.display_name).replace('\n', " ");
+        let title = one_line(&session.display_name);
         writeln!(
             out,
             "  {}  {:<15} {}",
