@@ -81,7 +81,7 @@ pub(crate) struct CommonOptions {
     /// Keep no recording
     #[arg(long, help_heading = RECORDING)]
     pub(in crate::commands) no_record: bool,
-    /// Directory for the recording, never pruned [default: in the state directory]
+    /// Directory for the recording, never pruned
     #[arg(long, value_name = "DIR", help_heading = RECORDING)]
     pub(in crate::commands) record_dir: Option<PathBuf>,
     /// Use this file instead of the project's lapidary.toml
@@ -99,7 +99,7 @@ pub(crate) struct CommonOptions {
     /// MCP servers for the agent, as {"mcpServers": …} (ACP only)
     #[arg(long, value_name = "FILE", help_heading = RARE)]
     pub(in crate::commands) mcp_config: Option<PathBuf>,
-    /// Give the agent `lapidary mcp`: agents and past sessions (ACP only)
+    /// Give the agent `lapidary mcp`: agents and sessions (ACP only)
     #[arg(long, help_heading = AGENT)]
     pub(in crate::commands) with_agents: bool,
     /// Login method to use if the agent requires one (ACP only)
