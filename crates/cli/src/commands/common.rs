@@ -81,7 +81,7 @@ pub(crate) struct CommonOptions {
     /// Keep no recording
     #[arg(long, help_heading = RECORDING)]
     pub(in crate::commands) no_record: bool,
-    /// Directory for the recording, never pruned [default: in the state directory]
+    /// Directory for the recording, never pruned
     #[arg(long, value_name = "DIR", help_heading = RECORDING)]
     pub(in crate::commands) record_dir: Option<PathBuf>,
     /// Use this file instead of the project's lapidary.toml

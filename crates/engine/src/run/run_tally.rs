@@ -55,7 +55,9 @@ impl RunTally {
         }
         if let Some(answer) = &self.answer {
             let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
-            events.iter().for_each(|event| answer.note(event));
+            for event in events {
+                answer.note(event);
+            }
         }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let tells = |event: &&Event| {

@@ -78,7 +78,7 @@ impl FoundRollouts {
                         modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
                         path,
                         name,
-                    })
+                    });
                 }
                 None => {}
             }

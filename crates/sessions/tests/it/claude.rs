@@ -25,8 +25,8 @@ use super::agent_captures::{children, everywhere, name, scene, scenes};
 fn session_files(scene: &Path) -> Vec<PathBuf> {
     let files = children(&scene.join("projects/-tmp-project"));
     let is_session = |path: &PathBuf| {
-        let name = name(path);
-        name.ends_with(".jsonl") && !name.starts_with("agent-")
+        let is_log = path.extension().is_some_and(|ending| ending == "jsonl");
+        is_log && !name(path).starts_with("agent-")
     };
     files.into_iter().filter(is_session).collect()
 }
