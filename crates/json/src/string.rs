@@ -46,7 +46,8 @@ pub(crate) fn has_lone_surrogate(inner: &str) -> bool {
 pub(crate) fn string_reads(inner: &str, expected: &str) -> bool {
     // `\u0041` is the longest way to spell a byte, so a longer text cannot be equal.
     let may_be_escaped = inner.len() > expected.len() && inner.len() <= 6 * expected.len();
-    inner == expected || (may_be_escaped && inner.contains('\\') && unescape_string(inner) == expected)
+    inner == expected
+        || (may_be_escaped && inner.contains('\\') && unescape_string(inner) == expected)
 }
 
 /// Resolves the escape that `text` begins with and returns the rest of the text.

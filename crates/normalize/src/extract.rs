@@ -20,7 +20,9 @@ const PATIENCE: usize = 16;
 /// ```
 pub fn json(text: &str) -> Option<Json> {
     let whole = Token::parse(text.trim()).ok();
-    let found = whole.or_else(|| fenced_json(text)).or_else(|| in_prose(text))?;
+    let found = whole
+        .or_else(|| fenced_json(text))
+        .or_else(|| in_prose(text))?;
     Some(own::owned_json(found))
 }
 

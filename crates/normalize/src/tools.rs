@@ -247,7 +247,10 @@ pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
 
 /// The files and folders that a call of a known tool concerns.
 pub fn locations(name: &str, args: Option<Token<'_>>) -> Vec<Text> {
-    call_location(name, args).into_iter().map(owned_text).collect()
+    call_location(name, args)
+        .into_iter()
+        .map(owned_text)
+        .collect()
 }
 
 /// The file or folder that a call of a known tool concerns: the first of its keys that has a text.

@@ -47,7 +47,11 @@ mod tests {
             "file\\u005fpath",
         ] {
             let json = format!("\"{name}\"");
-            assert_eq!(folded_name(Token::parse(&json).unwrap()), "filepath", "{name}");
+            assert_eq!(
+                folded_name(Token::parse(&json).unwrap()),
+                "filepath",
+                "{name}"
+            );
         }
     }
 }

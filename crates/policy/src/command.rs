@@ -248,8 +248,9 @@ impl<'a> FoundCommands<'a> {
 /// The arguments of the program that stands beside them.
 fn args_of(object: Token<'_>) -> Option<Token<'_>> {
     let mut members = object.members();
-    let args = members
-        .find(|(name, it)| !it.is_null() && COMMAND_ARGUMENTS.contains(&folded_name(*name).as_str()));
+    let args = members.find(|(name, it)| {
+        !it.is_null() && COMMAND_ARGUMENTS.contains(&folded_name(*name).as_str())
+    });
     args.map(|(_, args)| args)
 }
 

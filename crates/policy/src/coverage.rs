@@ -158,7 +158,9 @@ impl Rule {
     fn reach(&self, tool: AgentTool<'_>) -> RuleReach {
         let about = &self.about;
         let is_named = |patterns: &[String], name: &str| {
-            patterns.iter().any(|pattern| glob::wildcard_matches(pattern, name))
+            patterns
+                .iter()
+                .any(|pattern| glob::wildcard_matches(pattern, name))
         };
         let is_of_kind = self.is_of_kind(tool);
         let is_out = !(is_of_kind || self.may_be_about(tool) || self.may_be_command(tool))

@@ -225,7 +225,11 @@ mod tests {
             ("git diff*", "git diff --stat", true),
             ("[id]", "i", false),
         ] {
-            assert_eq!(wildcard_matches(pattern, text), expected, "{pattern} on {text}");
+            assert_eq!(
+                wildcard_matches(pattern, text),
+                expected,
+                "{pattern} on {text}"
+            );
         }
     }
 

@@ -41,7 +41,11 @@ enum ActionHarm {
 }
 
 /// The decision of the mode.
-pub(super) fn decide_by_mode(mode: PermissionMode, action: &ToolAction, roots: &[PathBuf]) -> Decision {
+pub(super) fn decide_by_mode(
+    mode: PermissionMode,
+    action: &ToolAction,
+    roots: &[PathBuf],
+) -> Decision {
     let (effect, reason) = match (mode, action_harm(action, roots)) {
         (PermissionMode::BypassPermissions, _) => (
             PermissionEffect::Allow,

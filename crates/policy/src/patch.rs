@@ -83,7 +83,11 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         let arguments = json!({"x": [{"y": text}]}).to_string();
-        assert_eq!(patched_files(Token::parse(&arguments).unwrap()), expected, "{text}");
+        assert_eq!(
+            patched_files(Token::parse(&arguments).unwrap()),
+            expected,
+            "{text}"
+        );
     }
 
     #[test]

@@ -219,7 +219,11 @@ impl Rule {
     /// Whether the rule counts in runs of an agent that has these names: its own and that of its family.
     pub fn is_for_agent(&self, names: &[&str]) -> bool {
         let patterns = &self.about.agents;
-        let is_meant = |pattern: &String| names.iter().any(|name| glob::wildcard_matches(pattern, name));
+        let is_meant = |pattern: &String| {
+            names
+                .iter()
+                .any(|name| glob::wildcard_matches(pattern, name))
+        };
         patterns.is_empty() || patterns.iter().any(is_meant)
     }
 
@@ -246,7 +250,9 @@ impl Rule {
         };
         let file = match about.paths.as_slice() {
             [] => RuleMatch::Certain,
-            globs if is_sure => covers_each_file(globs, step.action).then_some(RuleMatch::Certain)?,
+            globs if is_sure => {
+                covers_each_file(globs, step.action).then_some(RuleMatch::Certain)?
+            }
             globs => RuleMatch::of_files(globs, &about.kinds, is_of_kind, step.action)?,
         };
         let host = match about.hosts.as_slice() {
@@ -473,7 +479,11 @@ fn kinds_match(kinds: &[ToolKind], action: &ToolAction, is_sure: bool) -> bool {
 
 /// A rule that refuses also looks at the title: agents without names for tools have theirs there.
 fn tool_matches(tools: &[String], action: &ToolAction, is_sure: bool) -> bool {
-    let matches = |name: &str| tools.iter().any(|pattern| glob::wildcard_matches(pattern, name));
+    let matches = |name: &str| {
+        tools
+            .iter()
+            .any(|pattern| glob::wildcard_matches(pattern, name))
+    };
     let title = action.title.as_deref().filter(|_| !is_sure);
     action.tool.as_deref().is_some_and(matches) || title.is_some_and(matches)
 }
@@ -481,7 +491,11 @@ fn tool_matches(tools: &[String], action: &ToolAction, is_sure: bool) -> bool {
 /// `mcp_my_server_my_tool` does not show where the server's name ends. A rule that refuses tries every place, one that allows
 /// only a certain one.
 fn server_matches(servers: &[String], action: &ToolAction, is_sure: bool) -> bool {
-    let matches = |name: &str| servers.iter().any(|pattern| glob::wildcard_matches(pattern, name));
+    let matches = |name: &str| {
+        servers
+            .iter()
+            .any(|pattern| glob::wildcard_matches(pattern, name))
+    };
     let tool = action.tool.as_deref().unwrap_or_default();
     let ambiguous = super::servers::ambiguous_server(tool);
     match ambiguous {

@@ -64,7 +64,11 @@ impl StandingAnswer {
         let is_named = |host: &CallHost| allowed.named.iter().any(|own| is_same_host(own, host));
         let is_possible =
             |host: &CallHost| allowed.possible.iter().any(|own| is_same_host(own, host));
-        let mut possible = wanted.hosts.possible.iter().filter(|_| fetches_address(wanted));
+        let mut possible = wanted
+            .hosts
+            .possible
+            .iter()
+            .filter(|_| fetches_address(wanted));
         !hides_hosts(wanted)
             && wanted.hosts.named.is_empty() == allowed.named.is_empty()
             && wanted.hosts.named.iter().all(is_named)

@@ -155,7 +155,7 @@ impl ToldCall {
         servers: &McpServers,
     ) -> Self {
         let extensions = &event.base.extensions;
-        let mut call = called(request);
+        let mut call = requested_call(request);
         call.input = arguments(event).unwrap_or(call.input);
         let places = extensions.get("acp.locations").map(Json::token);
         let places = places.into_iter().flat_map(Token::elements);
@@ -272,7 +272,7 @@ impl ToolActions {
                 let given = odd.as_ref().unwrap_or(call);
                 let dir = self.dir_of(event.base.session_id.as_ref());
                 let mut told = ToldCall::of_call(given, content, dir, &self.servers);
-                let key = key(event, &call.call_id);
+                let key = event_call_key(event, &call.call_id);
                 if let Some(before) = self.calls.get(&key) {
                     told.also(before);
                 }
@@ -283,7 +283,7 @@ impl ToolActions {
             Body::PermissionRequest(request) => {
                 let call = request.tool_use_id.as_ref();
                 let dir = self.dir_of(event.base.session_id.as_ref());
-                let known = call.and_then(|call| self.calls.get(&key(event, call)));
+                let known = call.and_then(|call| self.calls.get(&event_call_key(event, call)));
                 Some(match known {
                     Some(known) => known.action.clone(),
                     None => ToldCall::of_nameless(request, event, dir, &self.servers).action,
@@ -294,7 +294,8 @@ impl ToolActions {
                 None
             }
             Body::ToolCompletion(completion) => {
-                self.calls.remove(&key(event, &completion.call_id));
+                self.calls
+                    .remove(&event_call_key(event, &completion.call_id));
                 None
             }
             _ => None,
@@ -303,7 +304,7 @@ impl ToolActions {
 
     /// The action of a call that has not ended.
     pub fn action_for(&self, session: Option<&Text>, call: &Text) -> Option<&ToolAction> {
-        let told = self.calls.get(&named(session, call));
+        let told = self.calls.get(&session_call_key(session, call));
         told.map(|told| &told.action)
     }
 
@@ -316,7 +317,7 @@ impl ToolActions {
 }
 
 /// The call that a request is about.
-fn called(request: &PermissionRequest) -> ToolInvocation {
+fn requested_call(request: &PermissionRequest) -> ToolInvocation {
     ToolInvocation {
         call_id: request.tool_use_id.clone().unwrap_or_default(),
         tool_name: request.tool_name.clone(),
@@ -329,11 +330,11 @@ fn called(request: &PermissionRequest) -> ToolInvocation {
     }
 }
 
-fn key(event: &Event, call: &Text) -> (String, String) {
-    named(event.base.session_id.as_ref(), call)
+fn event_call_key(event: &Event, call: &Text) -> (String, String) {
+    session_call_key(event.base.session_id.as_ref(), call)
 }
 
-fn named(session: Option<&Text>, call: &Text) -> (String, String) {
+fn session_call_key(session: Option<&Text>, call: &Text) -> (String, String) {
     let session = session.map(|id| id.to_str().into_owned());
     (session.unwrap_or_default(), call.to_str().into_owned())
 }

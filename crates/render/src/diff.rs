@@ -58,8 +58,18 @@ fn add_hunks(out: &mut String, input: &InternedInput<&str>, group: &[Hunk]) {
             ' ',
             &input.before[line_places(at..hunk.before.start)],
         );
-        add_lines(out, input, '-', &input.before[line_places(hunk.before.clone())]);
-        add_lines(out, input, '+', &input.after[line_places(hunk.after.clone())]);
+        add_lines(
+            out,
+            input,
+            '-',
+            &input.before[line_places(hunk.before.clone())],
+        );
+        add_lines(
+            out,
+            input,
+            '+',
+            &input.after[line_places(hunk.after.clone())],
+        );
         at = hunk.before.end;
     }
     add_lines(out, input, ' ', &input.before[line_places(at..before.end)]);

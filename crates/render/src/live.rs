@@ -341,7 +341,8 @@ impl Narrator {
             self.prose = Some(LiveProse::new(voice));
         }
         self.doing = doing;
-        let untitled = (kind == "thinking").then(|| words::without_empty_title(&text.to_str()).to_owned());
+        let untitled =
+            (kind == "thinking").then(|| words::without_empty_title(&text.to_str()).to_owned());
         let is_untitled = |untitled: &String| untitled.len() < text.to_str().len();
         let untitled = untitled.filter(is_untitled).map(Text::from);
         if let Some(prose) = &mut self.prose {

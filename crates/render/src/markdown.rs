@@ -18,7 +18,7 @@ use crate::outline::{Outline, OutlineCursor};
 use crate::plain;
 use crate::transcript::{AgentProse, Transcript, TranscriptItem, TurnEnd, UserMessage};
 use crate::words;
-use block::{details_block, escape_markdown, fenced_code, block_quote, write_fence};
+use block::{block_quote, details_block, escape_markdown, fenced_code, write_fence};
 use frame::{document_footer, document_header};
 use tool::tool_block;
 
@@ -197,10 +197,17 @@ fn notice_block(notice: &Notice) -> String {
         .map(escape_markdown)
         .collect::<Vec<_>>()
         .join("\n> ");
-    let mut block = format!("> [!{alert}]\n> **{}:** {text}", escape_markdown(&notice.label));
+    let mut block = format!(
+        "> [!{alert}]\n> **{}:** {text}",
+        escape_markdown(&notice.label)
+    );
     if let Some(detail) = &notice.detail {
         block.push_str("\n\n");
-        block.push_str(&details_block("What it was", &fenced_code("", detail), false));
+        block.push_str(&details_block(
+            "What it was",
+            &fenced_code("", detail),
+            false,
+        ));
     }
     block
 }

@@ -40,7 +40,8 @@ pub(crate) fn notice_for(event: &Event) -> Option<Notice> {
 }
 
 fn session_status(status: &SessionStatus, event: &Event) -> Notice {
-    let word = extension_text(event, "gemini.severity").or_else(|| extension_text(event, "acp.severity"));
+    let word =
+        extension_text(event, "gemini.severity").or_else(|| extension_text(event, "acp.severity"));
     let level = match (&status.status, word.as_deref()) {
         (SessionState::Error, Some("warning")) => NoticeLevel::Warning,
         (SessionState::Error, _) => NoticeLevel::Error,

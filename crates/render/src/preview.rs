@@ -103,7 +103,10 @@ fn add_first_lines(mut of: Vec<(TextInk, &str)>, limit: usize, lines: &mut Vec<(
         limit
     };
     let more = of.split_off(shown).len();
-    lines.extend(of.into_iter().map(|(ink, line)| (ink, shortened_line(line))));
+    lines.extend(
+        of.into_iter()
+            .map(|(ink, line)| (ink, shortened_line(line))),
+    );
     if more > 0 {
         let more = words::counted_noun(more as u64, "more line");
         lines.push((TextInk::Faint, format!("… {more}")));
@@ -116,7 +119,10 @@ fn shortened_line(line: &str) -> String {
         0 => line.to_owned(),
         more => {
             let start: String = line.chars().take(CHARACTERS).collect();
-            format!("{start}… ({})", words::counted_noun(more as u64, "more character"))
+            format!(
+                "{start}… ({})",
+                words::counted_noun(more as u64, "more character")
+            )
         }
     }
 }

@@ -173,7 +173,10 @@ mod tests {
     #[test]
     fn a_result_that_comes_twice_is_shown_once() {
         let done = r#"{"event":"tool_completion","callId":"c","status":"completed","output":"x","content":[{"type":"text","text":"x"}]}"#;
-        assert_eq!(tool_parts(&tool(&[done])), [ToolPart::Output("x".to_owned())]);
+        assert_eq!(
+            tool_parts(&tool(&[done])),
+            [ToolPart::Output("x".to_owned())]
+        );
         assert_eq!(tool(&[done]).name(), "result of an unknown call");
     }
 }

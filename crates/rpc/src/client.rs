@@ -157,7 +157,8 @@ impl AcpClient {
     /// Puts a session into one of the modes that it has listed.
     pub async fn set_mode(&self, id: &str, mode: &str) -> Result<RequestAnswer, RequestError> {
         let mode = ("modeId", Json::from_value(&mode));
-        self.ask("session/set_mode", [session_param(id), mode]).await
+        self.ask("session/set_mode", [session_param(id), mode])
+            .await
     }
 
     /// Sets one of the options that the session has listed: a text for a choice, `true` or `false` for a switch.
@@ -178,7 +179,8 @@ impl AcpClient {
     /// Chooses a model, as agents had it before there were options.
     pub async fn set_model(&self, id: &str, model: &str) -> Result<RequestAnswer, RequestError> {
         let model = ("modelId", Json::from_value(&model));
-        self.ask("session/set_model", [session_param(id), model]).await
+        self.ask("session/set_model", [session_param(id), model])
+            .await
     }
 
     /// Gives the agent a prompt of these content blocks. The answer comes when the turn is over, however long that takes.

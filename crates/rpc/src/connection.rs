@@ -49,7 +49,10 @@ pub(super) fn connect_noting(
     let observer = TrafficObserver::new(&log);
     let (sender, requests) = mpsc::unbounded_channel(); // as many as may be unanswered
     let shared = Arc::new(SharedConnection::new(log, methods, limits, sender));
-    let task = tokio::spawn(drive_connection(transport, DriverGuard(Arc::clone(&shared))));
+    let task = tokio::spawn(drive_connection(
+        transport,
+        DriverGuard(Arc::clone(&shared)),
+    ));
     OpenConnection {
         connection: Connection(Arc::new(HeldConnection { shared, task })),
         requests: IncomingRequests(requests),
@@ -98,7 +101,9 @@ impl Connection {
 
     /// Sends a notification.
     pub fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), ConnectionError> {
-        self.0.shared.tell(outgoing::notification_line(method, params))
+        self.0
+            .shared
+            .tell(outgoing::notification_line(method, params))
     }
 
     /// Sends the queued lines and no more, and closes the agent's stdin: most agents end then. Their output until they do is

@@ -73,7 +73,10 @@ pub fn script(prompt: &str) -> Script {
             "not ok: ",
             final_turn("greet.sh stays as it was, and its test fails."),
         ),
-        after_message("ok: Hello, Ada!", call_turn("I publish that:\n\n", SHELL, push)),
+        after_message(
+            "ok: Hello, Ada!",
+            call_turn("I publish that:\n\n", SHELL, push),
+        ),
         after_tool(SHELL, final_turn("I was not allowed to run the test.")),
         after_message(
             REJECTED,
@@ -92,7 +95,11 @@ pub fn script(prompt: &str) -> Script {
             "list_directory",
             call_turn("", "read_file", json!({"file_path": "greet.sh"})),
         ),
-        ScriptRule::new(call_turn(&opening, "list_directory", json!({"dir_path": "."}))),
+        ScriptRule::new(call_turn(
+            &opening,
+            "list_directory",
+            json!({"dir_path": "."}),
+        )),
     ];
     rules.into_iter().fold(Script::new(), Script::rule)
 }

@@ -83,9 +83,13 @@ impl Peer {
     /// If the peers are not installed: nothing passes for want of a peer.
     pub fn command_line(self) -> Vec<String> {
         match self {
-            Self::SdkExample => owned_words(["node", &installed_program("acp-sdk-1.9.0/dist/examples/agent.js")]),
+            Self::SdkExample => owned_words([
+                "node",
+                &installed_program("acp-sdk-1.9.0/dist/examples/agent.js"),
+            ]),
             Self::Claude => {
-                let script = installed_program("@agentclientprotocol/claude-agent-acp/dist/index.js");
+                let script =
+                    installed_program("@agentclientprotocol/claude-agent-acp/dist/index.js");
                 owned_words(["node", &script])
             }
             Self::Codex => {
@@ -98,8 +102,13 @@ impl Peer {
                 let program = installed_program("opencode-linux-x64-baseline/bin/opencode");
                 owned_words([&program, "acp"])
             }
-            Self::Gemini061 => owned_words([&path_text(&GeminiVersion::V0_61_0.program()), "--acp"]),
-            Self::Qwen => owned_words([&installed_program("@qwen-code/qwen-code/cli-entry.js"), "--acp"]),
+            Self::Gemini061 => {
+                owned_words([&path_text(&GeminiVersion::V0_61_0.program()), "--acp"])
+            }
+            Self::Qwen => owned_words([
+                &installed_program("@qwen-code/qwen-code/cli-entry.js"),
+                "--acp",
+            ]),
         }
     }
 

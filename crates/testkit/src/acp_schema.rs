@@ -63,7 +63,8 @@ impl SchemaOracle {
     fn new(mut schema: Value) -> Self {
         add_legacy(&mut schema["$defs"]);
         strict::tighten_schema(&mut schema);
-        let names = |side: &str, kind: &str| method_names(&schema["$defs"], [side, "protocol"], kind);
+        let names =
+            |side: &str, kind: &str| method_names(&schema["$defs"], [side, "protocol"], kind);
         // The schema names the side that handles a method.
         let sendable = |sender: &str, handler: &str| Sendable {
             requests: names(handler, "Request"),

@@ -58,7 +58,10 @@ pub fn line(data: &[u8]) {
     if line.trim_ascii().is_empty() {
         assert!(with_raw.is_empty(), "a blank line says nothing");
     } else {
-        let carriers: Vec<_> = with_raw.iter().filter(|event| carries_line(event)).collect();
+        let carriers: Vec<_> = with_raw
+            .iter()
+            .filter(|event| carries_line(event))
+            .collect();
         let [carrier] = carriers[..] else {
             panic!("{} events carry the line", carriers.len());
         };
@@ -186,10 +189,18 @@ pub fn translate(data: &[u8]) {
             check_run(&events);
             let whole = written_lines(&events);
             let chunks = data_pieces(data);
-            assert_eq!(whole, written_lines(&stream_events(chunks, deltas, limit)), "{deltas:?}");
+            assert_eq!(
+                whole,
+                written_lines(&stream_events(chunks, deltas, limit)),
+                "{deltas:?}"
+            );
             if data.len() <= 2 * SHORT_LINE {
                 let bytes = data.chunks(1);
-                assert_eq!(whole, written_lines(&stream_events(bytes, deltas, limit)), "{deltas:?}");
+                assert_eq!(
+                    whole,
+                    written_lines(&stream_events(bytes, deltas, limit)),
+                    "{deltas:?}"
+                );
             }
             if limit == DEFAULT_LIMIT {
                 check_views(&events);

@@ -90,7 +90,9 @@ pub struct SecretSample {
 pub fn secrets(count: usize) -> Vec<SecretSample> {
     let mut rng = SeededRng::new(16);
     let contexts = SecretContext::ALL.into_iter().cycle().take(count);
-    contexts.map(|context| secret_sample(&mut rng, context)).collect()
+    contexts
+        .map(|context| secret_sample(&mut rng, context))
+        .collect()
 }
 
 /// Texts without a secret, the same number for each context.

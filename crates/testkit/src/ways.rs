@@ -138,7 +138,10 @@ fn written_way(dice: &mut CallDice) -> CallWay {
                 "diff --git a/secret.txt b/secret.txt\n--- a/secret.txt\n+++ b/secret.txt\n@@ -1 +1 @@\n-a\n+b\n",
             ]);
             let name = dice.one(&["patch", "input", "patchText", "diff", "text"]);
-            call.insert("rawInput".to_owned(), nested_input(dice, json!({name: patch})));
+            call.insert(
+                "rawInput".to_owned(),
+                nested_input(dice, json!({name: patch})),
+            );
         }
         6 => {
             let place = dice.one(&["path", "uri", "filePath", "file"]);

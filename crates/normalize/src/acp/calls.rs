@@ -87,7 +87,9 @@ impl TrackedCall {
     /// The content that the agent shows for the call.
     pub(super) fn blocks(&self, current: &AcpLine<'_>) -> Vec<ContentBlock> {
         let items = self.content.iter().map(Json::token);
-        items.map(|item| content::content_block(item, current)).collect()
+        items
+            .map(|item| content::content_block(item, current))
+            .collect()
     }
 
     /// What hooks and rules have to know of a call that is told of nowhere else.
@@ -131,10 +133,16 @@ impl TrackedCall {
             self.input = Some(own::owned_json(input));
         }
         if patch.locations.is_some() {
-            self.locations = listed(patch.locations).into_iter().map(own::owned_json).collect();
+            self.locations = listed(patch.locations)
+                .into_iter()
+                .map(own::owned_json)
+                .collect();
         }
         if patch.content.is_some() {
-            self.content = listed(patch.content).into_iter().map(own::owned_json).collect();
+            self.content = listed(patch.content)
+                .into_iter()
+                .map(own::owned_json)
+                .collect();
         }
         self.is_over = self.outcome().is_some();
         self.has_ended |= self.is_over;
@@ -297,7 +305,9 @@ impl TrackedCall {
         }
         extra.extend(self.lines());
         extra.extend(self.meta.clone().map(|meta| ("acp.meta", meta)));
-        let mut blocks: Vec<_> = items().map(|item| content::content_block(item, current)).collect();
+        let mut blocks: Vec<_> = items()
+            .map(|item| content::content_block(item, current))
+            .collect();
         let own = self.output.clone().or_else(|| match blocks.as_slice() {
             [] => self.answer_in_meta(),
             _ if is_special => None,

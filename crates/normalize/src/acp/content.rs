@@ -22,7 +22,10 @@ pub(super) fn block_text(block: Token<'_>) -> Option<Token<'_>> {
 
 /// The texts among blocks, one after the other on lines of their own.
 pub(super) fn joined_text(blocks: &[Token<'_>], current: &AcpLine<'_>) -> Text {
-    let texts: Vec<_> = blocks.iter().filter_map(|block| block_text(*block)).collect();
+    let texts: Vec<_> = blocks
+        .iter()
+        .filter_map(|block| block_text(*block))
+        .collect();
     match texts.as_slice() {
         [] => Text::default(),
         [single] => current.text(*single),
@@ -47,14 +50,16 @@ pub(super) fn image_block(block: Token<'_>) -> Option<Json> {
         ("data", block.get("data")),
     ];
     let present = members.into_iter();
-    Some(Json::object(
-        present.filter_map(|(key, value)| Some((key, own::owned_json(value?)))),
-    ))
+    Some(Json::object(present.filter_map(|(key, value)| {
+        Some((key, own::owned_json(value?)))
+    })))
 }
 
 /// An item of a tool's content: a wrapped block, a diff or a terminal.
 pub(super) fn content_block(item: Token<'_>, current: &AcpLine<'_>) -> ContentBlock {
-    let of = |token: Token<'_>, name: &str| own::string_token(token.get(name)).map(|it| current.text(it));
+    let of = |token: Token<'_>, name: &str| {
+        own::string_token(token.get(name)).map(|it| current.text(it))
+    };
     let wrapped = item.get("content").filter(|_| is(item, "content"));
     let inner = wrapped.unwrap_or(item);
     let field = |name| of(inner, name);

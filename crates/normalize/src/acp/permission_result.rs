@@ -27,7 +27,11 @@ impl AcpNormalizer {
     ) {
         let mark = decision_mark(answer);
         let is_permission = asked.method == PERMISSION;
-        let on_the_wire = || is_permission.then(|| permission_outcome(wish, answer)).flatten();
+        let on_the_wire = || {
+            is_permission
+                .then(|| permission_outcome(wish, answer))
+                .flatten()
+        };
         let Some(decision) = marked_outcome(mark).or_else(on_the_wire) else {
             return;
         };

@@ -347,7 +347,10 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let does = if answer.is_ok() { "answers" } else { "refuses" };
-        let Some(asked) = self.requests.close(&request_key(LineDirection::FromAgent, id)) else {
+        let Some(asked) = self
+            .requests
+            .close(&request_key(LineDirection::FromAgent, id))
+        else {
             current.about = format!("the client {does} a request");
             return;
         };

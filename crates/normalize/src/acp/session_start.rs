@@ -139,5 +139,7 @@ fn model_choice(choice: Token<'_>, id: &str) -> Json {
         ("description", choice.get("description")),
     ];
     let present = members.into_iter();
-    Json::object(present.filter_map(|(key, value)| Some((key, own::owned_json(value?.non_null()?)))))
+    Json::object(
+        present.filter_map(|(key, value)| Some((key, own::owned_json(value?.non_null()?)))),
+    )
 }

@@ -167,7 +167,12 @@ impl AcpNormalizer {
         let Some(wish) = &asked.wish else { return };
         let call_id = Text::from(format!("{CREATE}:{}", wish.request_id));
         let input = wish.input.clone();
-        self.tell(terminal_invocation(call_id.clone(), input), Vec::new(), current, out);
+        self.tell(
+            terminal_invocation(call_id.clone(), input),
+            Vec::new(),
+            current,
+            out,
+        );
         let message = turn::error_text(error, current);
         let body = Body::ToolCompletion(Box::new(ToolCompletion {
             parent_call_id: None,
@@ -258,7 +263,12 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        self.tell(terminal_invocation(id.clone(), input), Vec::new(), current, out);
+        self.tell(
+            terminal_invocation(id.clone(), input),
+            Vec::new(),
+            current,
+            out,
+        );
         let session = self.stamp.session_id.clone();
         self.keep_terminal(OpenTerminal {
             id,

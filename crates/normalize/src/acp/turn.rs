@@ -252,8 +252,8 @@ pub(super) fn agent_report(error: Token<'_>, message: &Text) -> AgentReport {
 pub(super) fn error_text(error: Token<'_>, current: &AcpLine<'_>) -> Text {
     let message = own::string_token(error.get("message")).filter(|message| !message.is(""));
     let data = error.get("data");
-    let details =
-        data.and_then(|data| own::string_token(data.get("details")).or(own::string_token(Some(data))));
+    let details = data
+        .and_then(|data| own::string_token(data.get("details")).or(own::string_token(Some(data))));
     match (message, details) {
         (Some(message), Some(details)) => {
             let parts = [

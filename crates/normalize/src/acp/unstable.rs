@@ -108,7 +108,9 @@ impl AcpNormalizer {
         };
         let key = id.string().unwrap_or_default().into_owned();
         let id = current.text(id);
-        let state = news.state.and_then(|state| own::string_token(state.get("state")));
+        let state = news
+            .state
+            .and_then(|state| own::string_token(state.get("state")));
         let rests = state.is_some_and(|state| state.is("idle"));
         let before = self.subagents.close(&key);
         let works = state.map_or(before.unwrap_or(true), |_| !rests);
@@ -127,7 +129,9 @@ impl AcpNormalizer {
             self.tell(body, extra.clone(), current, out);
         }
         if rests && before != Some(false) {
-            let reason = news.state.and_then(|it| own::string_token(it.get("stopReason")));
+            let reason = news
+                .state
+                .and_then(|it| own::string_token(it.get("stopReason")));
             let body = Body::SubagentComplete(SubagentComplete {
                 call_id: id.clone(),
                 agent_id: Some(id),
@@ -213,7 +217,10 @@ fn message_parts(message: &WholeMessage<'_>, current: &AcpLine<'_>) -> Option<(T
             .message_id
             .map(|id| ("acp.messageId", current.json(id))),
     );
-    if !blocks.iter().all(|block| content::block_text(*block).is_some()) {
+    if !blocks
+        .iter()
+        .all(|block| content::block_text(*block).is_some())
+    {
         let list = message
             .content
             .filter(|list| list.kind() == TokenKind::Array);

@@ -94,10 +94,12 @@ impl AcpNormalizer {
                 let body = Body::AvailableCommands(AvailableCommands { available_commands });
                 self.tell(body, Vec::new(), current, out);
             }
-            UpdateBody::CurrentMode { current_mode_id } => match own::string_token(*current_mode_id) {
-                Some(mode) => self.mode(current.text(mode), current, out),
-                None => current.lacks("currentModeId", *current_mode_id),
-            },
+            UpdateBody::CurrentMode { current_mode_id } => {
+                match own::string_token(*current_mode_id) {
+                    Some(mode) => self.mode(current.text(mode), current, out),
+                    None => current.lacks("currentModeId", *current_mode_id),
+                }
+            }
             UpdateBody::ConfigOptions { config_options } => {
                 let config_options = current.list(*config_options);
                 let body = Body::ConfigOptions(ConfigOptions { config_options });
@@ -181,7 +183,12 @@ impl AcpNormalizer {
         let list = entries.map(|entries| current.json(entries));
         let list = list.unwrap_or_else(|| Json::array([]));
         let text = Text::concat(&lines);
-        self.tell(plan_text(text), vec![("acp.planEntries", list)], current, out);
+        self.tell(
+            plan_text(text),
+            vec![("acp.planEntries", list)],
+            current,
+            out,
+        );
     }
 
     fn plan_update(
@@ -194,7 +201,9 @@ impl AcpNormalizer {
             return current.lacks("plan", update);
         };
         let words = ["content", "uri"];
-        let words = words.iter().find_map(|name| own::string_token(update.get(name)));
+        let words = words
+            .iter()
+            .find_map(|name| own::string_token(update.get(name)));
         match (update.get("entries"), words) {
             (None, Some(words)) => {
                 let extra = vec![("acp.plan", current.json(update))];
@@ -366,6 +375,8 @@ fn plan_text(text: Text) -> Body {
 /// An entry's words: the protocol's name for them, then those of others; else the entry as it stands.
 fn entry_text(entry: Token<'_>, current: &AcpLine<'_>) -> Text {
     let names = ["content", "text", "title", "description"];
-    let words = names.iter().find_map(|name| own::string_token(entry.get(name)));
+    let words = names
+        .iter()
+        .find_map(|name| own::string_token(entry.get(name)));
     current.text(words.unwrap_or(entry))
 }

@@ -118,7 +118,12 @@ pub(super) fn cost_in_dollars(cost: Token<'_>) -> Option<Number> {
 pub(super) fn step_usage(counts: Token<'_>) -> Body {
     let members: Vec<_> = counts
         .members()
-        .map(|(name, value)| (snake_case(&name.string().unwrap_or_default()), own::owned_json(value)))
+        .map(|(name, value)| {
+            (
+                snake_case(&name.string().unwrap_or_default()),
+                own::owned_json(value),
+            )
+        })
         .collect();
     let members = members
         .iter()

@@ -20,7 +20,9 @@ pub(super) fn invocation(
     [id, name, input]: [Option<Token<'_>>; 3],
     model: Option<Text>,
 ) -> (ToolInvocation, CallSummary) {
-    let plain = string_token(name).and_then(Token::string).unwrap_or_default();
+    let plain = string_token(name)
+        .and_then(Token::string)
+        .unwrap_or_default();
     let input = input.and_then(|input| input.if_kind(TokenKind::Object));
     let argument = |key| string_token(input?.get(key)).map(own::owned_text);
     let file = argument("file_path").or_else(|| argument("notebook_path"));

@@ -244,7 +244,9 @@ impl ClaudeTranslator<'_> {
     fn user(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let content = record.message_content().map(blocks).unwrap_or_default();
         if let Some(kind) = record.tool_denial_kind {
-            current.extensions.push(("toolDenialKind", own::owned_json(kind)));
+            current
+                .extensions
+                .push(("toolDenialKind", own::owned_json(kind)));
         }
         let mut words = Vec::new();
         let mut images = Vec::new();
@@ -321,7 +323,8 @@ impl ClaudeTranslator<'_> {
 
     fn assistant(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let message = record.message;
-        let model = string_token(message.and_then(|message| message.get("model"))).map(own::owned_text);
+        let model =
+            string_token(message.and_then(|message| message.get("model"))).map(own::owned_text);
         let kind = if record.is_api_error {
             TextKind::Error
         } else {
@@ -330,7 +333,10 @@ impl ClaudeTranslator<'_> {
         for block in record.message_content().map(blocks).unwrap_or_default() {
             match block {
                 ClaudeBlock::Text(text) => {
-                    self.emit(said(own::owned_text(text), kind.clone(), model.clone()), current);
+                    self.emit(
+                        said(own::owned_text(text), kind.clone(), model.clone()),
+                        current,
+                    );
                 }
                 ClaudeBlock::Thinking(text) => {
                     let body = said(own::owned_text(text), TextKind::Thinking, model.clone());
@@ -437,7 +443,9 @@ impl ClaudeTranslator<'_> {
 
     fn system(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         if let Some(subtype) = record.subtype {
-            current.extensions.push(("subtype", own::owned_json(subtype)));
+            current
+                .extensions
+                .push(("subtype", own::owned_json(subtype)));
         }
         if record.subtype.is_some_and(|it| it.is("compact_boundary")) {
             return self.compaction(record, current);
@@ -461,7 +469,8 @@ impl ClaudeTranslator<'_> {
 
     fn compaction(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let about = record.compact_metadata;
-        let trigger = string_token(about.and_then(|about| about.get("trigger"))).and_then(Token::string);
+        let trigger =
+            string_token(about.and_then(|about| about.get("trigger"))).and_then(Token::string);
         let before = about.and_then(|about| about.get("preTokens"));
         let body = ContextCompaction {
             trigger: CompactionTrigger::from(trigger.as_deref().unwrap_or("auto")),

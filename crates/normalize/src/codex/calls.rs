@@ -27,7 +27,10 @@ pub(super) fn invocation(
     let text = record.string("input").or(record.string("arguments"));
     let patch = record.string("input").and_then(Token::string);
     let call = ToolInvocation {
-        call_id: record.string("call_id").map(own::owned_text).unwrap_or_default(),
+        call_id: record
+            .string("call_id")
+            .map(own::owned_text)
+            .unwrap_or_default(),
         tool_name: name.map(own::owned_text).unwrap_or_default(),
         kind: tools::kind_of_any_agent(&plain),
         input: match (object, text) {
@@ -65,7 +68,10 @@ pub(super) fn completion(record: &RolloutRecord<'_>, exit_code: Option<i64>) -> 
     let is_error = exit_code.is_some_and(|code| code != 0);
     ToolCompletion {
         parent_call_id: None,
-        call_id: record.string("call_id").map(own::owned_text).unwrap_or_default(),
+        call_id: record
+            .string("call_id")
+            .map(own::owned_text)
+            .unwrap_or_default(),
         status: if is_error {
             ToolCallStatus::Failed
         } else {

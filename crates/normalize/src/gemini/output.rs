@@ -13,7 +13,7 @@ use lapidary_wire::lines::without_mark;
 use super::stream::{MOST_REPORTED, StreamNormalizer};
 use super::turn;
 use crate::excerpt::shortened_name;
-use crate::own::{owned_json, string_token, owned_text};
+use crate::own::{owned_json, owned_text, string_token};
 use crate::raw::RawContent;
 use crate::stamp::EventStamp;
 use crate::{
@@ -174,7 +174,10 @@ impl OutputTranslator<'_> {
             .event(Body::TurnComplete(Box::new(turn)), &mut None);
         for (name, token) in [("gemini.error", error), ("gemini.stats", document.stats)] {
             if let Some(token) = token {
-                event.base.extensions.insert(name.to_owned(), owned_json(token));
+                event
+                    .base
+                    .extensions
+                    .insert(name.to_owned(), owned_json(token));
             }
         }
         out.push(event);

@@ -7,7 +7,7 @@ use lapidary_vocab::{Json, Text, line};
 use lapidary_wire::gemini::session::ReplayedLog;
 
 use super::session_messages;
-use crate::own::{owned_json, string_token, owned_text};
+use crate::own::{owned_json, owned_text, string_token};
 
 /// Writes a session as a [`SessionDocument`](lapidary_vocab::session_document::SessionDocument), message by message: a large one is never
 /// held whole.

@@ -438,7 +438,9 @@ fn text_event(text: Text, kind: TextKind, model: Option<Text>) -> Body {
 }
 
 /// How a call ended, if it did: by its status, or by a result with any status.
-fn call_end<'a>(call: &SessionToolCall<'a>) -> Option<(ToolCallStatus, Option<ToolCallResult<'a>>)> {
+fn call_end<'a>(
+    call: &SessionToolCall<'a>,
+) -> Option<(ToolCallStatus, Option<ToolCallResult<'a>>)> {
     let result = call.result();
     let status = call.status.and_then(Token::string);
     let status = match status.as_deref() {

@@ -92,7 +92,8 @@ impl LoggedCalls {
         let Ok(entry) = Token::parse(entry) else {
             return;
         };
-        let Some(session) = own::string_token(entry.get("sessionId")).and_then(Token::string) else {
+        let Some(session) = own::string_token(entry.get("sessionId")).and_then(Token::string)
+        else {
             return;
         };
         if let Some(call) = entry.get("toolCall") {

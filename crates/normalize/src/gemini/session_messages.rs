@@ -11,7 +11,7 @@ use lapidary_wire::gemini::session::{
 };
 
 use super::turn::optional_number;
-use crate::own::{owned_json, string_token, owned_text};
+use crate::own::{owned_json, owned_text, string_token};
 use crate::{time, tools};
 
 /// The messages of a session, one for each record of its final state.
@@ -143,7 +143,9 @@ fn tool_use(id: Text, name: Option<Token<'_>>, args: Option<Token<'_>>) -> ToolU
     let plain = name.and_then(Token::string).unwrap_or_default();
     ToolUseBlock {
         id,
-        name: string_token(name).map(tools::claude_name).unwrap_or_default(),
+        name: string_token(name)
+            .map(tools::claude_name)
+            .unwrap_or_default(),
         input: tools::claude_input(&plain, args),
     }
 }

@@ -196,7 +196,10 @@ impl StreamNormalizer {
             .stamp
             .keep_raw
             .then(|| RawContent::line(text, chunk.whole));
-        out.push(self.stamp.event(text_delta(shared(chunk.content)), &mut raw));
+        out.push(
+            self.stamp
+                .event(text_delta(shared(chunk.content)), &mut raw),
+        );
     }
 
     /// A line of a known type.
@@ -389,7 +392,10 @@ impl StreamNormalizer {
         let call = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
         if call.is_none() {
             let id = call_id.to_str();
-            let message = format!("a result for `{}`, which was never called", shortened_name(&id));
+            let message = format!(
+                "a result for `{}`, which was never called",
+                shortened_name(&id)
+            );
             current.complain(DiagnosticKind::ProtocolViolation, message);
         }
         let error = current.optional("error", result.error, TokenKind::Object);

@@ -239,7 +239,11 @@ impl ResultFold {
     }
 
     fn wrote(&mut self, path: String) {
-        let path = match self.directory.as_deref().and_then(|it| relative_path(&path, it)) {
+        let path = match self
+            .directory
+            .as_deref()
+            .and_then(|it| relative_path(&path, it))
+        {
             Some(inside) => inside.to_owned(),
             None => path,
         };

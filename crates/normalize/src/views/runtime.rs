@@ -94,7 +94,9 @@ impl RuntimeFold {
                 .iter()
                 .map(|text| output_produced(text, false))
                 .collect(),
-            Body::Text(text) if text.kind == TextKind::Text => vec![output_produced(&text.text, true)],
+            Body::Text(text) if text.kind == TextKind::Text => {
+                vec![output_produced(&text.text, true)]
+            }
             Body::ToolInvocation(call) => self.requested(call, event),
             Body::ToolCompletion(result) => self.produced(result, event),
             // That a session is resumed or a turn interrupted is the client's word.

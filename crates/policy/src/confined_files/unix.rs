@@ -199,7 +199,10 @@ fn parent_directory(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     let name = path.file_name().ok_or_else(not_regular)?;
     let directory = path.parent().unwrap_or(Path::new("/"));
     let directory = directory.strip_prefix("/").unwrap_or(directory);
-    Ok((open_below(root_directory()?.as_fd(), directory, ON_THE_WAY)?, name))
+    Ok((
+        open_below(root_directory()?.as_fd(), directory, ON_THE_WAY)?,
+        name,
+    ))
 }
 
 /// As [`parent_directory`], making the directories that are missing behind the first `kept` parts.

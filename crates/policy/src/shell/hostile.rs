@@ -94,11 +94,15 @@ const LINES: &[&str] = &[
 #[test]
 fn no_line_that_runs_a_denied_program_is_allowed() {
     let allowed = LINES.iter();
-    let allowed = allowed.filter(|line| line_effect("execute:touch *", line) == PermissionEffect::Allow);
+    let allowed =
+        allowed.filter(|line| line_effect("execute:touch *", line) == PermissionEffect::Allow);
     let allowed: Vec<_> = allowed.collect();
     assert!(allowed.is_empty(), "{allowed:#?}");
     let layers = format!("{}touch x", "env ".repeat(40));
-    assert_ne!(line_effect("execute:touch *", &layers), PermissionEffect::Allow);
+    assert_ne!(
+        line_effect("execute:touch *", &layers),
+        PermissionEffect::Allow
+    );
     assert_ne!(
         line_effect("execute:reboot", "bash -c 're\\boot'"),
         PermissionEffect::Allow

@@ -327,7 +327,8 @@ pub(super) fn each_command(line: &str, mut take: impl FnMut(&SimpleCommand)) -> 
 fn inner_lines(command: &SimpleCommand) -> impl Iterator<Item = String> + use<> {
     let words: Vec<_> = command.words.iter().map(|it| it.text.clone()).collect();
     let programs = program_places(&words).into_iter();
-    let takers = programs.filter(|at| wrappers::find_wrapper(&words[*at]).is_some_and(|it| it.takes_lines));
+    let takers =
+        programs.filter(|at| wrappers::find_wrapper(&words[*at]).is_some_and(|it| it.takes_lines));
     let first = takers.min().map_or(words.len(), |at| at + 1);
     let mut lines = words[first..].to_vec();
     if lines.len() > 1 && !lines[0].starts_with('-') {

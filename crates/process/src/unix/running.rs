@@ -14,7 +14,8 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
 use super::protocol::{
-    StartOrder, SupervisorOrder, SupervisorReport, WireConfinement, message_line, read_message, send_start,
+    StartOrder, SupervisorOrder, SupervisorReport, WireConfinement, message_line, read_message,
+    send_start,
 };
 use super::supervisor::{ARGUMENT, FOREGROUND, VARIABLE};
 use super::tree;
@@ -213,7 +214,11 @@ impl Running {
     async fn hunt(&mut self) -> u32 {
         let mut unclear_looks = 0;
         loop {
-            let marked = self.mark.as_ref().map(tree::marked_processes).unwrap_or_default();
+            let marked = self
+                .mark
+                .as_ref()
+                .map(tree::marked_processes)
+                .unwrap_or_default();
             // An agent that calls `execve` at this moment shows no mark.
             let is_unclear = marked.has_unknown && unclear_looks < UNCLEAR_LOOKS;
             unclear_looks += u32::from(is_unclear);

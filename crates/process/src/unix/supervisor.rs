@@ -28,7 +28,9 @@ use rustix::process::{
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use super::protocol::{StartOrder, SupervisorOrder, SupervisorReport, message_line, read_message, receive_start};
+use super::protocol::{
+    StartOrder, SupervisorOrder, SupervisorReport, message_line, read_message, receive_start,
+};
 use super::saved_terminal::{self, SavedTerminal};
 use super::tree;
 use crate::{Exit, Stdio, landlock};
@@ -89,7 +91,10 @@ fn run(has_terminal: bool) -> io::Result<()> {
         let terminal = saved_terminal::terminal_of(&stdio.stdin, &stdio.stdout);
         SavedTerminal::save(terminal, group)
     });
-    let (children, stop) = (signal_socket(&[SIGCHLD])?, signal_socket(&[SIGTERM, SIGINT, SIGHUP])?);
+    let (children, stop) = (
+        signal_socket(&[SIGCHLD])?,
+        signal_socket(&[SIGTERM, SIGINT, SIGHUP])?,
+    );
     let mut watch = SupervisorWatch {
         control,
         children,

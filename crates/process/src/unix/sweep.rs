@@ -36,7 +36,9 @@ pub(super) struct SweepTarget {
 /// be dropped: then nothing is killed for it.
 pub(super) async fn strike_target(target: SweepTarget) -> u32 {
     let place = QueuePlace::default();
-    shared_sweeper().waiting.push((target, Arc::clone(&place.0)));
+    shared_sweeper()
+        .waiting
+        .push((target, Arc::clone(&place.0)));
     // Let other callers that are ready join the queue.
     tokio::task::yield_now().await;
     shared_sweeper().sweep();

@@ -100,7 +100,9 @@ fn method_name(method: Token<'_>) -> Option<String> {
 
 fn read_id(id: envelope::RpcId<'_>) -> Option<MessageId> {
     let (token, key) = match id {
-        envelope::RpcId::Number(token) => (token.as_str(), normalized_number(token.as_str()).into()),
+        envelope::RpcId::Number(token) => {
+            (token.as_str(), normalized_number(token.as_str()).into())
+        }
         envelope::RpcId::String(token) => (token.as_str(), id.key()),
         envelope::RpcId::Null => ("null", id.key()),
     };

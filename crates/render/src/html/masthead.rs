@@ -16,7 +16,11 @@ const PROMPTS_WORTH_FOLDING: usize = 12;
 /// The header. `title` is HTML already.
 pub(super) fn page_header(transcript: &Transcript, title: &str) -> String {
     let agent = escape_html(&plain::first_line(&transcript.session.provider, 40));
-    let outcome = transcript.end.as_ref().map(outcome_badge).unwrap_or_default();
+    let outcome = transcript
+        .end
+        .as_ref()
+        .map(outcome_badge)
+        .unwrap_or_default();
     format!(
         "<header class=\"masthead\">\n<p class=\"kicker\"><span>{agent} session</span>{outcome}</p>\n\
          <h1>{title}</h1>\n<dl class=\"facts\">\n{}{}</dl>\n</header>\n",
@@ -55,7 +59,8 @@ fn facts_html(transcript: &Transcript) -> String {
         ),
         (
             "Tool calls",
-            calls.map(|calls| with_aside(&words::grouped_number(calls), &failures_html(transcript))),
+            calls
+                .map(|calls| with_aside(&words::grouped_number(calls), &failures_html(transcript))),
         ),
         (
             "Cost",
@@ -68,7 +73,9 @@ fn facts_html(transcript: &Transcript) -> String {
     let rows = rows
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
-    words::joined_pieces(rows.map(|(name, value)| format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n")))
+    words::joined_pieces(
+        rows.map(|(name, value)| format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n")),
+    )
 }
 
 /// Facts that are too long to stand beside other facts.
@@ -114,7 +121,12 @@ fn failures_html(transcript: &Transcript) -> String {
 fn errors_html(transcript: &Transcript) -> Option<String> {
     let errors = transcript.failures as u64;
     let is_told = transcript.totals.failed_calls > 0 || errors == 0;
-    (!is_told).then(|| format!("<a href=\"#failure-1\">{}</a>", words::grouped_number(errors)))
+    (!is_told).then(|| {
+        format!(
+            "<a href=\"#failure-1\">{}</a>",
+            words::grouped_number(errors)
+        )
+    })
 }
 
 /// The day, and the time below it.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::closing::page_footer;
 use super::escape::{escape_html, write_escaped};
 use super::item::ItemWriter;
-use super::masthead::{table_of_contents, page_header};
+use super::masthead::{page_header, table_of_contents};
 use crate::transcript::{Transcript, TranscriptItem};
 
 const STYLE: &str = include_str!("style.css");
@@ -55,7 +55,11 @@ pub(super) fn write_item(
 }
 
 /// All that stands below it.
-pub(super) fn end_page(transcript: &Transcript, is_empty: bool, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn end_page(
+    transcript: &Transcript,
+    is_empty: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if is_empty {
         out.write_all(b"<p class=\"note\">Nothing was said.</p>\n")?;
     }

@@ -8,7 +8,7 @@ use pulldown_cmark::{
 };
 
 use super::code;
-use super::escape::{escape_html, escape_clean};
+use super::escape::{escape_clean, escape_html};
 use crate::link;
 use crate::plain::sanitize;
 use crate::transcript::MOST_PROSE;
@@ -62,8 +62,12 @@ impl<'e> SafeWriter {
             }
             Event::Start(Tag::Link { dest_url, .. }) => self.start_link(&dest_url),
             Event::End(TagEnd::Link) => self.end_link(),
-            Event::Start(Tag::Heading { level, .. }) => Some(raw_html(format!("<{}>", lowered_heading(level)))),
-            Event::End(TagEnd::Heading(level)) => Some(raw_html(format!("</{}>\n", lowered_heading(level)))),
+            Event::Start(Tag::Heading { level, .. }) => {
+                Some(raw_html(format!("<{}>", lowered_heading(level))))
+            }
+            Event::End(TagEnd::Heading(level)) => {
+                Some(raw_html(format!("</{}>\n", lowered_heading(level))))
+            }
             Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
             Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
@@ -132,7 +136,10 @@ impl<'e> SafeWriter {
     fn end_link(&mut self) -> Option<Event<'e>> {
         match self.links.pop()? {
             Ok(()) => Some(raw_html("</a>".to_owned())),
-            Err(address) => Some(raw_html(format!(" <small>({})</small>", escape_html(&address)))),
+            Err(address) => Some(raw_html(format!(
+                " <small>({})</small>",
+                escape_html(&address)
+            ))),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tool calls: one line that tells enough, the story behind it folded away. What failed stands open.
 
 use super::code;
-use super::escape::{escape_html, escape_clean};
+use super::escape::{escape_clean, escape_html};
 use super::failures::FailureLinks;
 use crate::diff;
 use crate::permission::PermissionAnswer;
@@ -198,6 +198,10 @@ fn terminal_html(command: Option<&str>, output: Option<&str>, note: Option<&str>
     let note = note
         .map(escape_html)
         .map(|note| format!("<span class=\"sign\">({note})\n</span>"));
-    let lines = words::joined_pieces([command, output.map(escape_html), note].into_iter().flatten());
+    let lines = words::joined_pieces(
+        [command, output.map(escape_html), note]
+            .into_iter()
+            .flatten(),
+    );
     format!("<pre class=\"terminal\" tabindex=\"0\">{lines}</pre>\n")
 }

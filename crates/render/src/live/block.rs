@@ -60,7 +60,11 @@ const WIDEST_MARK: usize = 12;
 const CODE_MARGIN: &str = "  ";
 
 /// What `line` is, if `within` code or not.
-pub(super) fn classify_line(line: &str, within: Option<&CodeFence>, looks: MarkDisplay) -> BlockLine {
+pub(super) fn classify_line(
+    line: &str,
+    within: Option<&CodeFence>,
+    looks: MarkDisplay,
+) -> BlockLine {
     if let Some(fence) = within {
         return code_line(line, fence, looks);
     }
@@ -274,7 +278,8 @@ mod tests {
 
     #[test]
     fn code_ends_with_its_own_fence_only() {
-        let BlockStyle::Fence(fence) = classify_line("~~~~ text", None, MarkDisplay::Styled).sort else {
+        let BlockStyle::Fence(fence) = classify_line("~~~~ text", None, MarkDisplay::Styled).sort
+        else {
             panic!("a fence")
         };
         let ends = |line| {

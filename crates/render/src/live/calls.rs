@@ -163,7 +163,11 @@ impl CallTable {
 }
 
 /// A call that is over.
-fn finished_call_rows(tool: &ToolCallItem, limits: PreviewLimits, page: &TerminalPage) -> Vec<ScreenRow> {
+fn finished_call_rows(
+    tool: &ToolCallItem,
+    limits: PreviewLimits,
+    page: &TerminalPage,
+) -> Vec<ScreenRow> {
     let parts = tool_parts(tool);
     let (mark, ink) = match tool.state() {
         CallState::Done => ("✔", TextInk::Good),
@@ -242,7 +246,10 @@ fn failed_call_row(
     page.row(&[
         (ink, mark),
         (TextInk::Tool, &format!(" {}", call_name(tool))),
-        (TextInk::Plain, &with_spaces(&tool.subject().unwrap_or_default())),
+        (
+            TextInk::Plain,
+            &with_spaces(&tool.subject().unwrap_or_default()),
+        ),
         (TextInk::Error, &with_spaces(reason)),
     ])
 }

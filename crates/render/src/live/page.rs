@@ -121,7 +121,8 @@ impl TerminalPage {
                 more += 1;
                 continue;
             }
-            let (start, rest) = split_at_character(line, room.saturating_mul(most.saturating_add(2)));
+            let (start, rest) =
+                split_at_character(line, room.saturating_mul(most.saturating_add(2)));
             more += rest.chars().count().div_ceil(room);
             for words in self.wrapped(ink, start, room) {
                 let mark = if rows.is_empty() { first } else { next };

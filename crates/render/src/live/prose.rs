@@ -334,7 +334,9 @@ impl LiveProse {
         let inline = match block.sort {
             BlockStyle::Words => inline::parse(body, style, page.marks),
             BlockStyle::Verbatim => self.verbatim(body, style, page),
-            BlockStyle::Fence(_) | BlockStyle::Table => inline::verbatim_line(body, style, page.marks),
+            BlockStyle::Fence(_) | BlockStyle::Table => {
+                inline::verbatim_line(body, style, page.marks)
+            }
             BlockStyle::Rule => inline::verbatim_line(RULE, style.dimmed(), page.marks),
         };
         let mark = narrowed_mark(&block.mark, page);

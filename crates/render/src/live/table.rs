@@ -101,9 +101,11 @@ impl TableBuffer {
 
     fn parts(&self) -> (Option<&String>, Vec<ColumnAlign>, &[String]) {
         match self.lines.as_slice() {
-            [header, dashes, body @ ..] if !self.is_continued => {
-                (Some(header), column_alignments(dashes).unwrap_or_default(), body)
-            }
+            [header, dashes, body @ ..] if !self.is_continued => (
+                Some(header),
+                column_alignments(dashes).unwrap_or_default(),
+                body,
+            ),
             body => (None, Vec::new(), body),
         }
     }

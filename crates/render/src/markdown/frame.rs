@@ -3,7 +3,7 @@
 use lapidary_vocab::event::RunEnd;
 use lapidary_vocab::{Outcome, Text};
 
-use super::block::{inline_code, escape_markdown};
+use super::block::{escape_markdown, inline_code};
 use crate::transcript::Transcript;
 use crate::words;
 
@@ -40,7 +40,10 @@ pub(super) fn document_header(transcript: &Transcript) -> String {
     let rows = rows
         .into_iter()
         .filter_map(|(name, value)| Some(format!("| {name} | {} |\n", value?)));
-    format!("# {title}\n\n| | |\n|---|---|\n{}", words::joined_pieces(rows))
+    format!(
+        "# {title}\n\n| | |\n|---|---|\n{}",
+        words::joined_pieces(rows)
+    )
 }
 
 /// The verdict and the accounts.
@@ -83,7 +86,10 @@ fn verdict_line(end: Option<&RunEnd>, facts: &[String]) -> String {
         .message
         .as_ref()
         .map(|message| escape_markdown(&message.to_str()));
-    let mut lines = vec![line, format!("Cause: {}", escape_markdown(end.cause.described()))];
+    let mut lines = vec![
+        line,
+        format!("Cause: {}", escape_markdown(end.cause.described())),
+    ];
     lines.extend(message.map(|message| format!("Message: {message}")));
     let evidence = end
         .evidence

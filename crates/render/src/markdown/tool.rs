@@ -1,6 +1,6 @@
 //! Tool calls and their parts.
 
-use super::block::{inline_code, details_block, escape_markdown, fenced_code};
+use super::block::{details_block, escape_markdown, fenced_code, inline_code};
 use crate::permission::PermissionAnswer;
 use crate::tool::{CallState, DiffOrigin, ToolPart, tool_parts};
 use crate::transcript::ToolCallItem;
@@ -64,7 +64,11 @@ fn part_block(part: &ToolPart) -> String {
             )
         }
         ToolPart::File { path, text } => {
-            format!("{}\n\n{}", inline_code(path), fenced_code(&fence_language(path), text))
+            format!(
+                "{}\n\n{}",
+                inline_code(path),
+                fenced_code(&fence_language(path), text)
+            )
         }
         ToolPart::Terminal {
             command,
@@ -72,7 +76,9 @@ fn part_block(part: &ToolPart) -> String {
             note,
         } => terminal_block(command.as_deref(), output.as_deref(), note.as_deref()),
         ToolPart::Output(text) => fenced_code("", text),
-        ToolPart::Data { what, json } => format!("{}\n\n{}", escape_markdown(what), fenced_code("json", json)),
+        ToolPart::Data { what, json } => {
+            format!("{}\n\n{}", escape_markdown(what), fenced_code("json", json))
+        }
         ToolPart::Note(note) => format!("*{}*", escape_markdown(note)),
     }
 }

@@ -74,7 +74,11 @@ pub(crate) fn tool_parts(tool: &ToolCallItem) -> Vec<ToolPart> {
 }
 
 /// The result; for a command, under the command.
-fn result_part(tool: &ToolCallItem, command: Option<String>, blocks: &[ToolPart]) -> Option<ToolPart> {
+fn result_part(
+    tool: &ToolCallItem,
+    command: Option<String>,
+    blocks: &[ToolPart],
+) -> Option<ToolPart> {
     let output = tool.done.as_ref().and_then(|done| done.output.as_ref());
     let output = output
         .filter(|output| !is_said_by(blocks, output))
@@ -103,7 +107,11 @@ fn is_said_by(blocks: &[ToolPart], output: &Json) -> bool {
 }
 
 /// The change that an editing tool was asked for, unless the result tells it better.
-fn edit_part(tool: &ToolCallItem, has_diff: bool, shown: &mut Vec<&'static str>) -> Option<ToolPart> {
+fn edit_part(
+    tool: &ToolCallItem,
+    has_diff: bool,
+    shown: &mut Vec<&'static str>,
+) -> Option<ToolPart> {
     let path = tool.path().unwrap_or_default();
     if let (Some(old), Some(new)) = (tool.argument("old_string"), tool.argument("new_string")) {
         shown.extend(["file_path", "old_string", "new_string"]);
@@ -128,7 +136,12 @@ fn arguments_part(tool: &ToolCallItem, shown: &[&str]) -> Option<ToolPart> {
     let token = call.input.token();
     let left: Vec<_> = token
         .members()
-        .map(|(key, value)| (json_text::readable_text(key), json_text::readable_text(value)))
+        .map(|(key, value)| {
+            (
+                json_text::readable_text(key),
+                json_text::readable_text(value),
+            )
+        })
         .filter(|(key, value)| !shown.contains(&key.as_str()) && headline.as_deref() != Some(value))
         .collect();
     (!left.is_empty()).then_some(ToolPart::Arguments(left))
@@ -236,7 +249,12 @@ fn terminal_part(terminal: &TerminalBlock) -> ToolPart {
     }
 }
 
-fn media_part(what: &str, kind: Option<&Text>, data: Option<&Text>, uri: Option<&Text>) -> ToolPart {
+fn media_part(
+    what: &str,
+    kind: Option<&Text>,
+    data: Option<&Text>,
+    uri: Option<&Text>,
+) -> ToolPart {
     let kind = kind.map(|kind| format!(", {kind}")).unwrap_or_default();
     let size = data.map(|data| {
         format!(

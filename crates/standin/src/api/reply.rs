@@ -19,9 +19,11 @@ const GREETING: &str = "Hello from the stand-in.";
 /// Plays a turn.
 pub(super) fn play_turn(turn: &Turn, request: &ApiRequest, id: &str) -> Response<BodyPlayback> {
     match &turn.answer {
-        TurnAnswer::Speech(speech) if request.streams => {
-            response_with(200, EVENTS, streamed_reply(speech, turn.ending, request, id))
-        }
+        TurnAnswer::Speech(speech) if request.streams => response_with(
+            200,
+            EVENTS,
+            streamed_reply(speech, turn.ending, request, id),
+        ),
         TurnAnswer::Speech(speech) => {
             let object = in_one_piece(speech, request, id);
             response_with(200, JSON, ended_reply(object.to_string(), turn.ending))
@@ -34,7 +36,11 @@ pub(super) fn play_turn(turn: &Turn, request: &ApiRequest, id: &str) -> Response
             status,
             content_type,
             body,
-        } => response_with(*status, content_type, ended_reply(body.clone(), turn.ending)),
+        } => response_with(
+            *status,
+            content_type,
+            ended_reply(body.clone(), turn.ending),
+        ),
     }
 }
 
@@ -56,7 +62,9 @@ pub(super) fn unscripted_reply(request: &ApiRequest, id: &str) -> Response<BodyP
         }
         RequestKind::Other => {
             let asked = format!("{} {}", request.method, request.path);
-            error_reply(&ApiError::new(404).message(format!("the stand-in does not know `{asked}`")))
+            error_reply(
+                &ApiError::new(404).message(format!("the stand-in does not know `{asked}`")),
+            )
         }
     }
 }

@@ -54,7 +54,11 @@ const ISSUED: [(&str, &str, &str, usize); 32] = [
 ];
 
 /// A secret of a class, with characters that its context allows.
-pub(super) fn secret_value(rng: &mut SeededRng, class: TemplateClass, context: SecretContext) -> String {
+pub(super) fn secret_value(
+    rng: &mut SeededRng,
+    class: TemplateClass,
+    context: SecretContext,
+) -> String {
     match class {
         TemplateClass::Issued => issued_key(rng),
         TemplateClass::Random => random_key(rng, context),
@@ -64,8 +68,15 @@ pub(super) fn secret_value(rng: &mut SeededRng, class: TemplateClass, context: S
 
 fn issued_key(rng: &mut SeededRng) -> String {
     if rng.below(12) == 0 {
-        let (head, body) = (random_chars(rng, BASE64_URL, 20), random_chars(rng, BASE64_URL, 80));
-        return format!("ey{}{head}.eyJ{body}.{}", "J", random_chars(rng, BASE64_URL, 43));
+        let (head, body) = (
+            random_chars(rng, BASE64_URL, 20),
+            random_chars(rng, BASE64_URL, 80),
+        );
+        return format!(
+            "ey{}{head}.eyJ{body}.{}",
+            "J",
+            random_chars(rng, BASE64_URL, 43)
+        );
     }
     let (first, second, alphabet, count) = ISSUED[rng.below(ISSUED.len())];
     format!("{first}{second}{}", random_chars(rng, alphabet, count))
@@ -97,15 +108,30 @@ fn chosen_password(rng: &mut SeededRng, context: SecretContext) -> String {
     match rng.below(8) {
         0 => format!("{}{}", random_word(rng), random_word(rng)),
         1 => format!("{}{}", random_word(rng), 10 + rng.below(9_000)),
-        2 => format!("{}{}{symbol}", capitalized_word(&random_word(rng)), 10 + rng.below(90)),
-        3 => format!("{}-{}-{}", random_word(rng), random_word(rng), 1 + rng.below(99)),
-        4 => random_word(rng).replace('e', "3").replace('a', "4") + &random_chars(rng, HEX, 3) + "0",
+        2 => format!(
+            "{}{}{symbol}",
+            capitalized_word(&random_word(rng)),
+            10 + rng.below(90)
+        ),
+        3 => format!(
+            "{}-{}-{}",
+            random_word(rng),
+            random_word(rng),
+            1 + rng.below(99)
+        ),
+        4 => {
+            random_word(rng).replace('e', "3").replace('a', "4") + &random_chars(rng, HEX, 3) + "0"
+        }
         5 => format!(
             "{}{symbol}{}",
             random_chars(rng, ALPHANUMERIC, 6),
             random_chars(rng, ALPHANUMERIC, 6)
         ),
-        6 => format!("{}{symbol}{}", capitalized_word(&random_word(rng)), 2000 + rng.below(27)),
+        6 => format!(
+            "{}{symbol}{}",
+            capitalized_word(&random_word(rng)),
+            2000 + rng.below(27)
+        ),
         _ => random_chars(rng, ALPHANUMERIC, 16),
     }
 }
@@ -143,7 +169,12 @@ fn placeholder_value(rng: &mut SeededRng, name: &str) -> String {
             random_chars(rng, HEX, 10),
             random_chars(rng, LOWER, 5)
         ),
-        "path" => format!("src/{}/{}_{}.rs", random_word(rng), random_word(rng), rng.below(99)),
+        "path" => format!(
+            "src/{}/{}_{}.rs",
+            random_word(rng),
+            random_word(rng),
+            rng.below(99)
+        ),
         "version" => format!("{}.{}.{}", rng.below(20), rng.below(20), rng.below(20)),
         "ident" => format!("{}_{}{}", random_word(rng), random_word(rng), rng.below(9)),
         "Ident" => format!(

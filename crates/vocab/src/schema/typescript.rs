@@ -128,7 +128,12 @@ impl Module {
             let required = schema["required"].as_array();
             let required = required.is_some_and(|names| names.iter().any(|name| name == property));
             let mark = if required { "" } else { "?" };
-            let _ = writeln!(self.text, "  {}{mark}: {};", property_key(property), type_of(value));
+            let _ = writeln!(
+                self.text,
+                "  {}{mark}: {};",
+                property_key(property),
+                type_of(value)
+            );
         }
         self.text.push_str("}\n");
     }

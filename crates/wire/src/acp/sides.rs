@@ -114,8 +114,9 @@ impl SideTracker {
         };
         let answered = match (latest(LineAuthor::Client), latest(LineAuthor::Agent)) {
             (Some(client), Some(agent)) => {
-                let fits =
-                    |place: usize| result.is_some_and(|it| result_fits_method(&self.open[place].method, it));
+                let fits = |place: usize| {
+                    result.is_some_and(|it| result_fits_method(&self.open[place].method, it))
+                };
                 match (fits(client), fits(agent)) {
                     (true, false) => client,
                     (false, true) => agent,
@@ -125,7 +126,8 @@ impl SideTracker {
             (Some(client), None) => client,
             // The answer of an agent to a request that is not here may have the id of one of its own.
             (None, Some(agent)) => {
-                let is_fitting = result.is_some_and(|it| result_fits_method(&self.open[agent].method, it));
+                let is_fitting =
+                    result.is_some_and(|it| result_fits_method(&self.open[agent].method, it));
                 if !self.has_client && !is_fitting {
                     return LineAuthor::Agent;
                 }

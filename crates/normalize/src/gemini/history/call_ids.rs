@@ -79,7 +79,13 @@ fn object_with_member(object: Token<'_>, name: &str, value: &Json) -> Json {
     Token::parse(&text).map_or_else(|_| value.clone(), crate::own::owned_json)
 }
 
-fn synthetic_call_id(word: &str, name: &str, turn: &HistoryTurn, at: usize, place: usize) -> String {
+fn synthetic_call_id(
+    word: &str,
+    name: &str,
+    turn: &HistoryTurn,
+    at: usize,
+    place: usize,
+) -> String {
     let turn_id = turn.id.as_ref().map(|id| id.to_str().into_owned());
     let mut sources = [
         turn_id.unwrap_or_default(),

@@ -6,8 +6,8 @@ use lapidary_wire::gemini::session::ReplayedLog;
 use serde::Serialize;
 
 use super::call_ids;
-use super::said::{in_text, is_ignored, content_text};
-use super::{message_list, loaded_messages};
+use super::said::{content_text, in_text, is_ignored};
+use super::{loaded_messages, message_list};
 use crate::own::{owned_json, owned_text};
 
 /// One turn of the conversation, as the model's API takes it.
@@ -70,7 +70,9 @@ fn model_turns(message: Token<'_>) -> Vec<HistoryTurn> {
         return Vec::new();
     }
     let id = message_id(message);
-    let answers: Vec<_> = message_list(message, "toolCalls").flat_map(result_parts).collect();
+    let answers: Vec<_> = message_list(message, "toolCalls")
+        .flat_map(result_parts)
+        .collect();
     let answer_id = Text::concat(&[
         id.clone().unwrap_or(Text::from("undefined")),
         Text::from("_response"),

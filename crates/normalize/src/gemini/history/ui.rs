@@ -5,8 +5,8 @@ use lapidary_vocab::{Json, Text};
 use lapidary_wire::gemini::session::ReplayedLog;
 use serde::Serialize;
 
-use super::said::{is_context, content_text, trim_as_javascript};
-use super::{message_list, loaded_messages};
+use super::said::{content_text, is_context, trim_as_javascript};
+use super::{loaded_messages, message_list};
 use crate::own::{owned_json, string_token};
 
 /// One item of the screen.
@@ -105,7 +105,12 @@ fn add_ui_items(message: Token<'_>, items: &mut Vec<UiItem>) {
 
 /// The text that was shown, or else the message's own.
 fn display_text(message: Token<'_>) -> Text {
-    let read = |name| message.get(name).map(content_text).filter(|text| !text.is_empty());
+    let read = |name| {
+        message
+            .get(name)
+            .map(content_text)
+            .filter(|text| !text.is_empty())
+    };
     read("displayContent")
         .or_else(|| read("content"))
         .unwrap_or_default()
@@ -135,7 +140,9 @@ fn ui_tool(call: Token<'_>) -> UiTool {
     let succeeded = string_token(call.get("status")).is_some_and(|status| status.is("success"));
     UiTool {
         call_id: call.get("id").map(owned_json),
-        name: truthy("displayName").or_else(|| call.get("name")).map(owned_json),
+        name: truthy("displayName")
+            .or_else(|| call.get("name"))
+            .map(owned_json),
         args: call.get("args").map(owned_json),
         description: truthy("description").map_or_else(|| Json::from(&Text::from("")), owned_json),
         render_output_as_markdown: call

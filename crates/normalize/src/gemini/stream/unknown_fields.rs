@@ -86,7 +86,10 @@ pub(super) fn not_utf8(bytes: &[u8]) -> (DiagnosticKind, &'static str) {
 }
 
 /// A line of no known type.
-pub(super) fn untranslatable_line(content: &LineContent<'_>, text: &str) -> (DiagnosticKind, String) {
+pub(super) fn untranslatable_line(
+    content: &LineContent<'_>,
+    text: &str,
+) -> (DiagnosticKind, String) {
     match content {
         LineContent::UnknownType(name) => {
             let message = format!("unknown event type {}", shortened_name(name.as_str()));

@@ -77,7 +77,9 @@ impl<'a> AnthropicWriter<'a> {
 
     fn end_block(&mut self) -> String {
         match self.open.take() {
-            Some(_) => event_text(&json!({ "type": "content_block_stop", "index": self.blocks - 1 })),
+            Some(_) => {
+                event_text(&json!({ "type": "content_block_stop", "index": self.blocks - 1 }))
+            }
             None => String::new(),
         }
     }

@@ -167,7 +167,9 @@ impl HookInput {
                     prompt.push_str(context);
                 }
             }
-            EventDetails::BeforeModel { llm_request } => overlay_members(llm_request, said("llm_request")),
+            EventDetails::BeforeModel { llm_request } => {
+                overlay_members(llm_request, said("llm_request"))
+            }
             EventDetails::BeforeTool(call) => {
                 if said("tool_input").is_some_and(Value::is_object) {
                     call.verbatim = None;

@@ -20,9 +20,14 @@ pub fn to_request(request: &JsonObject) -> JsonObject {
         "model".to_owned(),
         model.cloned().unwrap_or_else(|| DEFAULT_MODEL.into()),
     );
-    let messages = request_contents(request).into_iter().filter_map(hook_message);
+    let messages = request_contents(request)
+        .into_iter()
+        .filter_map(hook_message);
     seen.insert("messages".to_owned(), messages.collect());
-    seen.insert("config".to_owned(), generation_settings(request.get("config")).into());
+    seen.insert(
+        "config".to_owned(),
+        generation_settings(request.get("config")).into(),
+    );
     seen
 }
 
@@ -36,13 +41,19 @@ pub fn apply_request(said: &JsonObject, request: &JsonObject) -> Option<JsonObje
     changed.entry("model").or_insert_with(|| "".into());
     let contents = match said.get("messages").filter(|it| is_truthy(it)) {
         None => changed.remove("contents").unwrap_or_else(|| json!([])),
-        Some(messages) => Value::Array(merged_contents(messages.as_array()?, &request_contents(request))?),
+        Some(messages) => Value::Array(merged_contents(
+            messages.as_array()?,
+            &request_contents(request),
+        )?),
     };
     changed.insert("contents".to_owned(), contents);
     if let Some(config) = said.get("config").filter(|it| is_truthy(it)) {
         // Of the four settings, the hook's answer drops the ones it does not name; all other settings are kept by the sender of
         // the request.
-        changed.insert("config".to_owned(), generation_settings(Some(config)).into());
+        changed.insert(
+            "config".to_owned(),
+            generation_settings(Some(config)).into(),
+        );
     }
     Some(changed)
 }
@@ -92,7 +103,10 @@ fn merged_contents(messages: &[Value], contents: &[&Value]) -> Option<Vec<Value>
 }
 
 /// A content with the next message in place of its texts, if it has any.
-fn content_with_message<'a>(content: &Value, messages: &mut impl Iterator<Item = &'a Value>) -> Option<Value> {
+fn content_with_message<'a>(
+    content: &Value,
+    messages: &mut impl Iterator<Item = &'a Value>,
+) -> Option<Value> {
     let Value::Object(object) = content else {
         return match (content, content.as_str()) {
             (_, Some(text)) => messages.next().map_or_else(
