@@ -99,7 +99,7 @@ pub(crate) struct CommonOptions {
     /// MCP servers for the agent, as {"mcpServers": …} (ACP only)
     #[arg(long, value_name = "FILE", help_heading = RARE)]
     pub(in crate::commands) mcp_config: Option<PathBuf>,
-    /// Give the agent `lapidary mcp`: agents and past sessions (ACP only)
+    /// Give the agent `lapidary mcp` as an MCP server (ACP only)
     #[arg(long, help_heading = AGENT)]
     pub(in crate::commands) with_agents: bool,
     /// Login method to use if the agent requires one (ACP only)
