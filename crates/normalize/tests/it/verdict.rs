@@ -349,7 +349,6 @@ fn a_verdict_can_be_asked_for_without_a_stream() {
         warnings: Vec::new(),
         violations: Vec::new(),
         answer: None,
-        answer: None,
     };
     assert_eq!(verdict.judge(&exit(1)), expected);
 }
