@@ -96,7 +96,7 @@ fn list_agents(context: &Arc<McpContext>) -> ServerTool {
         context,
         "list_agents",
         "Lists the specialised agents of this workspace that `invoke_agent` can run, with what each is for and its inputs.",
-        object(json!({}), &[]),
+        object(&json!({}), &[]),
         |context, _| agents::list(context),
     )
 }
@@ -114,7 +114,7 @@ fn search_sessions(context: &Arc<McpContext>) -> ServerTool {
         "search_sessions",
         "Finds past sessions of coding agents on this machine by what was said and done in them: earlier solutions, errors, decisions. \
          Each hit has the session's id and excerpts with the place to read on with `read_session`.",
-        object(properties, &["query"]),
+        object(&properties, &["query"]),
         |context, call| search::search(context, &call),
     )
 }
@@ -129,7 +129,7 @@ fn read_session(context: &Arc<McpContext>) -> ServerTool {
         context,
         "read_session",
         "Reads a past session, message by message. If there is more, `next` of the answer says where to go on.",
-        object(properties, &["id"]),
+        object(&properties, &["id"]),
         |context, call| transcript::read(context, &call),
     )
 }
@@ -144,7 +144,7 @@ fn invoke_agent(context: &Arc<McpContext>) -> ServerTool {
     ServerTool::new(
         "invoke_agent",
         "Runs a specialised agent on a task and returns its answer. It works in this workspace, under the rules that the user set.",
-        object(properties, &["agent_name", "prompt"]),
+        object(&properties, &["agent_name", "prompt"]),
         ToolEffect::Acts,
         move |call| {
             let context = Arc::clone(&context);
@@ -176,7 +176,7 @@ fn blocking_tool(
 }
 
 /// The schema of a tool's arguments. One that it does not know is an error, so that a model notices.
-fn object(properties: Value, required: &[&str]) -> Value {
+fn object(properties: &Value, required: &[&str]) -> Value {
     json!({
         "type": "object", "properties": properties, "required": required, "additionalProperties": false,
     })

@@ -11,7 +11,7 @@ fn every_known_cause_has_its_own_kind_of_exit_code() {
             Outcome::Completed => code == 0,
             Outcome::Refused => code == 18,
             Outcome::Cancelled => code == 130,
-            _ => code == 1 || (10..=17).contains(&code),
+            _ => code == 1 || code == 19 || (10..=17).contains(&code),
         };
         assert!(fits, "{word}: {code}");
     }
