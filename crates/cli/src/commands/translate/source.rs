@@ -34,8 +34,7 @@ impl InputSource {
     pub(super) fn is_stream(self) -> bool {
         match self {
             Self::Written(dialect) => dialect.speech == OutputKind::Stream,
-            Self::Acp | Self::Events => true,
-            Self::ClaudeSession | Self::CodexSession => true,
+            Self::Acp | Self::Events | Self::ClaudeSession | Self::CodexSession => true,
             Self::Session => false,
         }
     }

@@ -168,7 +168,7 @@ impl HookInput {
                 }
             }
             EventDetails::BeforeModel { llm_request } => {
-                overlay_members(llm_request, said("llm_request"))
+                overlay_members(llm_request, said("llm_request"));
             }
             EventDetails::BeforeTool(call) => {
                 if said("tool_input").is_some_and(Value::is_object) {

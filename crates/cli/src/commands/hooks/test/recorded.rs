@@ -52,9 +52,10 @@ pub(super) fn recorded_report(
         reading.take(&told);
     })?;
     let teller = match source {
-        InputSource::Acp => CallTeller::Lapidary,
+        InputSource::Acp | InputSource::ClaudeSession | InputSource::CodexSession => {
+            CallTeller::Lapidary
+        }
         InputSource::Written(_) | InputSource::Session => CallTeller::Gemini,
-        InputSource::ClaudeSession | InputSource::CodexSession => CallTeller::Lapidary,
         InputSource::Events => return Err(only_events(recording)),
     };
     Ok(reading.moments(teller, around))
