@@ -6,7 +6,7 @@ use crate::support::{Ran, lapidary, output, run, run_with};
 
 const SESSION: &str = "fixtures/gemini-0.61.0/sessions/api-error-400.jsonl";
 
-const UNKNOWN_HINT: &str = "hint: it reads what `gemini -o stream-json` and `-o json` print, session files, transcripts of ACP, and events of `lapidary`; --from skips the check\n";
+const UNKNOWN_HINT: &str = "hint: it reads what `gemini -o stream-json` and `-o json` print, session files of Gemini CLI, Claude Code and Codex CLI, transcripts of ACP, and events of `lapidary`; --from skips the check\n";
 
 fn check(args: &[&str], stdin: &[u8], code: i32, stderr: &str) {
     let expected = Ran {
@@ -122,7 +122,7 @@ fn a_name_that_does_not_exist_is_wrong_usage() {
         &["man", "transalte"],
         b"",
         2,
-        "error: there is no command `transalte`\nhint: there are run, connect, runs, translate, sessions, skills, hooks, agents, record, replay, policy, config, capabilities, doctor, schema, completions, man, help\n",
+        "error: there is no command `transalte`\nhint: there are run, connect, runs, translate, sessions, skills, hooks, agents, mcp, record, replay, policy, config, capabilities, doctor, schema, completions, man, help\n",
     );
     check(
         &["transalte"],

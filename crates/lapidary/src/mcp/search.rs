@@ -169,8 +169,28 @@ fn without_cut_beginning(before: &str) -> String {
     let Some(cut) = before.strip_prefix('…') else {
         return before.to_owned();
     };
-    let rest = cut.splitn(UNSAFE_WORDS + 1, ' ').nth(UNSAFE_WORDS);
-    rest.map_or_else(String::new, |rest| format!("… {rest}"))
+    let mut dropped = 0;
+    let mut is_value_next = false;
+    let mut rest = cut;
+    // A name that is dropped takes its value along: without the name the value would not be recognised as a secret.
+    while dropped < UNSAFE_WORDS || is_value_next || begins_with_sign(rest) {
+        let Some((word, behind)) = rest.split_once(' ') else {
+            return String::new();
+        };
+        is_value_next = word.ends_with(['=', ':']);
+        rest = behind;
+        dropped += 1;
+    }
+    if rest.is_empty() {
+        return String::new();
+    }
+    format!("… {rest}")
+}
+
+/// True if the first word is a sign such as `=`, which stands between a name and its value.
+fn begins_with_sign(text: &str) -> bool {
+    let word = text.split(' ').next().unwrap_or_default();
+    !word.is_empty() && !word.contains(char::is_alphanumeric)
 }
 
 /// The text behind a match, without the word that a cut has shortened: half a secret may not look like one.
@@ -189,7 +209,9 @@ mod tests {
     fn words_next_to_a_cut_are_dropped() {
         for (before, expected) in [
             ("whole words ", "whole words "),
-            ("…f the key = abc then ", "… abc then "),
+            ("…f the key = abc then ", "… then "),
+            ("…in the key: abc then ", "… then "),
+            ("…of these words some stay ", "… some stay "),
             ("…two words ", ""),
             ("…a b c", ""),
         ] {
