@@ -12,7 +12,7 @@ macro_rules! embedded {
 }
 
 /// Every page of `docs/` for users, by name. `STYLE.md` is for contributors.
-const PAGES: [(&str, &str); 18] = embedded![
+const PAGES: [(&str, &str); 19] = embedded![
     "GLOSSARY.md",
     "agents.md",
     "benchmarks.md",
@@ -23,6 +23,7 @@ const PAGES: [(&str, &str); 18] = embedded![
     "hooks.md",
     "mcp.md",
     "outcomes.md",
+    "output-schema.md",
     "permissions.md",
     "replay.md",
     "runs.md",
