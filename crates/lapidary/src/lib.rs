@@ -80,6 +80,7 @@ pub mod moments;
 pub mod prepare;
 pub mod provider;
 mod run_builder;
+mod server_depth;
 pub mod sessions;
 pub mod ticket;
 

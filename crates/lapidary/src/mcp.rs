@@ -18,24 +18,18 @@ mod search;
 mod session_place;
 mod transcript;
 
-use std::ffi::OsStr;
 use std::sync::Arc;
 
-use lapidary_engine::detect::SearchEnvironment;
 use lapidary_native::mcp_server::{CallAnswer, McpServer, ServerCall, ServerTool, ToolEffect};
 use serde_json::{Value, json};
 
 use crate::prepare::{RunOptions, RunSurroundings};
+use crate::server_depth::depth_in;
 use safe_text::SafeText;
 use session_place::SessionPlace;
 
+pub use crate::server_depth::{DEPTH_VARIABLE, MAX_DEPTH};
 pub use search::SEARCH_BYTES;
-
-/// The variable with the number of Lapidary's servers above a program. What a server starts gets one more.
-pub const DEPTH_VARIABLE: &str = "LAPIDARY_DEPTH";
-
-/// How many servers may be below each other: an agent that was started through a server may start one more through its own.
-pub const MAX_DEPTH: u32 = 2;
 
 const INSTRUCTIONS: &str = "Search past sessions of every coding agent on this machine before you solve a problem again: \
     `search_sessions`, then `read_session` from the place that a hit names. `list_agents` and `invoke_agent` hand a task to a \
@@ -66,15 +60,6 @@ impl McpContext {
     fn place(&self) -> Result<SessionPlace, String> {
         SessionPlace::open(&self.options.surroundings.environment)
     }
-}
-
-/// The number of servers above a program with this environment. A value that is no number counts as too deep.
-pub(crate) fn depth_in(environment: &SearchEnvironment) -> u32 {
-    let depth = environment.vars.get(OsStr::new(DEPTH_VARIABLE));
-    depth.map_or(0, |depth| {
-        let depth = depth.to_str().and_then(|depth| depth.parse().ok());
-        depth.unwrap_or(MAX_DEPTH)
-    })
 }
 
 /// The server. Nothing is read before a tool is called.

@@ -9,10 +9,12 @@ mod card;
 mod card_check;
 mod error;
 mod link;
+mod means;
 mod result_text;
 
-pub use agent::{RemoteAgent, RemoteAnswer, RemoteLimits, RemoteMeans, RemotePrompt};
+pub use agent::{RemoteAgent, RemoteAnswer, RemotePrompt};
 pub use auth::CredentialSource;
 pub use card::{RemoteCard, RemoteInterface, RemoteSkill};
 pub use card_check::{CheckedCard, check_cards};
 pub use error::RemoteError;
+pub use means::{RemoteLimits, RemoteMeans};

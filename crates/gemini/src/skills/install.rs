@@ -9,19 +9,8 @@ use super::copy::SkillCopier;
 use super::discover::{discover, is_passed_over};
 use super::failure::{InstallError, at};
 use super::package::SkillPackage;
-use super::staging::SkillsLock;
+use super::staging::{PlacedSkill, SkillsLock};
 use super::{DiscoveryTier, FILE, SkillDefinition};
-
-/// A skill that was installed, linked or removed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedSkill {
-    /// Its name.
-    pub name: String,
-    /// Its directory.
-    pub location: PathBuf,
-    /// Whether a skill of that name was there before.
-    pub replaced: bool,
-}
 
 /// How skills come to where they belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

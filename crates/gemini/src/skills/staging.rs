@@ -4,6 +4,17 @@
 //! one call, the replaced skill waits in [`OLD`] between two renames. If a process is killed there, the next one moves the
 //! replaced skill back ([`recover`](super::recover())). So each skill is the old or the new one.
 
+/// A skill that was installed, linked or removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedSkill {
+    /// Its name.
+    pub name: String,
+    /// Its directory.
+    pub location: PathBuf,
+    /// Whether a skill of that name was there before.
+    pub replaced: bool,
+}
+
 #[cfg(test)]
 mod failing;
 mod moves;
@@ -14,7 +25,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::failure::{InstallError, at};
-use super::install::PlacedSkill;
 use crate::lock;
 use crate::owned_dir::{self, OwnedDir};
 use moves::{MoveDisk, REAL, SkillMove};
@@ -115,7 +125,7 @@ pub(super) fn settle(target: &Path, desk: &OwnedDir) -> io::Result<Vec<String>> 
     for entry in fs::read_dir(&old).into_iter().flatten() {
         let name = entry?.file_name();
         let place = target.join(&name);
-        if !moves::is_there(&place)? {
+        if !moves::path_exists(&place)? {
             (REAL.rename)(&old.join(&name), &place)?;
             names.push(name.to_string_lossy().into_owned());
         }

@@ -8,7 +8,7 @@ use lapidary_vocab::Json;
 use serde_json::{Value, json};
 
 use super::{ConfigFiles, RunOptions};
-use crate::mcp::{DEPTH_VARIABLE, depth_in};
+use crate::server_depth::{DEPTH_VARIABLE, depth_in};
 
 /// The name of the server, for rules such as `mcp:lapidary`.
 pub const OWN_SERVER: &str = "lapidary";

@@ -18,53 +18,16 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::RemoteError;
-use super::auth::{CredentialHeader, CredentialSource};
+use super::auth::CredentialHeader;
 use super::card::{RemoteCard, card_text, check_secrecy};
-use super::link::{HeaderCache, Opening, RemoteLink, malformed};
+use super::link::{HeaderCache, RemoteLink, RemoteReply, malformed};
+use super::means::{RemoteLimits, RemoteMeans};
 use super::result_text::ResultText;
-use crate::http::{HttpClient, HttpResponse, UrlOrigin};
+use crate::http::{HttpResponse, UrlOrigin};
 use crate::ids::random_uuid;
 
 /// How many bytes the events of one stream may have together.
 const STREAM_BYTES: usize = 64 * 1024 * 1024;
-
-/// The bounds of the work with remote agents.
-#[derive(Debug, Clone, Copy)]
-pub struct RemoteLimits {
-    /// How long a card may take.
-    pub card: Duration,
-    /// How long a task may take.
-    pub task: Duration,
-    /// How long its cancellation may take.
-    pub cancel: Duration,
-    /// The wait before a task is asked for the first time, where the server does not stream.
-    pub first_poll: Duration,
-    /// The longest wait between two such requests.
-    pub most_poll: Duration,
-}
-
-impl Default for RemoteLimits {
-    fn default() -> Self {
-        Self {
-            card: Duration::from_secs(30),
-            task: Duration::from_mins(30),
-            cancel: Duration::from_secs(2),
-            first_poll: Duration::from_millis(100),
-            most_poll: Duration::from_secs(2),
-        }
-    }
-}
-
-/// The means to reach remote agents.
-#[derive(Debug)]
-pub struct RemoteMeans {
-    /// Sends the requests.
-    pub http: HttpClient,
-    /// The values of `auth`.
-    pub credentials: CredentialSource,
-    /// The bounds.
-    pub limits: RemoteLimits,
-}
 
 /// A remote agent. Nothing is fetched before it is used.
 #[derive(Debug)]
@@ -312,8 +275,8 @@ impl RemoteAgent {
         };
         progress.send_modify(|progress| progress.is_sent = true);
         match link.open(message).await? {
-            Opening::Whole(text) => reader.take(&text)?,
-            Opening::Stream(stream) => reader.read(stream).await?,
+            RemoteReply::Whole(text) => reader.take(&text)?,
+            RemoteReply::Stream(stream) => reader.read(stream).await?,
         }
         reader.poll_to_the_end(&self.means.limits).await?;
         reader.answer()

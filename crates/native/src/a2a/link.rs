@@ -9,9 +9,9 @@ use lapidary_wire::a2a::request::{A2aRequest, OutgoingMessage};
 use lapidary_wire::a2a::{A2aBinding, A2aVersion};
 
 use super::RemoteError;
-use super::agent::RemoteMeans;
 use super::auth::CredentialHeader;
 use super::card::RemoteCard;
+use super::means::RemoteMeans;
 use crate::http::HttpResponse;
 
 /// The largest answer that is not a stream.
@@ -37,7 +37,7 @@ pub(super) struct RemoteLink {
 pub(super) struct HeaderCache(Mutex<Option<Arc<CredentialHeader>>>);
 
 /// How the answer to a message comes.
-pub(super) enum Opening {
+pub(super) enum RemoteReply {
     /// As server-sent events.
     Stream(HttpResponse),
     /// Whole: the JSON of the result.
@@ -91,7 +91,10 @@ impl RemoteLink {
     }
 
     /// Sends a message. A server that does not understand the card's version is asked in the other one, once.
-    pub(super) async fn open(&self, message: OutgoingMessage<'_>) -> Result<Opening, RemoteError> {
+    pub(super) async fn open(
+        &self,
+        message: OutgoingMessage<'_>,
+    ) -> Result<RemoteReply, RemoteError> {
         let version = self.version();
         let first = match self.open_in(message, version).await {
             Err(RemoteError::WrongVersion { message, .. }) => message,
@@ -114,7 +117,7 @@ impl RemoteLink {
         &self,
         message: OutgoingMessage<'_>,
         version: A2aVersion,
-    ) -> Result<Opening, RemoteError> {
+    ) -> Result<RemoteReply, RemoteError> {
         if self.card.can_stream {
             // A refused stream is not sent again without streaming: the agent may have begun before the refusal (`@a2a-js/sdk` 1.3.0).
             return self.send(A2aRequest::Stream(message), version).await;
@@ -134,8 +137,8 @@ impl RemoteLink {
 
     async fn whole(&self, request: A2aRequest<'_>) -> Result<String, RemoteError> {
         match self.send(request, self.version()).await? {
-            Opening::Whole(text) => Ok(text),
-            Opening::Stream(_) => Err(malformed("a task comes as a stream")),
+            RemoteReply::Whole(text) => Ok(text),
+            RemoteReply::Stream(_) => Err(malformed("a task comes as a stream")),
         }
     }
 
@@ -147,14 +150,14 @@ impl RemoteLink {
         &self,
         request: A2aRequest<'_>,
         version: A2aVersion,
-    ) -> Result<Opening, RemoteError> {
+    ) -> Result<RemoteReply, RemoteError> {
         let mut answer = self.authorized(request, version).await?;
         let is_stream = answer.header("content-type").is_some_and(|kind| {
             let kind = kind.to_ascii_lowercase();
             kind.starts_with("text/event-stream")
         });
         if answer.status == 200 && is_stream {
-            return Ok(Opening::Stream(answer));
+            return Ok(RemoteReply::Stream(answer));
         }
         let status = answer.status;
         let body = answer.bytes(ANSWER_BYTES).await?;
@@ -168,7 +171,7 @@ impl RemoteLink {
         status: u16,
         body: &str,
         request: A2aRequest<'_>,
-    ) -> Result<Opening, RemoteError> {
+    ) -> Result<RemoteReply, RemoteError> {
         let binding = self.card.interface.binding;
         let Ok(token) = Token::parse(body) else {
             // A path of the other version is unknown to the server, which says so in its own words.
@@ -186,7 +189,7 @@ impl RemoteLink {
         };
         match A2aReply::from_token(token, binding) {
             A2aReply::Result(result) if status < 400 => {
-                Ok(Opening::Whole(result.as_str().to_owned()))
+                Ok(RemoteReply::Whole(result.as_str().to_owned()))
             }
             A2aReply::Result(_) => Err(RemoteError::Refused {
                 code: status.into(),

@@ -26,7 +26,7 @@ const COMPLETE_WITH_SCHEMA: &str = "* When the task is done you MUST call `compl
 const COMPLETE_WITH_TEXT: &str = "* When the task is done you MUST call `complete_task` with all of your findings as `result`. Without that call the task fails.";
 
 /// The system instruction and the history before the first turn.
-pub(super) struct Opening {
+pub(super) struct TaskOpening {
     pub(super) system_instruction: Option<String>,
     pub(super) history: Vec<Content>,
 }
@@ -35,7 +35,7 @@ pub(super) fn opening(
     request: &AgentRequest,
     context: &WorkspaceContext,
     skills: Option<&String>,
-) -> Result<Opening, AgentError> {
+) -> Result<TaskOpening, AgentError> {
     let prompt = &request.definition.prompt_config;
     if prompt.system_prompt.is_none() && prompt.initial_messages.is_empty() {
         return Err(AgentError::NoPrompt);
@@ -50,7 +50,7 @@ pub(super) fn opening(
         Ok::<_, AgentError>(system_instruction(instruction, request, context, skills))
     });
     fill_template(prompt.query.as_deref().unwrap_or_default(), &inputs)?;
-    Ok(Opening {
+    Ok(TaskOpening {
         system_instruction: system.transpose()?,
         history: history.iter().map(Content::from_value).collect(),
     })

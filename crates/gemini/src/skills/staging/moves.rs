@@ -43,7 +43,7 @@ pub(super) enum ReplacedAt {
 impl SkillMove {
     /// Moves the made skill to its place. After an error, the place has what it had before.
     pub(super) fn forward(&mut self, disk: MoveDisk<'_>) -> io::Result<()> {
-        if !is_there(&self.place)? {
+        if !path_exists(&self.place)? {
             return (disk.rename)(&self.made, &self.place);
         }
         if (disk.exchange)(&self.made, &self.place).is_ok() {
@@ -75,7 +75,7 @@ impl SkillMove {
     }
 }
 
-pub(super) fn is_there(path: &Path) -> io::Result<bool> {
+pub(super) fn path_exists(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
