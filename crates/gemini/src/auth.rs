@@ -75,15 +75,15 @@ impl SignInMethod {
             is_trusted,
             ignores_local: false,
         };
-        let file = search.find(workspace, home);
+        let file = search.find_file(workspace, home);
         let known = AuthVariables {
             vars,
-            from_file: file.map(|path| dotenv::names(&path)).unwrap_or_default(),
+            from_file: file.map(|path| dotenv::variable_names(&path)).unwrap_or_default(),
         };
         let selected = settings.get(&SELECTED, counts).and_then(Value::as_str);
         let selected = selected.filter(|method| !method.is_empty());
-        match selected.or_else(|| known.method()) {
-            Some(method) => known.judge(method, home),
+        match selected.or_else(|| known.chosen_method()) {
+            Some(method) => known.judge_method(method, home),
             None => Self::None,
         }
     }
@@ -96,20 +96,20 @@ struct AuthVariables<'a> {
 }
 
 impl AuthVariables<'_> {
-    fn has(&self, name: &str) -> bool {
-        self.vars.has(name) || self.from_file.contains(name)
+    fn has_variable(&self, name: &str) -> bool {
+        self.vars.has_value(name) || self.from_file.contains(name)
     }
 
     /// The way that variables choose where settings choose none. Values in a `.env` are taken for yes.
-    fn method(&self) -> Option<&'static str> {
+    fn chosen_method(&self) -> Option<&'static str> {
         let says_yes = |name| self.vars.is(name, "true") || self.from_file.contains(name);
         if says_yes("GOOGLE_GENAI_USE_GCA") {
             Some("oauth-personal")
         } else if says_yes("GOOGLE_GENAI_USE_VERTEXAI") {
             Some("vertex-ai")
-        } else if self.has("GOOGLE_GEMINI_BASE_URL") {
+        } else if self.has_variable("GOOGLE_GEMINI_BASE_URL") {
             Some("gateway")
-        } else if self.has("GEMINI_API_KEY") {
+        } else if self.has_variable("GEMINI_API_KEY") {
             Some("gemini-api-key")
         } else if says_yes("CLOUD_SHELL") || says_yes("GEMINI_CLI_USE_COMPUTE_ADC") {
             Some("compute-default-credentials")
@@ -118,17 +118,17 @@ impl AuthVariables<'_> {
         }
     }
 
-    fn judge(&self, method: &str, home: &GeminiHome) -> SignInMethod {
+    fn judge_method(&self, method: &str, home: &GeminiHome) -> SignInMethod {
         let project = ["GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"];
         let evidence = match method {
-            "gemini-api-key" if self.has("GEMINI_API_KEY") => {
+            "gemini-api-key" if self.has_variable("GEMINI_API_KEY") => {
                 Ok(AuthEvidence::Variables("GEMINI_API_KEY is"))
             }
             "gemini-api-key" => Err("GEMINI_API_KEY"),
-            "vertex-ai" if project.iter().all(|name| self.has(name)) => Ok(
+            "vertex-ai" if project.iter().all(|name| self.has_variable(name)) => Ok(
                 AuthEvidence::Variables("GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are"),
             ),
-            "vertex-ai" if self.has("GOOGLE_API_KEY") => {
+            "vertex-ai" if self.has_variable("GOOGLE_API_KEY") => {
                 Ok(AuthEvidence::Variables("GOOGLE_API_KEY is"))
             }
             "vertex-ai" => {
@@ -138,18 +138,18 @@ impl AuthVariables<'_> {
             "oauth-personal" => Err("oauth_creds.json"),
             "compute-default-credentials" => Ok(AuthEvidence::Machine),
             "gateway" => {
-                return unusable(
+                return unusable_method(
                     method,
                     "GOOGLE_GEMINI_BASE_URL is set, and no way to sign in is selected",
                 );
             }
-            _ => return unusable(method, "Gemini CLI does not know it"),
+            _ => return unusable_method(method, "Gemini CLI does not know it"),
         };
         let method = method.to_owned();
         match evidence {
             Ok(by) => SignInMethod::Ready { method, by },
             // Vertex AI has no other place to look.
-            Err(_) if method == "vertex-ai" => unusable(
+            Err(_) if method == "vertex-ai" => unusable_method(
                 &method,
                 "neither GOOGLE_CLOUD_PROJECT with GOOGLE_CLOUD_LOCATION nor GOOGLE_API_KEY is set",
             ),
@@ -158,7 +158,7 @@ impl AuthVariables<'_> {
     }
 }
 
-fn unusable(method: &str, why: &'static str) -> SignInMethod {
+fn unusable_method(method: &str, why: &'static str) -> SignInMethod {
     SignInMethod::Unusable {
         method: method.to_owned(),
         why,

@@ -28,7 +28,7 @@ pub(crate) struct DotenvSearch {
 
 impl DotenvSearch {
     /// The file that Gemini CLI would read for a workspace: the nearest on the way up, else the home's.
-    pub(crate) fn find(self, workspace: &Path, home: &GeminiHome) -> Option<PathBuf> {
+    pub(crate) fn find_file(self, workspace: &Path, home: &GeminiHome) -> Option<PathBuf> {
         let on_the_way = workspace.ancestors().map(|folder| (folder, false));
         let folders = on_the_way.chain([(home.home.as_path(), true)]);
         folders
@@ -44,7 +44,7 @@ impl DotenvSearch {
 
 /// The value that Gemini CLI takes of a variable: all of it in a trusted workspace, else only credentials, and of these only
 /// harmless letters.
-pub(crate) fn admitted(name: &str, value: String, is_trusted: bool) -> Option<String> {
+pub(crate) fn admitted_value(name: &str, value: String, is_trusted: bool) -> Option<String> {
     const SIGN_IN: [&str; 4] = [
         "GEMINI_API_KEY",
         "GOOGLE_API_KEY",
@@ -60,14 +60,14 @@ pub(crate) fn admitted(name: &str, value: String, is_trusted: bool) -> Option<St
 }
 
 /// The names that a file gives a value. The values are not read.
-pub(crate) fn names(path: &Path) -> BTreeSet<String> {
-    let pairs = read(path).into_iter();
+pub(crate) fn variable_names(path: &Path) -> BTreeSet<String> {
+    let pairs = read_variables(path).into_iter();
     let with_value = pairs.filter(|(_, value)| !value.is_empty());
     with_value.map(|(name, _)| name).collect()
 }
 
 /// The variables of a file. An unreadable file has none.
-pub(crate) fn read(path: &Path) -> BTreeMap<String, String> {
+pub(crate) fn read_variables(path: &Path) -> BTreeMap<String, String> {
     let text = file::text(path).ok().flatten();
     text.map(|text| parse(&text)).unwrap_or_default()
 }
@@ -77,12 +77,12 @@ fn parse(text: &str) -> BTreeMap<String, String> {
     let lines = LINE.captures_iter(&text);
     let pairs = lines.map(|line| {
         let found = line.get(2).map_or("", |found| found.as_str().trim());
-        (line[1].to_owned(), unquoted(found))
+        (line[1].to_owned(), unquoted_value(found))
     });
     pairs.collect()
 }
 
-fn unquoted(value: &str) -> String {
+fn unquoted_value(value: &str) -> String {
     let quote = value.chars().next().filter(|first| "'\"`".contains(*first));
     let inner = quote.and_then(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
     let inner = inner.unwrap_or(value);

@@ -56,17 +56,17 @@ impl Extension {
 
     /// Fills in `${extensionPath}`, `${workspacePath}`, `${/}` and the settings of the extension. Unknown names stay.
     pub fn hydrate(&self, text: &str) -> String {
-        hydrate::text(text, &self.variables)
+        hydrate::hydrate_text(text, &self.variables)
     }
 
     /// Does the same in every string of a value.
     pub fn hydrate_all(&self, value: &Value) -> Value {
-        hydrate::value(value, &self.variables)
+        hydrate::hydrate_value(value, &self.variables)
     }
 }
 
 /// The extensions of a home, in the order in which Gemini CLI loads them, and what there is to say about those it does not.
-pub(crate) fn read(
+pub(crate) fn read_extensions(
     home: &GeminiHome,
     workspace: &Path,
     vars: Vars<'_>,
@@ -74,7 +74,7 @@ pub(crate) fn read(
     trust: &Trust,
 ) -> (Vec<Extension>, Vec<FileNotice>) {
     let folder = home.folder().join("extensions");
-    let directories = directories(&folder);
+    let directories = extension_directories(&folder);
     if directories.is_empty() {
         return (Vec::new(), Vec::new());
     }
@@ -82,7 +82,7 @@ pub(crate) fn read(
     let real = workspace.canonicalize();
     let workspace = real.as_deref().unwrap_or(workspace);
     let (enablement, mut notices) = ExtensionRules::read(&folder);
-    let reads_settings = settings::at(merged, &["experimental", "extensionConfig"]);
+    let reads_settings = settings::value_at(merged, &["experimental", "extensionConfig"]);
     let loader = ExtensionLoader {
         folder: &folder,
         workspace,
@@ -116,7 +116,7 @@ fn not_loaded(directory: PathBuf, why: &str) -> FileNotice {
 }
 
 /// The directories of installed extensions, by name.
-fn directories(folder: &Path) -> Vec<PathBuf> {
+fn extension_directories(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries
         .map(|entry| entry.file_name())

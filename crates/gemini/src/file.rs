@@ -99,7 +99,7 @@ impl ReadError {
     }
 
     /// The problem, without the place.
-    pub(crate) fn problem(&self) -> String {
+    pub(crate) fn problem_text(&self) -> String {
         match self {
             Self::Json(error) => format!("is not valid JSON: {}", error.problem),
             error => error.to_string(),
@@ -138,25 +138,25 @@ impl From<JsoncRefusal> for ReadError {
 
 /// The text of a file, or none if there is no file.
 pub fn text(path: &Path) -> Result<Option<String>, ReadError> {
-    Ok(bytes(path, LONGEST)?.map(lossy))
+    Ok(read_bytes(path, LONGEST)?.map(lossy_text))
 }
 
 /// The text of a file of JSON, or none if there is no file.
 pub(crate) fn json_text(path: &Path) -> Result<Option<String>, ReadError> {
-    Ok(bytes(path, LONGEST_JSON)?.map(lossy))
+    Ok(read_bytes(path, LONGEST_JSON)?.map(lossy_text))
 }
 
 /// The same for a caller that writes it again: the text is exactly the file's.
 pub(crate) fn exact_json_text(path: &Path) -> Result<Option<String>, ReadError> {
-    let text = bytes(path, LONGEST_JSON)?.map(String::from_utf8);
+    let text = read_bytes(path, LONGEST_JSON)?.map(String::from_utf8);
     text.transpose().map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        let text = lossy(error.into_bytes());
-        ReadError::NotUtf8(LineIndex::new(&text).place(valid))
+        let text = lossy_text(error.into_bytes());
+        ReadError::NotUtf8(LineIndex::new(&text).byte_position(valid))
     })
 }
 
-fn bytes(path: &Path, longest: u64) -> Result<Option<Vec<u8>>, ReadError> {
+fn read_bytes(path: &Path, longest: u64) -> Result<Option<Vec<u8>>, ReadError> {
     let about = match path.metadata() {
         Ok(about) => about,
         Err(error) if is_absence(&error) && leads_nowhere(path) => {
@@ -214,7 +214,7 @@ pub(crate) fn first_bytes(path: &Path, most: u64) -> Option<Vec<u8>> {
 }
 
 /// Node reads it the same way.
-fn lossy(bytes: Vec<u8>) -> String {
+fn lossy_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned())
 }

@@ -17,9 +17,9 @@ pub fn trim(text: &str) -> &str {
 /// As `localeCompare()` without a locale, for ASCII names: letters in dictionary order, lowercase before uppercase where nothing
 /// else differs. Other characters sort after ASCII by code point, which is not where every dictionary puts them.
 pub fn locale_compare(one: &str, other: &str) -> Ordering {
-    let weights = |text: &str| text.chars().filter_map(weight).collect::<Vec<_>>();
+    let weights = |text: &str| text.chars().filter_map(collation_weight).collect::<Vec<_>>();
     let capitals = |text: &str| {
-        let counted = text.chars().filter(|letter| weight(*letter).is_some());
+        let counted = text.chars().filter(|letter| collation_weight(*letter).is_some());
         counted
             .map(|letter| letter.is_ascii_uppercase())
             .collect::<Vec<_>>()
@@ -29,7 +29,7 @@ pub fn locale_compare(one: &str, other: &str) -> Ordering {
 }
 
 /// The place of a character among others. None for control characters, which count for nothing.
-fn weight(letter: char) -> Option<u32> {
+fn collation_weight(letter: char) -> Option<u32> {
     const BEFORE_LETTERS: &str =
         "\t\n\u{b}\u{c}\r\u{85}\u{2028}\u{2029} _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789";
     let lower = letter.to_ascii_lowercase();

@@ -76,8 +76,8 @@ pub fn unknown_keywords(schema: &Value) -> BTreeSet<String> {
     let mut waiting = vec![schema];
     while let Some(schema) = waiting.pop() {
         for (keyword, value) in schema.as_object().into_iter().flatten() {
-            match keywords::form(keyword) {
-                Some(form) => waiting.extend(form.schemas(value).into_iter().map(|(_, it)| it)),
+            match keywords::keyword_form(keyword) {
+                Some(form) => waiting.extend(form.inner_schemas(value).into_iter().map(|(_, it)| it)),
                 None => {
                     unknown.insert(keyword.clone());
                 }
@@ -122,7 +122,7 @@ impl JsonSchema {
     /// # Errors
     /// As [`Self::parse`].
     pub fn from_value(document: Value) -> Result<Self, SchemaError> {
-        audit::audit(&document)?;
+        audit::audit_document(&document)?;
         Ok(Self { document })
     }
 
@@ -135,7 +135,7 @@ impl JsonSchema {
     /// every schema.
     pub fn violations(&self, text: &str) -> Vec<SchemaViolation> {
         match strict_value::parse(text) {
-            Ok(value) => Evaluation::complete(&self.document, MOST_VIOLATIONS).run(&value),
+            Ok(value) => Evaluation::complete_up_to(&self.document, MOST_VIOLATIONS).run(&value),
             Err(reason) => vec![SchemaViolation {
                 path: String::new(),
                 message: format!("cannot be checked: {reason}"),

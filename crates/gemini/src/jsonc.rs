@@ -19,15 +19,15 @@ pub(crate) use tree::{JsoncChild, JsoncNode, JsoncTree};
 
 /// Reads JSON with comments.
 pub(crate) fn parse(text: &str) -> Result<Value, JsoncRefusal> {
-    read(&BlankedText::new(text).text, text)
+    read_value(&BlankedText::new(text).text, text)
 }
 
 /// Reads JSON without any.
 pub(crate) fn parse_strict(text: &str) -> Result<Value, JsoncRefusal> {
-    read(text, text)
+    read_value(text, text)
 }
 
-fn read(plain: &str, text: &str) -> Result<Value, JsoncRefusal> {
+fn read_value(plain: &str, text: &str) -> Result<Value, JsoncRefusal> {
     // This keeps nothing and does not call itself: no text is too much for it.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(plain) {
         return Err(JsoncRefusal::Syntax(SyntaxError::from_json(
@@ -36,14 +36,14 @@ fn read(plain: &str, text: &str) -> Result<Value, JsoncRefusal> {
     }
     match bounds::check(plain) {
         Err(ExcessKind::Levels(byte)) => {
-            return Err(JsoncRefusal::TooDeep(LineIndex::new(text).place(byte)));
+            return Err(JsoncRefusal::TooDeep(LineIndex::new(text).byte_position(byte)));
         }
         Err(ExcessKind::Values) => return Err(JsoncRefusal::TooMany),
         Ok(()) => {}
     }
     // It refuses numbers that JavaScript calls infinite, halves of surrogate pairs, and values deeper than 128 levels.
     let usual = serde_json::from_str(plain);
-    let odd = || JsoncTree::parse(plain).map(|tree| tree.value());
+    let odd = || JsoncTree::parse(plain).map(|tree| tree.to_value());
     // A text that is valid and within the bounds has a tree.
     Ok(usual.ok().or_else(odd).unwrap_or_default())
 }
@@ -74,14 +74,14 @@ impl SyntaxError {
         let (problem, _) = told.rsplit_once(" at line ").unwrap_or((&told, ""));
         // It counts bytes.
         let lines = LineIndex::new(text);
-        let byte = lines.start(error.line()) + error.column().saturating_sub(1);
+        let byte = lines.line_start(error.line()) + error.column().saturating_sub(1);
         let problem = match plain.split_at_checked(byte) {
             Some((before, rest)) if is_trailing(before, rest) => "trailing comma",
             _ => problem,
         };
         Self {
             problem: problem.to_owned(),
-            place: lines.place(byte),
+            place: lines.byte_position(byte),
         }
     }
 }
@@ -117,7 +117,7 @@ impl BlankedText {
         let mut letters = text.chars().peekable();
         while let Some(letter) = letters.next() {
             let next = letters.peek().copied();
-            let (now, is_comment, takes_two) = at.step(letter, next);
+            let (now, is_comment, takes_two) = at.after_letter(letter, next);
             at = now;
             plain.push(letter, is_comment);
             if takes_two && let Some(second) = letters.next() {
@@ -156,7 +156,7 @@ enum ScanPosition {
 
 impl ScanPosition {
     /// Where we are after a letter, whether the letter belongs to a comment, and whether the one behind it goes with it.
-    fn step(self, letter: char, next: Option<char>) -> (Self, bool, bool) {
+    fn after_letter(self, letter: char, next: Option<char>) -> (Self, bool, bool) {
         match (self, letter, next) {
             (Self::Json, '"', _) => (Self::Text, false, false),
             (Self::Json, '/', Some('/')) => (Self::Line, true, true),

@@ -36,10 +36,10 @@ impl MemoryText {
         let names = names_in(setup.get(&["context", "fileName"]), FILE_NAME);
         let mut reader = MemoryReader::default();
         let global = setup.home.folder();
-        let global = reader.join(names.iter().map(|name| global.join(name)));
-        let extensions = reader.join(extension_files(setup));
+        let global = reader.join_files(names.iter().map(|name| global.join(name)));
+        let extensions = reader.join_files(extension_files(setup));
         let is_trusted = setup.is_trusted();
-        let project = is_trusted.then(|| reader.project(setup, &names));
+        let project = is_trusted.then(|| reader.project_memory(setup, &names));
         Self {
             global,
             extensions,
@@ -76,12 +76,12 @@ struct MemoryReader {
 
 impl MemoryReader {
     /// The texts of files, each between lines that name it. Files that are not there have none.
-    fn join(&mut self, files: impl IntoIterator<Item = PathBuf>) -> String {
-        let texts = files.into_iter().filter_map(|path| self.text(&path));
+    fn join_files(&mut self, files: impl IntoIterator<Item = PathBuf>) -> String {
+        let texts = files.into_iter().filter_map(|path| self.read_section(&path));
         texts.collect::<Vec<_>>().join("\n\n")
     }
 
-    fn text(&mut self, path: &Path) -> Option<String> {
+    fn read_section(&mut self, path: &Path) -> Option<String> {
         let real = path.canonicalize().ok()?;
         if !self.seen.insert(real) {
             return None;
@@ -89,7 +89,7 @@ impl MemoryReader {
         let text = match file::text(path) {
             Ok(text) => text?,
             Err(error) => {
-                self.skip(path, error.to_string());
+                self.skip_file(path, error.to_string());
                 return None;
             }
         };
@@ -101,7 +101,7 @@ impl MemoryReader {
     }
 
     /// The files from the root of the repository down to the workspace; without a repository, those of the workspace.
-    fn project(&mut self, setup: &Setup, names: &[String]) -> String {
+    fn project_memory(&mut self, setup: &Setup, names: &[String]) -> String {
         let markers = names_in(
             setup.get(&["context", "memoryBoundaryMarkers"]),
             ROOT_MARKER,
@@ -117,7 +117,7 @@ impl MemoryReader {
             .filter(|file| self.check_inside(file, ceiling))
             .collect();
         files.sort();
-        self.join(files)
+        self.join_files(files)
     }
 
     /// Whether a file is one of the project. A link of a hostile project could lead to any file of the user.
@@ -128,12 +128,12 @@ impl MemoryReader {
         let is_inside = ceiling.canonicalize().is_ok_and(|it| real.starts_with(it));
         if !is_inside {
             let why = "it is a link that leads out of the project".to_owned();
-            self.skip(path, why);
+            self.skip_file(path, why);
         }
         is_inside
     }
 
-    fn skip(&mut self, path: &Path, sentence: String) {
+    fn skip_file(&mut self, path: &Path, sentence: String) {
         self.notices.push(FileNotice {
             path: path.to_owned(),
             place: None,

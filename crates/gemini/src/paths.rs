@@ -21,15 +21,15 @@ impl<'a> Vars<'a> {
     }
 
     /// The same, but one that is empty is a value too.
-    pub(crate) fn raw(self, name: &str) -> Option<&'a OsStr> {
+    pub(crate) fn raw_value(self, name: &str) -> Option<&'a OsStr> {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    pub(crate) fn all(self) -> &'a BTreeMap<OsString, OsString> {
+    pub(crate) fn all_variables(self) -> &'a BTreeMap<OsString, OsString> {
         self.0
     }
 
-    pub(crate) fn has(self, name: &str) -> bool {
+    pub(crate) fn has_value(self, name: &str) -> bool {
         self.get(name).is_some()
     }
 

@@ -20,10 +20,10 @@ use crate::notice::TextPosition;
 use crate::paths::GeminiHome;
 
 pub use edit::{EditError, EditOutcome, SettingsDocument, edit, edit_within};
-pub(crate) use edit::{edit_private, kind};
+pub(crate) use edit::{edit_private, value_kind};
 pub(crate) use interpolate::VariableSource;
 pub(crate) use lapidary_wire::gemini::hooks::is_truthy;
-pub(crate) use merge::merge;
+pub(crate) use merge::merge_files;
 pub(crate) use read::SettingsReading;
 
 /// The settings files of a workspace, the weakest first.
@@ -81,8 +81,8 @@ impl SettingsFile {
 
     /// Where the value at a path of keys stands in the file, with its key. The items of a list are keys too: `"0"`, `"1"`.
     pub fn place(&self, keys: &[impl AsRef<str>]) -> Option<TextPosition> {
-        let start = JsoncTree::parse(&self.text)?.start(keys)?;
-        Some(LineIndex::new(&self.text).place(start))
+        let start = JsoncTree::parse(&self.text)?.entry_start(keys)?;
+        Some(LineIndex::new(&self.text).byte_position(start))
     }
 }
 
@@ -106,13 +106,13 @@ impl Settings {
 
     /// The value of the strongest file at a path of keys. The workspace's file is read only if it counts.
     pub fn get(&self, keys: &[&str], workspace: WorkspaceTrust) -> Option<&Value> {
-        let contents: Vec<_> = self.contents(workspace).collect();
+        let contents: Vec<_> = self.file_contents(workspace).collect();
         let strongest = contents.into_iter().rev();
-        strongest.into_iter().find_map(|content| at(content, keys))
+        strongest.into_iter().find_map(|content| value_at(content, keys))
     }
 
     /// The contents of the files, the weakest first.
-    pub(crate) fn contents(
+    pub(crate) fn file_contents(
         &self,
         workspace: WorkspaceTrust,
     ) -> impl Iterator<Item = &Map<String, Value>> {
@@ -143,7 +143,7 @@ pub fn workspace_settings(workspace: &Path) -> PathBuf {
     workspace.join(".gemini/settings.json")
 }
 
-pub(crate) fn at<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
+pub(crate) fn value_at<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
     let (first, rest) = keys.split_first()?;
     let start = object.get(*first)?;
     rest.iter().try_fold(start, |value, key| value.get(key))

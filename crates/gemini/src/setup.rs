@@ -64,24 +64,24 @@ impl Setup {
     pub fn read(home: &GeminiHome, workspace: &Path, vars: Vars<'_>) -> Self {
         let mut reading = SettingsReading::from_files(home, workspace, vars);
         // The workspace has no say in whether it is trusted.
-        let before = trust(
+        let before = judge_trust(
             &reading.settings,
             settings::WorkspaceTrust::IsIgnored,
             |enabled| Trust::check(workspace, home, vars, enabled),
         );
-        reading.migrate(before.workspace());
+        reading.migrate_files(before.workspace());
         let SettingsReading {
             settings,
             mut notices,
         } = reading;
-        notices.extend(ignored(&settings, &before));
-        let merged = settings::merge(settings.contents(before.workspace()));
+        notices.extend(ignored_notice(&settings, &before));
+        let merged = settings::merge_files(settings.file_contents(before.workspace()));
         // Once it is, it may ask for more.
-        let trust = trust(&settings, before.workspace(), |enabled| {
+        let trust = judge_trust(&settings, before.workspace(), |enabled| {
             Trust::check(workspace, home, vars, enabled)
         });
         notices.extend(bad_rules(home, &trust));
-        let (extensions, more) = extensions::read(home, workspace, vars, &merged, &trust);
+        let (extensions, more) = extensions::read_extensions(home, workspace, vars, &merged, &trust);
         notices.extend(more);
         Self {
             home: home.clone(),
@@ -106,7 +106,7 @@ impl Setup {
 
     /// What holds at a path of keys.
     pub fn get(&self, keys: &[&str]) -> Option<&Value> {
-        settings::at(&self.merged, keys)
+        settings::value_at(&self.merged, keys)
     }
 
     /// One file of settings on its own, if it is there.
@@ -133,13 +133,13 @@ impl Setup {
     /// The variables that Gemini CLI has after its start, and hands to its commands: its own environment, and the variables of
     /// the `.env` file that counts, which replace no others.
     pub fn environment(&self, vars: Vars<'_>) -> BTreeMap<OsString, OsString> {
-        let mut all = vars.all().clone();
+        let mut all = vars.all_variables().clone();
         let ignores_local = self.get(&["advanced", "ignoreLocalEnv"]);
         let file = dotenv::DotenvSearch {
             is_trusted: self.is_trusted(),
             ignores_local: ignores_local.is_some_and(settings::is_truthy),
         };
-        let Some(path) = file.find(&self.workspace, &self.home) else {
+        let Some(path) = file.find_file(&self.workspace, &self.home) else {
             return all;
         };
         let is_projects = !path.to_string_lossy().contains(".gemini");
@@ -149,8 +149,8 @@ impl Setup {
             let mut names = excluded.into_iter().flatten();
             is_projects && names.any(|excluded| excluded == name)
         };
-        for (name, value) in dotenv::read(&path) {
-            let value = dotenv::admitted(&name, value, self.is_trusted());
+        for (name, value) in dotenv::read_variables(&path) {
+            let value = dotenv::admitted_value(&name, value, self.is_trusted());
             if let Some(value) = value.filter(|_| !is_excluded(&name)) {
                 all.entry(name.into()).or_insert_with(|| value.into());
             }
@@ -165,7 +165,7 @@ impl Setup {
 }
 
 /// Whether the workspace is trusted, by the settings that count. With a file that cannot be read Gemini CLI does not start.
-fn trust(
+fn judge_trust(
     settings: &Settings,
     workspace: settings::WorkspaceTrust,
     check: impl FnOnce(bool) -> Trust,
@@ -173,10 +173,10 @@ fn trust(
     let mut files = settings.files.iter();
     let bad = files.find_map(|file| Some((&file.path, file.content.as_ref().err()?)));
     if let Some((path, error)) = bad {
-        return Trust::Unknown(TrustDoubt::about(path, error));
+        return Trust::Unknown(TrustDoubt::from_read_error(path, error));
     }
-    let merged = settings::merge(settings.contents(workspace));
-    let enabled = settings::at(&merged, &["security", "folderTrust", "enabled"]);
+    let merged = settings::merge_files(settings.file_contents(workspace));
+    let enabled = settings::value_at(&merged, &["security", "folderTrust", "enabled"]);
     let enabled = enabled.filter(|value| !value.is_null());
     check(enabled.is_none_or(settings::is_truthy))
 }
@@ -202,7 +202,7 @@ fn bad_rules(home: &GeminiHome, trust: &Trust) -> Option<FileNotice> {
 }
 
 /// That the workspace's settings do not count, if there are any.
-fn ignored(settings: &Settings, trust: &Trust) -> Option<FileNotice> {
+fn ignored_notice(settings: &Settings, trust: &Trust) -> Option<FileNotice> {
     let why = match trust {
         Trust::Trusted(_) => return None,
         Trust::Untrusted(reason) => format!("the folder is not trusted: {reason}"),

@@ -29,7 +29,7 @@ pub use check::{CheckedSkills, LoadCandidate, LoadOutcome, LoadSeverity};
 pub use copy::{CopyError, MOST_BYTES, MOST_BYTES_OF_ALL, MOST_FILES, MOST_FILES_OF_ALL};
 pub use discover::{RefusedSkill, SkillDiscovery, discover};
 pub use failure::InstallError;
-pub(crate) use frontmatter::split;
+pub(crate) use frontmatter::split_frontmatter;
 pub use frontmatter::{SkillFrontmatter, WhyNot, frontmatter};
 pub use install::{InstallMode, uninstall};
 pub use location::SkillLocation;

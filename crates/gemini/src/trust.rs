@@ -107,14 +107,14 @@ impl Trust {
         settings: &Settings,
     ) -> Self {
         let judged = |workspace| match read_enabled(settings, workspace) {
-            Ok(true) => judge(folder, home, vars),
+            Ok(true) => judge_folder(folder, home, vars),
             // Then nothing is checked before a run, and no variable changes that.
             Ok(false) => Self::Trusted(TrustReason::SwitchedOff),
             Err(doubt) => Self::Unknown(doubt),
         };
         match judged(WorkspaceTrust::IsIgnored) {
             // The settings of a workspace that is trusted count too, and may ask for more.
-            Self::Trusted(_) if denied(vars).is_none() => judged(WorkspaceTrust::Counts),
+            Self::Trusted(_) if denial_reason(vars).is_none() => judged(WorkspaceTrust::Counts),
             decided => decided,
         }
     }
@@ -126,8 +126,8 @@ impl Trust {
         vars: Vars<'_>,
         is_enabled: bool,
     ) -> Self {
-        if is_enabled || denied(vars).is_some() || vars.is(TRUST_WORKSPACE, "true") {
-            judge(folder, home, vars)
+        if is_enabled || denial_reason(vars).is_some() || vars.is(TRUST_WORKSPACE, "true") {
+            judge_folder(folder, home, vars)
         } else {
             Self::Trusted(TrustReason::SwitchedOff)
         }
@@ -150,20 +150,20 @@ impl Trust {
     }
 }
 
-fn judge(folder: &Path, home: &GeminiHome, vars: Vars<'_>) -> Trust {
-    if let Some(reason) = denied(vars) {
+fn judge_folder(folder: &Path, home: &GeminiHome, vars: Vars<'_>) -> Trust {
+    if let Some(reason) = denial_reason(vars) {
         Trust::Untrusted(reason)
     } else if vars.is(TRUST_WORKSPACE, "true") {
         Trust::Trusted(TrustReason::Variable(TRUST_WORKSPACE, "true"))
-    } else if vars.has(IDE_PORT) {
+    } else if vars.has_value(IDE_PORT) {
         Trust::Unknown(TrustDoubt::Ide)
     } else {
-        rules::judge(folder, &home.trusted_folders)
+        rules::judge_by_rules(folder, &home.trusted_folders)
     }
 }
 
 /// The variable that denies trust, if one does.
-fn denied(vars: Vars<'_>) -> Option<TrustReason> {
+fn denial_reason(vars: Vars<'_>) -> Option<TrustReason> {
     let denials = [(RESTRICTED_MODE, "true"), (TRUST_WORKSPACE, "false")];
     let denial = denials
         .into_iter()
@@ -175,7 +175,7 @@ fn denied(vars: Vars<'_>) -> Option<TrustReason> {
 fn read_enabled(settings: &Settings, workspace: WorkspaceTrust) -> Result<bool, TrustDoubt> {
     for file in &settings.files {
         if let Err(error) = &file.content {
-            return Err(TrustDoubt::about(&file.path, error));
+            return Err(TrustDoubt::from_read_error(&file.path, error));
         }
         let is_systems = matches!(
             file.scope,
@@ -194,7 +194,7 @@ fn read_enabled(settings: &Settings, workspace: WorkspaceTrust) -> Result<bool, 
 
 impl TrustDoubt {
     /// The doubt that an unusable file leaves.
-    pub(crate) fn about(path: &Path, error: &ReadError) -> Self {
+    pub(crate) fn from_read_error(path: &Path, error: &ReadError) -> Self {
         let (path, problem) = (path.to_owned(), error.to_string());
         match error.verdict(&path) {
             UpstreamReaction::Refuses => Self::BadFile { path, problem },

@@ -68,10 +68,10 @@ impl Yaml {
     }
 
     /// How many values it is made of.
-    fn weight(&self) -> usize {
+    fn count_values(&self) -> usize {
         1 + match self {
-            Self::List(items) => items.iter().map(Self::weight).sum(),
-            Self::Map(pairs) => pairs.iter().map(|(_, value)| value.weight()).sum(),
+            Self::List(items) => items.iter().map(Self::count_values).sum(),
+            Self::Map(pairs) => pairs.iter().map(|(_, value)| value.count_values()).sum(),
             _ => 0,
         }
     }

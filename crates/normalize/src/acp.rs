@@ -136,7 +136,7 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         self.sees_client |= direction == LineDirection::FromClient;
-        self.arrived(received);
+        self.set_receipt_time(received);
         match line {
             RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
             RawLine::Whole(bytes) => {
@@ -150,9 +150,9 @@ impl AcpNormalizer {
                 let message = format!(
                     "a line of {length} bytes is over the limit; its first {kept} bytes were kept"
                 );
-                let mut raw = Some(RawContent::text(head));
+                let mut raw = Some(RawContent::from_other_bytes(head));
                 self.stamp
-                    .diagnostic(DiagnosticKind::LineTooLong, message, &mut raw, out);
+                    .push_diagnostic(DiagnosticKind::LineTooLong, message, &mut raw, out);
             }
         }
     }
@@ -167,7 +167,7 @@ impl AcpNormalizer {
         self.last_turn.as_ref()
     }
 
-    fn arrived(&mut self, received: Option<&str>) {
+    fn set_receipt_time(&mut self, received: Option<&str>) {
         if let Some(time) = received {
             self.stamp.timestamp = Some(Text::from(time.to_owned()));
         }
@@ -183,44 +183,44 @@ impl AcpNormalizer {
         let mut current = AcpLine::new(text);
         match parse(text) {
             Envelope::Object { whole, message } => {
-                current.raw = Some(RawContent::line(text, whole));
-                self.message(direction, message, &mut current, out);
+                current.raw = Some(RawContent::from_json_line(text, whole));
+                self.translate_message(direction, message, &mut current, out);
             }
             Envelope::NotAnObject(token) => {
-                current.raw = Some(RawContent::line(text, token));
+                current.raw = Some(RawContent::from_json_line(text, token));
                 let message = format!("{} instead of an object", token.kind().described());
-                current.complain(DiagnosticKind::MalformedLine, message);
+                current.add_complaint(DiagnosticKind::MalformedLine, message);
             }
             Envelope::NotJson(invalid) => {
-                current.raw = Some(RawContent::text(text.as_bytes()));
+                current.raw = Some(RawContent::from_other_bytes(text.as_bytes()));
                 if text.trim_start().starts_with('{') {
                     let message = format!("not valid JSON: {invalid}");
-                    current.complain(DiagnosticKind::MalformedLine, message);
+                    current.add_complaint(DiagnosticKind::MalformedLine, message);
                 } else {
                     if direction == LineDirection::FromAgent {
-                        self.verdict.printed(text);
+                        self.verdict.note_printed_line(text);
                     }
-                    current.complain(DiagnosticKind::Noise, "text that is not JSON".to_owned());
+                    current.add_complaint(DiagnosticKind::Noise, "text that is not JSON".to_owned());
                 }
             }
         }
-        self.close(current, out);
+        self.close_line(current, out);
     }
 
     /// A line that is not valid UTF-8. The connection reads it lossily, and so does this: it may still be an answer.
     fn broken_line(&mut self, direction: LineDirection, bytes: &[u8], out: &mut EventBuffer) {
         let text = on_one_line(&String::from_utf8_lossy(bytes));
         let mut current = AcpLine::new(&text);
-        current.raw = Some(RawContent::text(bytes));
+        current.raw = Some(RawContent::from_other_bytes(bytes));
         let message = "a line is not valid UTF-8".to_owned();
-        current.complain(DiagnosticKind::MalformedLine, message);
+        current.add_complaint(DiagnosticKind::MalformedLine, message);
         if let Envelope::Object { message, .. } = parse(&text) {
-            self.message(direction, message, &mut current, out);
+            self.translate_message(direction, message, &mut current, out);
         }
-        self.close(current, out);
+        self.close_line(current, out);
     }
 
-    fn message(
+    fn translate_message(
         &mut self,
         direction: LineDirection,
         message: RpcMessage<'_>,
@@ -234,13 +234,13 @@ impl AcpNormalizer {
     }
 
     /// The remaining events of a line. A line without an event gets a diagnostic that carries it.
-    fn close(&mut self, mut current: AcpLine<'_>, out: &mut EventBuffer) {
+    fn close_line(&mut self, mut current: AcpLine<'_>, out: &mut EventBuffer) {
         if !current.is_told && current.complaints.is_empty() {
             let about = std::mem::take(&mut current.about);
-            current.complain(DiagnosticKind::Protocol, about);
+            current.add_complaint(DiagnosticKind::Protocol, about);
         }
         for (kind, message) in std::mem::take(&mut current.complaints) {
-            self.stamp.diagnostic(kind, message, &mut current.raw, out);
+            self.stamp.push_diagnostic(kind, message, &mut current.raw, out);
         }
     }
 
@@ -261,16 +261,16 @@ impl AcpNormalizer {
                 current.about = format!("the agent tells `{}`", shortened_agent_name(method));
                 if !is_known(&shortened_agent_name(method)) {
                     let message = format!("unknown method `{}`", shortened_agent_name(method));
-                    current.complain(DiagnosticKind::UnknownType, message);
+                    current.add_complaint(DiagnosticKind::UnknownType, message);
                 }
             }
             RpcMessage::Result { id, result } => {
                 self.end_block(out);
-                self.answered(id, result, current, out);
+                self.take_answer(id, result, current, out);
             }
             RpcMessage::Error { id, error } => {
                 self.end_block(out);
-                self.refused(id, error, current, out);
+                self.take_refusal(id, error, current, out);
             }
             RpcMessage::Unknown => unknown_object(current),
         }
@@ -291,8 +291,8 @@ impl AcpNormalizer {
                 if method.is("session/cancel") {
                     self.end_block(out);
                     self.belongs_to(session_of(params));
-                    self.verdict.cancelled();
-                    self.cancelled(current, out);
+                    self.verdict.note_cancellation();
+                    self.note_cancellation(current, out);
                 }
             }
             RpcMessage::Result { id, result } => self.client_answers(id, Ok(result), current, out),
@@ -309,7 +309,7 @@ impl AcpNormalizer {
     ) {
         let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
             let message = "`session/update` without parameters".to_owned();
-            return current.complain(DiagnosticKind::InvalidField, message);
+            return current.add_complaint(DiagnosticKind::InvalidField, message);
         };
         let read = SessionUpdate::from_token(params);
         let kind = read.kind.map_or("nothing".into(), shortened_agent_name);
@@ -324,20 +324,20 @@ impl AcpNormalizer {
         self.belongs_to(read.session_id);
         if let Some(mode) = self.announced_mode(&read.update) {
             self.end_block(out);
-            return self.mode(Text::from(mode), current, out);
+            return self.emit_mode(Text::from(mode), current, out);
         }
-        self.tag(&read.update, current);
+        self.tag_update(&read.update, current);
         current.parent = subagents::parent_of(&read.update);
         let is_work = updates::is_work(&read.update);
         self.has_spoken |= is_work && current.tags.is_empty();
         // Also behind the end of the turn, where some agents say its last words, and under the id of another session.
         if is_work && !current.tags.contains(&"acp.replay") {
-            self.verdict.greeted();
+            self.verdict.note_handshake();
             if let Some(activity) = updates::update_activity(&read.update) {
-                self.verdict.did(activity);
+                self.verdict.note_activity(activity);
             }
         }
-        self.update(&read, current, out);
+        self.translate_update(&read, current, out);
     }
 
     /// The mode that a chunk of Gemini's announces instead of being part of an answer.
@@ -351,7 +351,7 @@ impl AcpNormalizer {
     }
 
     /// Says where an update stands, if that is not within a turn.
-    fn tag(&mut self, update: &UpdateBody<'_>, current: &mut AcpLine<'_>) {
+    fn tag_update(&mut self, update: &UpdateBody<'_>, current: &mut AcpLine<'_>) {
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         if session.is_replaying && updates::is_history(update) {
             current.tags.push("acp.replay");
@@ -376,7 +376,7 @@ impl AcpNormalizer {
     }
 
     /// One event of a line. The first of them carries it.
-    fn tell(
+    fn emit_event(
         &mut self,
         body: Body,
         extra: LineExtras,
@@ -384,7 +384,7 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let body = with_parent_call(body, current.parent.as_ref());
-        let mut event = self.stamp.event(body, &mut current.raw);
+        let mut event = self.stamp.next_event(body, &mut current.raw);
         let extensions = &mut event.base.extensions;
         for tag in &current.tags {
             extensions.insert((*tag).to_owned(), Json::from_value(&true));
@@ -442,13 +442,13 @@ impl Normalizer for AcpNormalizer {
         at: Option<&str>,
         out: &mut EventBuffer,
     ) {
-        self.arrived(at);
+        self.set_receipt_time(at);
         if let Body::Diagnostic(_) = body {
-            return out.push(self.stamp.event(body, &mut None));
+            return out.push(self.stamp.next_event(body, &mut None));
         }
         self.end_block(out);
         let last = std::mem::replace(&mut self.stamp.session_id, session);
-        out.push(self.stamp.event(body, &mut None));
+        out.push(self.stamp.next_event(body, &mut None));
         self.stamp.session_id = last;
     }
 
@@ -460,12 +460,12 @@ impl Normalizer for AcpNormalizer {
     fn restart(&mut self, message: String, now: &str, out: &mut EventBuffer) {
         self.end_message(out);
         self.last_terminals(out);
-        self.arrived(Some(now));
+        self.set_receipt_time(Some(now));
         if let Some(held) = self.held.take() {
-            out.push(held.superseded(message, &mut self.stamp));
+            out.push(held.into_superseded_event(message, &mut self.stamp));
         } else {
             let kind = DiagnosticKind::Retry;
-            self.stamp.diagnostic(kind, message, &mut None, out);
+            self.stamp.push_diagnostic(kind, message, &mut None, out);
         }
         self.requests = PendingById::default();
         self.errands = PendingById::default();
@@ -497,17 +497,17 @@ impl Normalizer for AcpNormalizer {
     fn judge(&self, ending: &ProcessEnd) -> RunEnd {
         let end = self.verdict.judge(ending);
         self.denials
-            .judged(self.on_denied, ending.stopped.is_some(), end)
+            .judge_end(self.on_denied, ending.stopped.is_some(), end)
     }
 
     fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut EventBuffer) {
         self.end_message(out);
         if let Some(held) = self.held.take() {
-            out.push(held.told(&mut self.stamp));
+            out.push(held.into_final_event(&mut self.stamp));
         }
-        self.arrived(at);
+        self.set_receipt_time(at);
         self.last_terminals(out);
-        out.push(self.stamp.event(Body::RunEnd(end), &mut None));
+        out.push(self.stamp.next_event(Body::RunEnd(end), &mut None));
     }
 }
 
@@ -531,5 +531,5 @@ fn is_known(name: &str) -> bool {
 
 fn unknown_object(current: &mut AcpLine<'_>) {
     let message = "an object that is neither a request nor an answer".to_owned();
-    current.complain(DiagnosticKind::UnknownType, message);
+    current.add_complaint(DiagnosticKind::UnknownType, message);
 }

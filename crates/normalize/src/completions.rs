@@ -36,13 +36,13 @@ impl CallSummary {
         }
     }
 
-    pub(crate) fn size(&self) -> usize {
+    pub(crate) fn memory_size(&self) -> usize {
         let texts = self.locations.iter().chain(&self.command);
         self.tool.size() + texts.map(Text::size).sum::<usize>()
     }
 
     /// Adds the derived fields.
-    pub(crate) fn complete(self, completion: &mut ToolCompletion) {
+    pub(crate) fn add_derived_fields(self, completion: &mut ToolCompletion) {
         if self.is_edit {
             let path = self.locations.first().cloned().unwrap_or_default();
             let mutation = format!("{} {path}: {}", self.tool, completion.status);

@@ -92,9 +92,9 @@ impl DeniedCalls {
             Body::UserInput(input) if !input.is_synthetic => self.is_over = false,
             Body::TurnComplete(_) => self.is_over = true,
             _ if self.is_over => {}
-            Body::ToolInvocation(call) => self.called(call),
-            Body::ToolCompletion(done) => self.completed(done, event),
-            Body::PermissionDecision(decision) => self.decided(decision),
+            Body::ToolInvocation(call) => self.note_call(call),
+            Body::ToolCompletion(done) => self.note_completion(done, event),
+            Body::PermissionDecision(decision) => self.note_decision(decision),
             _ => {}
         }
     }
@@ -110,7 +110,7 @@ impl DeniedCalls {
     }
 
     /// An action that needs permission was done through the client.
-    pub(crate) fn acted(&mut self) {
+    pub(crate) fn note_action(&mut self) {
         self.has_acted = true;
     }
 
@@ -131,18 +131,18 @@ impl DeniedCalls {
 
     /// The denied calls, how many times and how to allow them, in one line. `None` if no call was denied.
     pub fn summary(&self) -> Option<String> {
-        let what = format!("{}: {}", self.counted(), self.named());
+        let what = format!("{}: {}", self.denial_count_text(), self.denied_names());
         let why = self.remedy_or_reason().unwrap_or_default();
         self.is_any().then(|| format!("{what}; {why}"))
     }
 
     /// The end of a run after its denials are considered.
-    pub(crate) fn judged(&self, on_denied: OnDenied, was_stopped: bool, mut end: RunEnd) -> RunEnd {
+    pub(crate) fn judge_end(&self, on_denied: OnDenied, was_stopped: bool, mut end: RunEnd) -> RunEnd {
         if !self.is_any() {
             return end;
         }
         end.evidence
-            .push(format!("{}: {}", self.counted(), self.named()));
+            .push(format!("{}: {}", self.denial_count_text(), self.denied_names()));
         // A turn that is cancelled without an order of the client was cancelled by a denial that the agent had no answer for.
         let was_cancelled = end.cause == Cause::CancelledByClient && !was_stopped;
         let is_done = end.cause == Cause::EndTurn || was_cancelled;
@@ -156,7 +156,7 @@ impl DeniedCalls {
             end.cause = Cause::PermissionDenied;
             end.outcome = end.cause.outcome();
             end.exit_code = end.cause.exit_code();
-            end.message = Some(Text::from(format!("{}: {}", self.counted(), self.named())));
+            end.message = Some(Text::from(format!("{}: {}", self.denial_count_text(), self.denied_names())));
             let last = if was_cancelled && self.has_no_refusal {
                 "the agent offers no way to refuse a call, so its turn was cancelled"
             } else {
@@ -171,7 +171,7 @@ impl DeniedCalls {
         end
     }
 
-    fn called(&mut self, call: &ToolInvocation) {
+    fn note_call(&mut self, call: &ToolInvocation) {
         let (id, size) = (&call.call_id, call.input.as_str().len());
         self.calls.close_text(id);
         let open = OpenCall {
@@ -182,7 +182,7 @@ impl DeniedCalls {
         self.calls.open_text(id, open, size);
     }
 
-    fn completed(&mut self, done: &ToolCompletion, event: &Event) {
+    fn note_completion(&mut self, done: &ToolCompletion, event: &Event) {
         let Some(call) = self.calls.close_text(&done.call_id) else {
             return;
         };
@@ -220,10 +220,10 @@ impl DeniedCalls {
             reason: Text::from(reason),
             unattended,
         };
-        self.denied(denial, &call.kind);
+        self.add_denial(denial, &call.kind);
     }
 
-    fn decided(&mut self, decision: &PermissionDecision) {
+    fn note_decision(&mut self, decision: &PermissionDecision) {
         // A form that is not filled in is no call.
         let is_form = decision.tool_name == *"elicitation/create";
         if decision.decision != PermissionOutcome::Denied || is_form {
@@ -241,10 +241,10 @@ impl DeniedCalls {
                 .map_or_else(|| Text::from("it was denied"), Text::detached),
             unattended: decision.unattended,
         };
-        self.denied(denial, &decision.tool_kind);
+        self.add_denial(denial, &decision.tool_kind);
     }
 
-    fn denied(&mut self, mut denial: PermissionDenial, kind: &ToolKind) {
+    fn add_denial(&mut self, mut denial: PermissionDenial, kind: &ToolKind) {
         // Notes that an agent keeps for itself change nothing.
         self.was_unattended |= denial.unattended && *kind != ToolKind::Think;
         let remedy = denial.unattended.then(|| allowing_rule(&denial, kind));
@@ -269,7 +269,7 @@ impl DeniedCalls {
         self.listed.push(denial);
     }
 
-    fn counted(&self) -> String {
+    fn denial_count_text(&self) -> String {
         let why = if self.was_unattended {
             " because no person could be asked"
         } else {
@@ -281,7 +281,7 @@ impl DeniedCalls {
         }
     }
 
-    fn named(&self) -> String {
+    fn denied_names(&self) -> String {
         let named = self.listed.iter().take(MOST_NAMED).map(denied_call_name);
         let named = named.collect::<Vec<_>>().join(", ");
         match (self.listed.len() + self.unlisted).saturating_sub(MOST_NAMED) {
@@ -292,14 +292,14 @@ impl DeniedCalls {
 
     /// What would have allowed the calls; else why the first was denied.
     fn remedy_or_reason(&self) -> Option<String> {
-        self.remedy().or_else(|| {
+        self.remedy_hint().or_else(|| {
             let first = self.listed.first()?;
             Some(one_line(&first.reason.to_str()))
         })
     }
 
     /// The options that would have allowed the calls that were denied for want of a prompt.
-    fn remedy(&self) -> Option<String> {
+    fn remedy_hint(&self) -> Option<String> {
         let flags = self
             .remedies
             .iter()

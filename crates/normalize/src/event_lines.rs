@@ -36,7 +36,7 @@ impl EventReader {
             RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return None,
             RawLine::Whole(bytes) => match read_event(bytes) {
                 Ok(event) => {
-                    self.note(&event);
+                    self.note_event(&event);
                     return Some(EventLine::Event(event));
                 }
                 Err(message) => (DiagnosticKind::MalformedLine, message, bytes),
@@ -49,7 +49,7 @@ impl EventReader {
                 (DiagnosticKind::LineTooLong, message, head)
             }
         };
-        let diagnostic = self.diagnostic(kind, message, bytes);
+        let diagnostic = self.diagnostic_event(kind, message, bytes);
         Some(EventLine::NotAnEvent(diagnostic))
     }
 
@@ -68,7 +68,7 @@ impl EventReader {
         self.has_run_end
     }
 
-    fn note(&mut self, event: &Event) {
+    fn note_event(&mut self, event: &Event) {
         let base = &event.base;
         let run = self.run.take().unwrap_or_else(|| {
             let run = base.id.strip_suffix(&format!("-{}", base.seq));
@@ -84,7 +84,7 @@ impl EventReader {
         self.has_run_end |= matches!(event.body, Body::RunEnd(_));
     }
 
-    fn diagnostic(&mut self, kind: DiagnosticKind, message: String, bytes: &[u8]) -> Event {
+    fn diagnostic_event(&mut self, kind: DiagnosticKind, message: String, bytes: &[u8]) -> Event {
         let seq = self.next_seq;
         self.next_seq += 1;
         let run = self.run.as_deref().unwrap_or("translated");
@@ -95,7 +95,7 @@ impl EventReader {
             session_id: self.session_id.clone(),
             ..Base::default()
         };
-        RawContent::text(bytes).put_into(&mut base);
+        RawContent::from_other_bytes(bytes).put_into(&mut base);
         let body = Body::Diagnostic(Diagnostic {
             kind,
             message,

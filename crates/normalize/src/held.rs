@@ -39,10 +39,10 @@ impl HeldTurn {
     }
 
     /// It was the last attempt.
-    pub(crate) fn told(mut self, stamp: &mut EventStamp) -> Event {
+    pub(crate) fn into_final_event(mut self, stamp: &mut EventStamp) -> Event {
         let time = std::mem::replace(&mut stamp.timestamp, self.timestamp);
         let session = std::mem::replace(&mut stamp.session_id, self.session);
-        let mut event = stamp.event(self.body, &mut self.raw);
+        let mut event = stamp.next_event(self.body, &mut self.raw);
         event.base.extensions.extend(self.extensions);
         stamp.timestamp = time;
         stamp.session_id = session;
@@ -50,13 +50,13 @@ impl HeldTurn {
     }
 
     /// Another attempt follows: the line, if it has one, belongs to the diagnostic that says so.
-    pub(crate) fn superseded(mut self, message: String, stamp: &mut EventStamp) -> Event {
+    pub(crate) fn into_superseded_event(mut self, message: String, stamp: &mut EventStamp) -> Event {
         let body = Diagnostic {
             kind: DiagnosticKind::Retry,
             message,
             count: None,
         };
-        let mut event = stamp.event(Body::Diagnostic(body), &mut self.raw);
+        let mut event = stamp.next_event(Body::Diagnostic(body), &mut self.raw);
         event.base.extensions.extend(self.extensions);
         event
     }

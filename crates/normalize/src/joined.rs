@@ -17,7 +17,7 @@ pub(crate) struct JoinedText {
 
 impl JoinedText {
     /// Nothing yet, from then on.
-    pub(crate) fn since(time: Option<&Text>) -> Self {
+    pub(crate) fn begun_at(time: Option<&Text>) -> Self {
         Self {
             since: time.map(Text::detached),
             ..Self::default()
@@ -39,7 +39,7 @@ impl JoinedText {
 
     /// The text, its lines and when it began.
     pub(crate) fn finish(self) -> (Text, Option<RawContent>, Option<Text>) {
-        let lines = self.lines.map(|lines| RawContent::json(lines.finish()));
+        let lines = self.lines.map(|lines| RawContent::from_joined_lines(lines.finish()));
         (self.text.to_text(), lines, self.since)
     }
 }

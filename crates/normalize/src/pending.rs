@@ -39,12 +39,12 @@ impl<T, Id> Default for PendingById<T, Id> {
 impl<T> PendingById<T> {
     /// Remembers `value`, which holds about `size` bytes.
     pub(crate) fn open(&mut self, id: &str, value: T, size: usize) {
-        self.remember(id.to_owned(), value, id.len() + size);
+        self.remember_item(id.to_owned(), value, id.len() + size);
     }
 
     /// Takes out what waited under this id; the newest, if there are several.
-    pub(crate) fn close(&mut self, id: &str) -> Option<T> {
-        self.take(|known| known == id)
+    pub(crate) fn close_id(&mut self, id: &str) -> Option<T> {
+        self.take_newest(|known| known == id)
     }
 }
 
@@ -52,27 +52,27 @@ impl<T> PendingById<T> {
 impl<T> PendingById<T, Text> {
     /// Remembers `value`, which holds about `size` bytes.
     pub(crate) fn open_text(&mut self, id: &Text, value: T, size: usize) {
-        self.remember(id.detached(), value, id.size() + size);
+        self.remember_item(id.detached(), value, id.size() + size);
     }
 
     /// Takes out what waited under this id; the newest, if there are several.
     pub(crate) fn close_text(&mut self, id: &Text) -> Option<T> {
-        self.take(|known| known == id)
+        self.take_newest(|known| known == id)
     }
 }
 
 impl<T, Id> PendingById<T, Id> {
-    fn remember(&mut self, id: Id, value: T, bytes: usize) {
+    fn remember_item(&mut self, id: Id, value: T, bytes: usize) {
         self.bytes += bytes;
         self.items.push_back(PendingItem { id, value, bytes });
         while self.items.len() > 1 && (self.items.len() > MOST || self.bytes > MOST_BYTES) {
-            self.forget(0);
+            self.remove_item(0);
         }
     }
 
-    fn take(&mut self, is_wanted: impl Fn(&Id) -> bool) -> Option<T> {
+    fn take_newest(&mut self, is_wanted: impl Fn(&Id) -> bool) -> Option<T> {
         let place = self.items.iter().rposition(|item| is_wanted(&item.id))?;
-        self.forget(place)
+        self.remove_item(place)
     }
 
     /// Takes out all that are wanted, oldest first.
@@ -85,7 +85,7 @@ impl<T, Id> PendingById<T, Id> {
         closed.into_iter().map(|item| item.value).collect()
     }
 
-    fn forget(&mut self, place: usize) -> Option<T> {
+    fn remove_item(&mut self, place: usize) -> Option<T> {
         let item = self.items.remove(place)?;
         self.bytes -= item.bytes;
         Some(item.value)

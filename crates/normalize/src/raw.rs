@@ -31,17 +31,17 @@ pub(crate) enum RawContent {
 
 impl RawContent {
     /// A line that is JSON: its one value, shared with the line.
-    pub(crate) fn line(text: &Arc<str>, whole: Token<'_>) -> Self {
+    pub(crate) fn from_json_line(text: &Arc<str>, whole: Token<'_>) -> Self {
         Self::Json(Json::from(SharedToken::new(text, whole)))
     }
 
     /// A value that was found to be JSON, on one line.
-    pub(crate) fn token(token: Token<'_>) -> Self {
+    pub(crate) fn from_json_token(token: Token<'_>) -> Self {
         Self::Json(own::owned_json(token))
     }
 
     /// Bytes that are not JSON.
-    pub(crate) fn text(bytes: &[u8]) -> Self {
+    pub(crate) fn from_other_bytes(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let lossless = matches!(text, std::borrow::Cow::Borrowed(_));
         Self::Text {
@@ -51,7 +51,7 @@ impl RawContent {
     }
 
     /// Several lines in one.
-    pub(crate) fn json(json: Json) -> Self {
+    pub(crate) fn from_joined_lines(json: Json) -> Self {
         Self::Json(json)
     }
 

@@ -32,8 +32,8 @@ impl EventStamp {
     }
 
     /// The next event. It takes the raw line, if there is one left: only a line's first event carries it.
-    pub(crate) fn event(&mut self, body: Body, raw: &mut Option<RawContent>) -> Event {
-        let mut base = self.base();
+    pub(crate) fn next_event(&mut self, body: Body, raw: &mut Option<RawContent>) -> Event {
+        let mut base = self.next_base();
         let always = matches!(body, Body::Diagnostic(_));
         if (self.keep_raw || always)
             && let Some(raw) = raw.take()
@@ -43,7 +43,7 @@ impl EventStamp {
         Event { body, base }
     }
 
-    pub(crate) fn diagnostic(
+    pub(crate) fn push_diagnostic(
         &mut self,
         kind: DiagnosticKind,
         message: String,
@@ -55,10 +55,10 @@ impl EventStamp {
             message,
             count: None,
         };
-        out.push(self.event(Body::Diagnostic(body), raw));
+        out.push(self.next_event(Body::Diagnostic(body), raw));
     }
 
-    fn base(&mut self) -> Base {
+    fn next_base(&mut self) -> Base {
         let seq = self.seq;
         self.seq += 1;
         Base {

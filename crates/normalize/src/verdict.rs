@@ -110,39 +110,39 @@ impl OutcomeJudge {
     }
 
     /// Over ACP: the agent was given a prompt. Its activity counts from now on.
-    pub(crate) fn prompted(&mut self) {
+    pub(crate) fn note_prompt(&mut self) {
         self.activity = Some(TurnActivity::default());
         self.greeting = AcpGreeting::Done;
     }
 
     /// Over ACP: the agent was active.
-    pub(crate) fn did(&mut self, activity: AgentActivity) {
+    pub(crate) fn note_activity(&mut self, activity: AgentActivity) {
         if let Some(turn) = &mut self.activity {
-            turn.note(activity);
+            turn.note_activity(activity);
         }
     }
 
     /// Over ACP: the agent has answered `initialize`.
-    pub(crate) fn greeted(&mut self) {
+    pub(crate) fn note_handshake(&mut self) {
         self.greeting = AcpGreeting::Done;
     }
 
     /// Over ACP: the agent printed a line that is no message. The first line is kept if the agent has not answered yet.
-    pub(crate) fn printed(&mut self, line: &str) {
+    pub(crate) fn note_printed_line(&mut self, line: &str) {
         if self.greeting == AcpGreeting::Silent {
             self.greeting = AcpGreeting::Noise(shortened_name(line.trim()).into_owned());
         }
     }
 
     /// Over ACP: the agent asked us to initialise, which is our own request coming back.
-    pub(crate) fn echoed(&mut self) {
+    pub(crate) fn note_echo(&mut self) {
         if self.greeting != AcpGreeting::Done {
             self.greeting = AcpGreeting::Echo;
         }
     }
 
     /// The client has asked the agent to cancel its turn.
-    pub(crate) fn cancelled(&mut self) {
+    pub(crate) fn note_cancellation(&mut self) {
         self.is_cancelled = true;
     }
 
@@ -153,7 +153,7 @@ impl OutcomeJudge {
 
     /// Judges.
     pub fn judge(&self, ending: &ProcessEnd) -> RunEnd {
-        let cause = self.cause(ending);
+        let cause = self.end_cause(ending);
         let failed = cause != Cause::EndTurn;
         RunEnd {
             outcome: cause.outcome(),
@@ -163,18 +163,18 @@ impl OutcomeJudge {
             duration_ms: ending
                 .duration
                 .map(|time| Number::from(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))),
-            message: failed.then(|| self.message(&cause, ending)),
-            evidence: self.evidence(ending),
-            hint: self.hint(&cause, ending),
-            warnings: self.warnings(&cause, ending),
+            message: failed.then(|| self.end_message(&cause, ending)),
+            evidence: self.evidence_lines(ending),
+            hint: self.user_hint(&cause, ending),
+            warnings: self.success_warnings(&cause, ending),
             violations: ending.violations.clone(),
             answer: ending.answer.clone().map(Box::new),
             cause,
         }
     }
 
-    fn hint(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
-        if let Some(trouble) = ending.trouble() {
+    fn user_hint(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
+        if let Some(trouble) = ending.stall_reason() {
             return trouble.hint.map(str::to_owned);
         }
         if let Some(stopped) = &ending.stopped
@@ -192,7 +192,7 @@ impl OutcomeJudge {
             _ => None,
         };
         let special = special.map(str::to_owned);
-        special.or_else(|| self.manner.hint(cause, ending))
+        special.or_else(|| self.manner.user_hint(cause, ending))
     }
 
     fn hint_of_api(&self) -> Option<&'static str> {
@@ -202,7 +202,7 @@ impl OutcomeJudge {
     }
 
     /// Warnings that a successful run should not hide.
-    fn warnings(&self, cause: &Cause, ending: &ProcessEnd) -> Vec<String> {
+    fn success_warnings(&self, cause: &Cause, ending: &ProcessEnd) -> Vec<String> {
         let ends_in_call = self.activity.is_some_and(TurnActivity::ends_in_call);
         let is_cut = *cause == Cause::EndTurn && ends_in_call;
         let own = is_cut.then(|| ENDS_IN_CALL.to_owned());
@@ -227,9 +227,9 @@ impl OutcomeJudge {
         !is_acp || !matches!(self.greeting, AcpGreeting::Noise(_) | AcpGreeting::Echo)
     }
 
-    fn cause(&self, ending: &ProcessEnd) -> Cause {
+    fn end_cause(&self, ending: &ProcessEnd) -> Cause {
         if let Some(stopped) = &ending.stopped {
-            let trouble = ending.trouble().map(|trouble| trouble.cause);
+            let trouble = ending.stall_reason().map(|trouble| trouble.cause);
             return trouble.unwrap_or_else(|| stopped.cause.clone());
         }
         if let AgentKind::Acp { is_gemini } = self.manner {
@@ -363,15 +363,15 @@ impl OutcomeJudge {
     }
 
     /// The caller's message, else the agent's own words, else its complaint, else the cause in words.
-    fn message(&self, cause: &Cause, ending: &ProcessEnd) -> Text {
+    fn end_message(&self, cause: &Cause, ending: &ProcessEnd) -> Text {
         if let Some(stopped) = &ending.stopped {
             let message = &stopped.message;
-            return match ending.trouble() {
+            return match ending.stall_reason() {
                 Some(trouble) => format!("{message}: {}", trouble.message).into(),
                 None => message.clone().into(),
             };
         }
-        if let Some(words) = self.described(cause, ending) {
+        if let Some(words) = self.cause_description(cause, ending) {
             return Text::from(words);
         }
         let spoilt = self
@@ -381,12 +381,12 @@ impl OutcomeJudge {
             .map(|(_, text)| text.clone());
         spoilt
             .or_else(|| self.reported_message())
-            .or_else(|| self.complaint(cause, ending).map(Text::from))
+            .or_else(|| self.complaint_message(cause, ending).map(Text::from))
             .unwrap_or_else(|| cause.described().to_owned().into())
     }
 
     /// The cause in words that are more exact than its own, where the agent has none or wrong ones.
-    fn described(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
+    fn cause_description(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         let words = match cause {
             Cause::MaxTokens if self.is_unasked() => {
                 "the prompt, with all that belongs to it, is larger than the model can take: no model was asked"
@@ -394,7 +394,7 @@ impl OutcomeJudge {
             _ if self.is_too_large(cause) => {
                 "the agent reported success, but asked no model and said nothing"
             }
-            Cause::EmptyResponse if self.is_hollow_success(cause) => self.emptiness(),
+            Cause::EmptyResponse if self.is_hollow_success(cause) => self.missing_part(),
             Cause::ProtocolError => match &self.greeting {
                 AcpGreeting::Noise(line) => {
                     return Some(format!("the agent does not speak ACP: it printed `{line}`"));
@@ -408,7 +408,7 @@ impl OutcomeJudge {
             Cause::AgentCrashed if self.has_succeeded() && ending.is_crash() => {
                 return Some(format!(
                     "{} after it had ended its turn",
-                    ending.described()?
+                    ending.end_description()?
                 ));
             }
             _ => return None,
@@ -417,7 +417,7 @@ impl OutcomeJudge {
     }
 
     /// The missing part of an empty response.
-    fn emptiness(&self) -> &'static str {
+    fn missing_part(&self) -> &'static str {
         match self.activity {
             Some(activity) if activity.has_only_thoughts() => {
                 "the agent ended its turn well, but only thought and gave no answer"
@@ -441,7 +441,7 @@ impl OutcomeJudge {
     }
 
     /// The message when the agent gave none. Over ACP its last report counts, not how its process ended after that.
-    fn complaint(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
+    fn complaint_message(&self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         match (&self.result, self.manner) {
             (Some(result), AgentKind::Acp { .. }) => match result.status.as_str() {
                 "" => Some("the agent ended its turn without a reason".to_owned()),
@@ -451,7 +451,7 @@ impl OutcomeJudge {
                     shortened_name(status)
                 )),
             },
-            _ => self.manner.complaint(cause, ending),
+            _ => self.manner.complaint_message(cause, ending),
         }
     }
 
@@ -466,7 +466,7 @@ impl OutcomeJudge {
         self.has_succeeded() && is_hollow && *cause == Cause::EmptyResponse
     }
 
-    fn evidence(&self, ending: &ProcessEnd) -> Vec<String> {
+    fn evidence_lines(&self, ending: &ProcessEnd) -> Vec<String> {
         let mut evidence = Vec::new();
         if let Some(code) = ending.exit_code {
             evidence.push(format!("the agent exited with code {code}"));
@@ -499,7 +499,7 @@ impl OutcomeJudge {
         {
             evidence.push(format!("it printed `{line}`, which is not ACP"));
         }
-        if let (Some(stopped), Some(trouble)) = (&ending.stopped, ending.trouble()) {
+        if let (Some(stopped), Some(trouble)) = (&ending.stopped, ending.stall_reason()) {
             evidence.push(format!("it was ended by a timeout ({})", stopped.cause));
             evidence.push(format!("its stderr says: {}", trouble.line));
         }

@@ -56,7 +56,7 @@ impl BudgetUnknown {
     }
 
     /// The reaction to an agent that does not report a limited figure: a warning, or the end of the run.
-    fn judge(self, unknown: &[&str]) -> Result<Option<String>, StopCause> {
+    fn judge_unknown(self, unknown: &[&str]) -> Result<Option<String>, StopCause> {
         if unknown.is_empty() {
             return Ok(None);
         }
@@ -153,7 +153,7 @@ impl Budget {
                 Some((word, number)) => (word.trim(), Some(number.trim())),
                 None => (part, None),
             };
-            budget.limit(word, number.filter(|number| !number.is_empty()))?;
+            budget.set_limit(word, number.filter(|number| !number.is_empty()))?;
         }
         if budget == Self::default() {
             return Err(BudgetError::Empty);
@@ -161,7 +161,7 @@ impl Budget {
         Ok(budget)
     }
 
-    fn limit(&mut self, word: &str, number: Option<&str>) -> Result<(), BudgetError> {
+    fn set_limit(&mut self, word: &str, number: Option<&str>) -> Result<(), BudgetError> {
         // `tool_calls` is accepted for `tool-calls`, without a warning.
         let spelt = word.replace('_', "-");
         let Some(limit) = LIMITS.into_iter().find(|limit| *limit == spelt) else {
@@ -195,18 +195,18 @@ impl Budget {
     /// The smaller of each two limits: neither budget can raise a limit of the other.
     #[must_use]
     pub fn narrowed_by(self, other: Self) -> Self {
-        fn smaller<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
+        fn smaller_limit<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
             match (one, other) {
                 (Some(one), Some(other)) => Some(if other < one { other } else { one }),
                 (one, other) => one.or(other),
             }
         }
         Self {
-            tokens: smaller(self.tokens, other.tokens),
-            cost: smaller(self.cost, other.cost),
-            tool_calls: smaller(self.tool_calls, other.tool_calls),
-            turns: smaller(self.turns, other.turns),
-            max_turns: smaller(self.max_turns, other.max_turns),
+            tokens: smaller_limit(self.tokens, other.tokens),
+            cost: smaller_limit(self.cost, other.cost),
+            tool_calls: smaller_limit(self.tool_calls, other.tool_calls),
+            turns: smaller_limit(self.turns, other.turns),
+            max_turns: smaller_limit(self.max_turns, other.max_turns),
         }
     }
 }

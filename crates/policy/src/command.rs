@@ -66,7 +66,7 @@ impl ShellCommand {
             is_unclear,
             is_title: false,
         };
-        match found.finish() {
+        match found.into_lines() {
             Some((line, is_unclear)) => Some(told(line, is_unclear)),
             None if *kind != ToolKind::Execute => None,
             None if !is_empty(input, DEEPEST) => Some(told(as_it_stands(input), true)),
@@ -96,7 +96,7 @@ impl<'a> FoundCommands<'a> {
     }
 
     /// All lines, each once. A shell that is named beside a command is none.
-    fn finish(mut self) -> Option<(String, bool)> {
+    fn into_lines(mut self) -> Option<(String, bool)> {
         if self.lines.is_empty() {
             return None;
         }
@@ -132,7 +132,7 @@ impl<'a> FoundCommands<'a> {
                     self.in_command(item, None, depth);
                 }
             } else if !is_one_of(VARIABLES) {
-                self.inside(value, depth);
+                self.search_nested(value, depth);
             }
         }
     }
@@ -144,13 +144,13 @@ impl<'a> FoundCommands<'a> {
     }
 
     /// Arguments may stand in others: `{"input": {"command": …}}`.
-    fn inside(&mut self, value: Token<'_>, depth: usize) {
+    fn search_nested(&mut self, value: Token<'_>, depth: usize) {
         let Some(depth) = depth.checked_sub(1) else {
             return;
         };
         match value.kind() {
             TokenKind::Object => self.in_members(value, depth),
-            TokenKind::Array => value.elements().for_each(|item| self.inside(item, depth)),
+            TokenKind::Array => value.elements().for_each(|item| self.search_nested(item, depth)),
             _ => {}
         }
     }
@@ -185,7 +185,7 @@ impl<'a> FoundCommands<'a> {
                 }
             }
             _ => {
-                let words = self.words(list);
+                let words = self.command_words(list);
                 self.lines.push(line_of_words(&words));
             }
         }
@@ -197,7 +197,7 @@ impl<'a> FoundCommands<'a> {
         if let Some(depth) = depth.checked_sub(1) {
             inner.in_members(object, depth);
         }
-        match inner.finish() {
+        match inner.into_lines() {
             Some((line, false)) => self.lines.push(line),
             _ if object.members().next().is_none() => {}
             _ => {
@@ -221,7 +221,7 @@ impl<'a> FoundCommands<'a> {
         match args.kind() {
             TokenKind::String => format!("{program} {}", args.string().unwrap_or_default()),
             TokenKind::Array => {
-                let words = self.words(args);
+                let words = self.command_words(args);
                 match words.as_slice() {
                     [] => program.to_owned(),
                     words => command_line(program, words.iter().map(String::as_str)),
@@ -234,7 +234,7 @@ impl<'a> FoundCommands<'a> {
         }
     }
 
-    fn words(&mut self, list: Token<'_>) -> Vec<String> {
+    fn command_words(&mut self, list: Token<'_>) -> Vec<String> {
         let is_nested =
             |word: Token<'_>| matches!(word.kind(), TokenKind::Array | TokenKind::Object);
         self.is_unclear |= list.elements().any(is_nested);

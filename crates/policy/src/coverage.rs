@@ -53,16 +53,16 @@ struct ToolOutcomes {
 impl Policy {
     /// The decision about all calls of a tool together.
     pub fn coverage(&self, tool: AgentTool<'_>) -> ToolCoverage {
-        let flags = self.outcomes(RuleOrigin::Flag, tool);
+        let flags = self.tool_outcomes(RuleOrigin::Flag, tool);
         if flags.is_decided {
-            return flags.coverage();
+            return flags.tool_coverage();
         }
-        let mut own = self.outcomes(RuleOrigin::User, tool);
+        let mut own = self.tool_outcomes(RuleOrigin::User, tool);
         if !own.is_decided {
-            own = own.and(of_mode(self.mode(), tool));
+            own = own.union_with(of_mode(self.mode(), tool));
         }
-        let project = self.outcomes(RuleOrigin::Project, tool);
-        flags.and(own.narrowed(project)).coverage()
+        let project = self.tool_outcomes(RuleOrigin::Project, tool);
+        flags.union_with(own.narrowed_by(project)).tool_coverage()
     }
 
     /// Whether a rule that does not allow is about tools or MCP servers by their names.
@@ -74,12 +74,12 @@ impl Policy {
         narrow.any(|rule| !rule.about.tools.is_empty() || !rule.about.servers.is_empty())
     }
 
-    fn outcomes(&self, origin: RuleOrigin, tool: AgentTool<'_>) -> ToolOutcomes {
+    fn tool_outcomes(&self, origin: RuleOrigin, tool: AgentTool<'_>) -> ToolOutcomes {
         let mut outcomes = ToolOutcomes::default();
         for rule in self.rules().iter().filter(|rule| rule.origin == origin) {
-            let reach = rule.reach(tool);
+            let reach = rule.reach_of_tool(tool);
             if reach != RuleReach::None {
-                outcomes.add(rule.then);
+                outcomes.add_effect(rule.then);
             }
             if reach == RuleReach::All {
                 outcomes.is_decided = true;
@@ -91,7 +91,7 @@ impl Policy {
 }
 
 impl ToolOutcomes {
-    fn add(&mut self, effect: PermissionEffect) {
+    fn add_effect(&mut self, effect: PermissionEffect) {
         match effect {
             PermissionEffect::Allow => self.allow = true,
             PermissionEffect::Ask => self.ask = true,
@@ -99,7 +99,7 @@ impl ToolOutcomes {
         }
     }
 
-    fn and(self, other: Self) -> Self {
+    fn union_with(self, other: Self) -> Self {
         Self {
             allow: self.allow || other.allow,
             ask: self.ask || other.ask,
@@ -110,7 +110,7 @@ impl ToolOutcomes {
     }
 
     /// With rules of a project, which can only make an outcome stricter.
-    fn narrowed(self, project: Self) -> Self {
+    fn narrowed_by(self, project: Self) -> Self {
         let stays = !project.is_decided;
         let is_asked = project.ask && !self.is_only_denied();
         Self {
@@ -126,7 +126,7 @@ impl ToolOutcomes {
         self.deny && !self.allow && !self.ask && !self.usual
     }
 
-    fn coverage(self) -> ToolCoverage {
+    fn tool_coverage(self) -> ToolCoverage {
         match (self.allow, self.usual, self.ask, self.deny) {
             (_, false, false, false) => ToolCoverage::Allowed,
             (_, true, false, false) => ToolCoverage::Usual,
@@ -155,7 +155,7 @@ fn of_mode(mode: PermissionMode, tool: AgentTool<'_>) -> ToolOutcomes {
 }
 
 impl Rule {
-    fn reach(&self, tool: AgentTool<'_>) -> RuleReach {
+    fn reach_of_tool(&self, tool: AgentTool<'_>) -> RuleReach {
         let about = &self.about;
         let is_named = |patterns: &[String], name: &str| {
             patterns

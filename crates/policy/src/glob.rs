@@ -63,7 +63,7 @@ impl PathGlob {
     }
 
     /// True if this very path is meant, once every link in it is followed.
-    pub(super) fn covers(&self, path: &Path) -> bool {
+    pub(super) fn covers_path(&self, path: &Path) -> bool {
         let Some(path) = resolved(path) else {
             return false;
         };
@@ -73,7 +73,7 @@ impl PathGlob {
     }
 
     /// True if the pattern matches this path or a directory above it, as it is written or with links resolved.
-    pub(super) fn touches(&self, path: &Path) -> bool {
+    pub(super) fn touches_path(&self, path: &Path) -> bool {
         let plain = super::resolved_path::lexical(path);
         let real = resolved(path);
         self.choices.iter().any(|choice| {
@@ -238,7 +238,7 @@ mod tests {
         let glob = PathGlob::parse(pattern, Path::new("/nowhere/p")).unwrap();
         let path = Path::new(path);
         assert_eq!(
-            (glob.covers(path), glob.touches(path)),
+            (glob.covers_path(path), glob.touches_path(path)),
             (covers, touches),
             "{pattern} on {path:?}"
         );

@@ -61,12 +61,12 @@ impl HostPattern {
     }
 
     /// True if this very host is meant.
-    pub(super) fn covers(&self, host: &CallHost) -> bool {
-        self.touches(host) && (self.port.is_none() || host.port.is_some())
+    pub(super) fn covers_host(&self, host: &CallHost) -> bool {
+        self.touches_host(host) && (self.port.is_none() || host.port.is_some())
     }
 
     /// True if this host may be meant: its port may be unknown.
-    pub(super) fn touches(&self, host: &CallHost) -> bool {
+    pub(super) fn touches_host(&self, host: &CallHost) -> bool {
         let is_port = self.port.is_none() || host.port.is_none() || self.port == host.port;
         is_port && glob::wildcard_matches(&self.name, &host.name)
     }
@@ -233,7 +233,7 @@ mod tests {
     fn check_pattern(pattern: &str, yes: &[&str], no: &[&str]) {
         let parsed = HostPattern::parse(pattern).unwrap();
         let covers = |address: &str| match host_of(address) {
-            AddressHost::Known(host) => parsed.covers(&host),
+            AddressHost::Known(host) => parsed.covers_host(&host),
             other => panic!("{address}: {other:?}"),
         };
         for address in yes {
@@ -270,6 +270,6 @@ mod tests {
         let Some(bare) = host_like("docs.rs") else {
             panic!("it looks like a host")
         };
-        assert!(port.touches(&bare) && !port.covers(&bare));
+        assert!(port.touches_host(&bare) && !port.covers_host(&bare));
     }
 }

@@ -89,11 +89,11 @@ impl CallHosts {
             }
             let is_silent = own.possible.is_empty() && own.mentioned.is_empty();
             own.is_hidden |= command.fetches && (command.is_expanded || is_silent);
-            self.extend(own);
+            self.extend_hosts(own);
         }
     }
 
-    fn extend(&mut self, more: Self) {
+    fn extend_hosts(&mut self, more: Self) {
         self.is_hidden |= more.is_hidden;
         for host in more.possible {
             self.push(host, |hosts| &mut hosts.possible);
@@ -135,7 +135,7 @@ impl CallHosts {
             .map(|(at, _)| scheme_start(word, at));
         let starts: Vec<_> = starts.collect();
         for start in &starts {
-            self.add(host_of(&word[*start..]), surety);
+            self.add_host(host_of(&word[*start..]), surety);
         }
         if !starts.is_empty() {
             return;
@@ -147,7 +147,7 @@ impl CallHosts {
         }
     }
 
-    fn add(&mut self, host: AddressHost, surety: HostCertainty) {
+    fn add_host(&mut self, host: AddressHost, surety: HostCertainty) {
         match (host, surety) {
             (AddressHost::Known(host), HostCertainty::Named) => self.push(host, |it| &mut it.named),
             (AddressHost::Known(host), HostCertainty::Possible) => {
@@ -219,7 +219,7 @@ impl<'a> HostSearch<'a> {
             AddressHost::None if address.is_empty() => {}
             AddressHost::None if name.contains("uri") => self.texts.push(value),
             AddressHost::None => self.found.is_hidden = true,
-            known => self.found.add(known, HostCertainty::Named),
+            known => self.found.add_host(known, HostCertainty::Named),
         }
         let rest = address.find("://").map_or("", |at| &address[at + 3..]);
         if rest.contains("://") {

@@ -164,10 +164,10 @@ impl Decision {
 
     /// The decision where no person can be asked: a refusal that names a way to allow the call.
     pub fn unattended(self) -> Self {
-        self.refused("--allow")
+        self.refused_with_hint("--allow")
     }
 
-    fn refused(self, flag: &str) -> Self {
+    fn refused_with_hint(self, flag: &str) -> Self {
         let file = crate::CONFIG_FILE_NAME;
         self.without_anybody(&format!("; `{flag}` or a rule in {file} would allow it"))
     }
@@ -271,7 +271,7 @@ impl Policy {
     /// Decides where no person can be asked: a decision to ask becomes a refusal that names a flag to allow the call.
     pub fn decide_unattended(&self, action: &ToolAction) -> Decision {
         let flag = format!("--allow '{}'", action.as_flag());
-        self.decide(action).refused(&flag)
+        self.decide(action).refused_with_hint(&flag)
     }
 
     /// Decides, and says which rules had to do with it.
@@ -294,26 +294,26 @@ impl Policy {
             }],
         };
         let matched = self.rules.iter().enumerate();
-        let is_about = |rule: &Rule| steps.iter().any(|step| rule.matching(*step).is_some());
+        let is_about = |rule: &Rule| steps.iter().any(|step| rule.match_step(*step).is_some());
         let matched = matched.filter(|(_, rule)| is_about(rule));
         let matched = matched.map(|(at, _)| at).collect();
-        let verdicts = steps.into_iter().map(|step| self.verdict(step)).collect();
+        let verdicts = steps.into_iter().map(|step| self.step_verdict(step)).collect();
         strictest_decision(verdicts, matched)
     }
 
     /// The decision of rules and mode. Where a rule refuses commands and one of the line cannot be read, the user is asked.
-    fn verdict(&self, step: ActionStep<'_>) -> StepDecision {
+    fn step_verdict(&self, step: ActionStep<'_>) -> StepDecision {
         let verdict = self.readable_verdict(step);
         if verdict.decision.effect != PermissionEffect::Allow {
             return verdict;
         }
         let mut rules = self.rules.iter().enumerate();
         let unread = rules.find(|(at, rule)| {
-            rule.matching(step) == Some(RuleMatch::Unreadable)
+            rule.match_step(step) == Some(RuleMatch::Unreadable)
                 && self.comes_before(*at, verdict.rule)
         });
         unread.map_or(verdict, |(at, rule)| {
-            rule.verdict(at, RuleMatch::Unreadable)
+            rule.match_verdict(at, RuleMatch::Unreadable)
         })
     }
 
@@ -323,9 +323,9 @@ impl Policy {
             let mut rules = self.rules.iter().enumerate();
             rules.find_map(|(at, rule)| {
                 let matching = rule
-                    .matching(step)
+                    .match_step(step)
                     .filter(|it| *it != RuleMatch::Unreadable)?;
-                (rule.origin == origin).then(|| rule.verdict(at, matching))
+                (rule.origin == origin).then(|| rule.match_verdict(at, matching))
             })
         };
         if let Some(flag) = first(RuleOrigin::Flag) {
@@ -354,7 +354,7 @@ impl Policy {
 }
 
 impl Rule {
-    fn verdict(&self, at: usize, matching: RuleMatch<'_>) -> StepDecision {
+    fn match_verdict(&self, at: usize, matching: RuleMatch<'_>) -> StepDecision {
         let usual = match self.then {
             PermissionEffect::Allow => format!("allowed by {}", self.name),
             PermissionEffect::Deny => format!("denied by {}", self.name),

@@ -86,7 +86,7 @@ impl<'a> PathList<'a> {
     }
 
     /// All that were found. Where there were more, the last is the root: they may lie anywhere.
-    pub(super) fn all(mut self) -> CallPaths {
+    pub(super) fn into_call_paths(mut self) -> CallPaths {
         let is_edit = self.is_shown || (self.is_written && !self.found.is_empty());
         if self.is_full || self.is_deep {
             self.found.push(PathBuf::from("/"));
@@ -106,7 +106,7 @@ impl<'a> PathList<'a> {
         self.of_members(input, DEEPEST);
         for path in patch::patched_files(input) {
             self.is_shown = true;
-            self.add(&path);
+            self.add_file(&path);
         }
         if *kind == ToolKind::Search {
             let is_glob = tool.to_ascii_lowercase().contains("glob");
@@ -201,7 +201,7 @@ impl<'a> PathList<'a> {
 
     /// The files that a command line names.
     pub(super) fn of_command(&mut self, line: &str) {
-        let files = NamedFiles::find(line);
+        let files = NamedFiles::find_in_line(line);
         let directories = files.directories.iter().take(MOST_DIRECTORIES);
         let mut all = vec![String::new()];
         all.extend(directories.map(|directory| format!("{directory}/")));
@@ -242,7 +242,7 @@ impl<'a> PathList<'a> {
             if self.is_full {
                 return;
             }
-            self.add(&name.string().unwrap_or_default());
+            self.add_file(&name.string().unwrap_or_default());
             if let Some(depth) = depth.checked_sub(1) {
                 self.of_members(change, depth);
             }
@@ -255,14 +255,14 @@ impl<'a> PathList<'a> {
             // `C:` is no scheme, and the address of a web page names no file.
             let is_elsewhere = address.contains("://") && file_of(&address).is_none();
             if !is_elsewhere {
-                self.add(&address);
+                self.add_file(&address);
             }
         }
     }
 
     fn of_value(&mut self, value: Token<'_>, depth: usize) {
         match (value.kind(), depth.checked_sub(1)) {
-            (TokenKind::String, _) => self.add(&value.string().unwrap_or_default()),
+            (TokenKind::String, _) => self.add_file(&value.string().unwrap_or_default()),
             (TokenKind::Object, Some(depth)) => self.of_members(value, depth),
             (TokenKind::Array, Some(depth)) => {
                 for item in value.elements() {
@@ -279,7 +279,7 @@ impl<'a> PathList<'a> {
 
     pub(super) fn of_texts(&mut self, texts: &[Text]) {
         for text in texts {
-            self.add(&text.to_str());
+            self.add_file(&text.to_str());
         }
     }
 
@@ -306,12 +306,12 @@ impl<'a> PathList<'a> {
                 .split('/')
                 .take_while(|part| !part.contains(['*', '?', '{', '[']));
             let plain = plain.collect::<Vec<_>>().join("/");
-            self.add(if plain.is_empty() { "/" } else { &plain });
+            self.add_file(if plain.is_empty() { "/" } else { &plain });
         }
     }
 
     /// A file, by its path or by its address: some programs resolve the escapes of an address, others do not.
-    fn add(&mut self, path: &str) {
+    fn add_file(&mut self, path: &str) {
         let Some(named) = file_of(path) else {
             return self.add_path(path);
         };

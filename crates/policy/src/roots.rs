@@ -90,15 +90,15 @@ impl WorkspaceRoots {
         if !asked.is_absolute() {
             return Err(PlaceError::NotAbsolute { path: path() });
         }
-        let place = self.inside(asked, follow(asked))?;
-        let plain = self.inside(asked, follow(&lexical(asked)))?;
+        let place = self.rooted_place(asked, follow(asked))?;
+        let plain = self.rooted_place(asked, follow(&lexical(asked)))?;
         if place != plain {
             return Err(PlaceError::Ambiguous { path: path() });
         }
         Ok(place)
     }
 
-    fn inside(
+    fn rooted_place(
         &self,
         asked: &Path,
         followed: Result<PathBuf, LostPath>,

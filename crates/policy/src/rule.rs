@@ -229,7 +229,7 @@ impl Rule {
 
     /// Whether the rule is about this step, and how surely. A rule that allows must be sure of all of it; for one that refuses or
     /// asks, any part is enough, and hidden parts are presumed to match.
-    pub(super) fn matching<'a>(&self, step: ActionStep<'a>) -> Option<RuleMatch<'a>> {
+    pub(super) fn match_step<'a>(&self, step: ActionStep<'a>) -> Option<RuleMatch<'a>> {
         let about = &self.about;
         let is_sure = self.then == PermissionEffect::Allow;
         let is_of_kind = about.kinds.is_empty() || kinds_match(&about.kinds, step.action, is_sure);
@@ -318,7 +318,7 @@ impl<'a> RuleMatch<'a> {
     ) -> Option<Self> {
         let touched = |paths: &'a [PathBuf]| {
             let mut paths = paths.iter();
-            let path = paths.find(|path| globs.iter().any(|glob| glob.touches(path)))?;
+            let path = paths.find(|path| globs.iter().any(|glob| glob.touches_path(path)))?;
             Some(path.as_path())
         };
         // A command may have any effect on files that it names, and a tool of no known kind on those in its arguments.
@@ -357,7 +357,7 @@ impl<'a> RuleMatch<'a> {
         let named = &action.hosts;
         let touched = |named: &'a [CallHost]| {
             let mut named = named.iter();
-            named.find(|host| hosts.iter().any(|pattern| pattern.touches(host)))
+            named.find(|host| hosts.iter().any(|pattern| pattern.touches_host(host)))
         };
         let may_do_anything = action.command.is_some() || action.mcp_server.is_some();
         let reach = HostReach::from_tool(&action.kind, action.tool.as_deref().unwrap_or_default());
@@ -394,7 +394,7 @@ impl<'a> RuleMatch<'a> {
 /// Whether a call fetches, and only from these hosts. A tool that may have any effect counts if the rule names its kind; a
 /// command never does: its words do not show the hosts that it reaches.
 fn reaches_only(hosts: &[HostPattern], kinds: &[ToolKind], action: &ToolAction) -> bool {
-    let covers = |host: &CallHost| hosts.iter().any(|pattern| pattern.covers(host));
+    let covers = |host: &CallHost| hosts.iter().any(|pattern| pattern.covers_host(host));
     let fetches = |kind: &ToolKind| {
         matches!(kind, ToolKind::Fetch | ToolKind::Browse)
             || (host_reach::is_open(kind) && kinds.contains(kind))
@@ -443,7 +443,7 @@ fn says_nothing(action: &ToolAction) -> bool {
 
 /// Whether rules that allow cover each file of a call.
 fn covers_each_file(globs: &[PathGlob], action: &ToolAction) -> bool {
-    let covers = |path: &PathBuf| globs.iter().any(|glob| glob.covers(path));
+    let covers = |path: &PathBuf| globs.iter().any(|glob| glob.covers_path(path));
     !action.has_unseen_paths && !action.paths.is_empty() && action.paths.iter().all(covers)
 }
 
@@ -525,7 +525,7 @@ fn command_matches<'a>(
         let is_allowed = !step.action.is_unclear && patterns.any(is_allowed);
         return is_allowed.then_some(RuleMatch::Certain);
     }
-    let suspects = part.suspects();
+    let suspects = part.suspect_commands();
     let mut patterns = patterns.iter().map(AsRef::as_ref);
     let is_said = patterns.any(|pattern| {
         (shell::has_operators(pattern) && says(pattern, &line.whole))

@@ -18,7 +18,7 @@ pub(super) struct McpServers(Vec<String>);
 
 impl McpServers {
     /// Takes in servers of a session: objects with a `name`.
-    pub(super) fn passed(&mut self, servers: &[Json]) {
+    pub(super) fn add_session_servers(&mut self, servers: &[Json]) {
         for server in servers {
             let name = server.token().get("name").and_then(Token::string);
             let name = name.filter(|name| !name.is_empty() && self.0.len() < MOST_SERVERS);
@@ -94,7 +94,7 @@ mod tests {
     fn a_server_that_was_passed_is_known_by_the_names_of_its_tools() {
         let mut servers = McpServers::default();
         let passed = |name: &str| Json::object([("name", Json::from_value(&name))]);
-        servers.passed(&[passed("vault"), passed("my"), passed("my server")]);
+        servers.add_session_servers(&[passed("vault"), passed("my"), passed("my server")]);
         for (tool, input, expected) in [
             ("vault_leak", "{}", Some("vault")),
             ("vault__leak", "{}", Some("vault")),

@@ -46,15 +46,15 @@ pub(super) struct CommandPart {
 
 impl CommandPart {
     /// The commands that may hide in it.
-    pub(super) fn suspects(&self) -> &[String] {
-        let suspects = || SuspectCommands::find(&self.text).commands;
+    pub(super) fn suspect_commands(&self) -> &[String] {
+        let suspects = || SuspectCommands::find_in_line(&self.text).commands;
         self.suspects.get_or_init(suspects)
     }
 }
 
 impl CommandLine {
     pub(super) fn parse(line: &str) -> Self {
-        let mut parts = LineCutter::default().cut(line);
+        let mut parts = LineCutter::default().cut_line(line);
         if parts.iter().any(|part| !part.is_plain) {
             let more = overlooked_commands(line, &parts);
             parts.extend(more);
@@ -68,14 +68,14 @@ impl CommandLine {
 
     /// Whether only a running shell knows one of its programs.
     pub(super) fn is_unreadable(&self) -> bool {
-        let is_unreadable = || SuspectCommands::find(&self.whole).is_unreadable;
+        let is_unreadable = || SuspectCommands::find_in_line(&self.whole).is_unreadable;
         *self.is_unreadable.get_or_init(is_unreadable)
     }
 }
 
 /// Commands that only a look at the whole line shows: where it was cut, a shell may read on (`$(2>&1 rm x)`).
 fn overlooked_commands(line: &str, parts: &[CommandPart]) -> Vec<CommandPart> {
-    let known: HashSet<&String> = parts.iter().flat_map(CommandPart::suspects).collect();
+    let known: HashSet<&String> = parts.iter().flat_map(CommandPart::suspect_commands).collect();
     let commands = suspects::simple_commands(line).into_iter();
     let more = commands.filter(|command| !known.contains(command));
     more.map(|text| CommandPart {
@@ -98,31 +98,31 @@ struct LineCutter {
 }
 
 impl LineCutter {
-    fn cut(mut self, line: &str) -> Vec<CommandPart> {
+    fn cut_line(mut self, line: &str) -> Vec<CommandPart> {
         let mut rest = line;
         while let Some(letter) = rest.chars().next() {
             let taken = match letter {
                 ';' | '&' | '|' | '\n' => {
-                    self.end();
+                    self.end_part();
                     rest = &rest[1..];
                     continue;
                 }
-                '\'' => self.quoted(rest),
+                '\'' => self.take_quoted(rest),
                 '"' => self.double_quoted(rest),
                 _ if self.is_word_start() && harmless_redirection(rest).is_some() => {
                     rest = &rest[harmless_redirection(rest).unwrap_or(1)..];
                     continue;
                 }
-                '<' | '>' | '$' | '`' | '(' | ')' | '\\' => self.odd(letter),
+                '<' | '>' | '$' | '`' | '(' | ')' | '\\' => self.take_odd_letter(letter),
                 // A comment: a quote in it has no meaning, and would hide the line behind it.
-                '#' if self.text.is_empty() || self.is_word_start() => self.odd(letter),
-                letter if letter.is_control() && letter != '\t' => self.odd(letter),
+                '#' if self.text.is_empty() || self.is_word_start() => self.take_odd_letter(letter),
+                letter if letter.is_control() && letter != '\t' => self.take_odd_letter(letter),
                 letter => letter.len_utf8(),
             };
             self.text.push_str(&rest[..taken]);
             rest = &rest[taken..];
         }
-        self.end();
+        self.end_part();
         if self.parts.is_empty() {
             self.parts.push(CommandPart::default());
         }
@@ -133,16 +133,16 @@ impl LineCutter {
         self.text.ends_with([' ', '\t'])
     }
 
-    fn odd(&mut self, letter: char) -> usize {
+    fn take_odd_letter(&mut self, letter: char) -> usize {
         self.is_odd = true;
         letter.len_utf8()
     }
 
     /// The length of the text in single quotes, quotes included. No sign in it has a meaning.
-    fn quoted(&mut self, rest: &str) -> usize {
+    fn take_quoted(&mut self, rest: &str) -> usize {
         match rest[1..].find('\'') {
             Some(end) => end + 2,
-            None => self.unended(rest),
+            None => self.take_unended(rest),
         }
     }
 
@@ -158,15 +158,15 @@ impl LineCutter {
                 _ => {}
             }
         }
-        self.unended(rest)
+        self.take_unended(rest)
     }
 
-    fn unended(&mut self, rest: &str) -> usize {
+    fn take_unended(&mut self, rest: &str) -> usize {
         self.is_odd = true;
         rest.len()
     }
 
-    fn end(&mut self) {
+    fn end_part(&mut self) {
         let text = std::mem::take(&mut self.text);
         let is_odd = std::mem::take(&mut self.is_odd);
         let text = text.trim_matches([' ', '\t']);
@@ -222,7 +222,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: &[(&str, bool)]) {
-        let parts = LineCutter::default().cut(line);
+        let parts = LineCutter::default().cut_line(line);
         let parts: Vec<_> = parts
             .iter()
             .map(|part| (part.text.as_str(), part.is_plain))

@@ -66,7 +66,7 @@ impl ToolAction {
             paths.of_command(command);
             self.hosts.of_command(command);
         }
-        let paths = paths.all();
+        let paths = paths.into_call_paths();
         self.possible_paths.extend(paths.possible);
         self.read_paths.extend(paths.read);
         self.has_unseen_paths |= paths.has_unseen;
@@ -120,7 +120,7 @@ impl ToldCall {
             (None, Some(title)) => paths.of_title(title),
             (None, None) => {}
         }
-        let paths = paths.all();
+        let paths = paths.into_call_paths();
         let mcp_server = servers.of_call(&tool, call.input.token());
         let reach = HostReach::from_tool(&call.kind, &tool);
         let hosts = CallHosts::from_call(HostSources {
@@ -171,7 +171,7 @@ impl ToldCall {
 
     /// Adds earlier messages about the call: a call that was announced as an edit, or with a command, stays one, even if a later
     /// message gives it another kind. A later command takes the place of an earlier one.
-    fn also(&mut self, before: &Self) {
+    fn add_earlier(&mut self, before: &Self) {
         let changes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move];
         let was_edit =
             changes.contains(&before.action.kind) && before.action.kind != self.action.kind;
@@ -274,10 +274,10 @@ impl ToolActions {
                 let mut told = ToldCall::of_call(given, content, dir, &self.servers);
                 let key = event_call_key(event, &call.call_id);
                 if let Some(before) = self.calls.get(&key) {
-                    told.also(before);
+                    told.add_earlier(before);
                 }
                 let action = told.action.clone();
-                self.keep(key, told);
+                self.keep_call(key, told);
                 Some(action)
             }
             Body::PermissionRequest(request) => {
@@ -290,7 +290,7 @@ impl ToolActions {
                 })
             }
             Body::SessionInit(init) => {
-                self.servers.passed(&init.mcp_servers);
+                self.servers.add_session_servers(&init.mcp_servers);
                 None
             }
             Body::ToolCompletion(completion) => {
@@ -308,7 +308,7 @@ impl ToolActions {
         told.map(|told| &told.action)
     }
 
-    fn keep(&mut self, key: (String, String), told: ToldCall) {
+    fn keep_call(&mut self, key: (String, String), told: ToldCall) {
         if self.calls.len() >= MOST_CALLS && !self.calls.contains_key(&key) {
             self.calls.pop_first();
         }

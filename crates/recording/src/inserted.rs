@@ -46,12 +46,12 @@ impl InsertedWriter {
         self.length = 0;
         self.file = Some(private_file(&directory.join(INSERTED))?);
         let waiting = std::mem::take(&mut self.waiting);
-        self.write(&waiting)
+        self.write_bytes(&waiting)
     }
 
     /// Adds an event that stands behind so many lines.
     pub fn append(&mut self, after: u64, event: &Event) -> io::Result<()> {
-        self.write(format!("{{\"after\":{after},\"event\":{}}}\n", event.to_json()).as_bytes())
+        self.write_bytes(format!("{{\"after\":{after},\"event\":{}}}\n", event.to_json()).as_bytes())
     }
 
     /// How many bytes this attempt has.
@@ -59,7 +59,7 @@ impl InsertedWriter {
         self.length
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         let Some(file) = &mut self.file else {
             self.waiting.extend_from_slice(bytes);
             return Ok(());
@@ -94,7 +94,7 @@ impl InsertedReader {
     /// not grow any more.
     pub fn take_due(&mut self, lines: u64, until: u64) -> io::Result<Option<Event>> {
         if self.next.is_none() && self.read_until != Some(until) {
-            self.next = self.read(until)?;
+            self.next = self.read_event(until)?;
             self.read_until = self.next.is_none().then_some(until);
         }
         let is_due = |next: &mut InsertedEvent| next.after <= lines;
@@ -102,7 +102,7 @@ impl InsertedReader {
     }
 
     /// A line that is no event was written by another version, or cut by a full disk.
-    fn read(&mut self, until: u64) -> io::Result<Option<InsertedEvent>> {
+    fn read_event(&mut self, until: u64) -> io::Result<Option<InsertedEvent>> {
         while let Some(line) = self.lines.next_line(until)? {
             if let Some(event) = InsertedEvent::parse(line) {
                 return Ok(Some(event));

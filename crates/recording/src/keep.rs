@@ -92,7 +92,7 @@ impl RetentionPlan {
             let too_old = (old.age(now) > limits.age).then_some(RunRemovalReason::TooOld);
             let reason = too_old.or(too_large);
             if let Some(reason) = reason.filter(|_| !is_running(&old.directory)) {
-                plan.going.push(old.expired(reason));
+                plan.going.push(old.into_expired(reason));
             } else {
                 size = with_it;
                 plan.kept += 1;
@@ -195,7 +195,7 @@ impl OldRecording {
         now.duration_since(self.modified).unwrap_or_default()
     }
 
-    fn expired(self, reason: RunRemovalReason) -> ExpiredRun {
+    fn into_expired(self, reason: RunRemovalReason) -> ExpiredRun {
         let Self {
             directory,
             modified,

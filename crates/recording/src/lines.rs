@@ -113,9 +113,9 @@ impl RecordedLines {
             if self.now.bytes > 0 {
                 self.read_on()?;
             } else if let Some(moment) = self.next_moment()? {
-                self.begin(moment);
+                self.begin_entry(moment);
             } else {
-                return Ok(self.last());
+                return Ok(self.last_unended_line());
             }
         }
         let Some(side) = channel_side(self.now.channel) else {
@@ -149,7 +149,7 @@ impl RecordedLines {
         Ok(next.or_else(|| self.rest.as_mut()?.next().map(rest)))
     }
 
-    fn begin(&mut self, moment: TimingEntry) {
+    fn begin_entry(&mut self, moment: TimingEntry) {
         if self.at.is_none() || moment.at != self.now.at {
             let at = self.started.and_then(|it| time_of(it, moment.at));
             self.at = at.map(Arc::from);
@@ -158,15 +158,15 @@ impl RecordedLines {
     }
 
     fn find_line(&mut self) -> bool {
-        let source = self.source();
+        let source = self.current_file();
         source.is_some_and(|source| source.lines.find_line())
     }
 
     /// Reads some of the bytes of this entry.
     fn read_on(&mut self) -> Result<(), ReadLineError> {
         let (most, at) = (self.now.bytes, self.at.clone());
-        let count = match self.source() {
-            Some(source) => source.read(most, at)?,
+        let count = match self.current_file() {
+            Some(source) => source.read_bytes(most, at)?,
             None => 0,
         };
         self.read += count;
@@ -178,7 +178,7 @@ impl RecordedLines {
     }
 
     /// Last lines without an end, once there is nothing more to come.
-    fn last(&mut self) -> Option<RecordedLine<'_>> {
+    fn last_unended_line(&mut self) -> Option<RecordedLine<'_>> {
         self.rest.as_ref()?;
         let client = self
             .client
@@ -195,7 +195,7 @@ impl RecordedLines {
     }
 
     /// Where the latest moment is read from.
-    fn source(&mut self) -> Option<&mut LineFile> {
+    fn current_file(&mut self) -> Option<&mut LineFile> {
         match channel_side(self.now.channel)? {
             LineSide::Client => self.client.as_mut(),
             LineSide::Agent => Some(&mut self.agent),
@@ -235,7 +235,7 @@ impl LineFile {
     }
 
     /// Reads at most so many bytes, which were written then. Says how many there were.
-    fn read(&mut self, most: u64, at: Option<Arc<str>>) -> Result<u64, ReadLineError> {
+    fn read_bytes(&mut self, most: u64, at: Option<Arc<str>>) -> Result<u64, ReadLineError> {
         let room = self.lines.room();
         let most = usize::try_from(most).map_or(room.len(), |most| most.min(room.len()));
         let count = loop {

@@ -36,7 +36,7 @@ pub enum ListingMode {
 pub fn list_runs(root: &Path, mode: ListingMode) -> io::Result<Vec<ListedRun>> {
     let mut cache = match mode {
         ListingMode::Cached => ListingCache::open(root),
-        ListingMode::Direct => ListingCache::none(),
+        ListingMode::Direct => ListingCache::new_empty(),
     };
     let entries = match fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -54,7 +54,7 @@ pub fn list_runs(root: &Path, mode: ListingMode) -> io::Result<Vec<ListedRun>> {
             runs.extend(listed_run(root, id, &mut cache));
         }
     }
-    cache.save(root, &runs);
+    cache.save_listing(root, &runs);
     runs.sort_unstable_by(|a: &ListedRun, b| {
         let newest = b.began_ms.cmp(&a.began_ms);
         newest.then_with(|| b.info.id.cmp(&a.info.id))
@@ -65,7 +65,7 @@ pub fn list_runs(root: &Path, mode: ListingMode) -> io::Result<Vec<ListedRun>> {
 /// The recorded run called `id`. None if it is not there, or not a recording.
 pub fn read_run(root: &Path, id: &str) -> Option<ListedRun> {
     let is_directory = fs::symlink_metadata(root.join(id)).is_ok_and(|it| it.is_dir());
-    (is_name(id) && is_directory).then(|| listed_run(root, id, &mut ListingCache::none()))?
+    (is_name(id) && is_directory).then(|| listed_run(root, id, &mut ListingCache::new_empty()))?
 }
 
 fn listed_run(root: &Path, id: &str, cache: &mut ListingCache) -> Option<ListedRun> {
@@ -83,7 +83,7 @@ fn listed_run(root: &Path, id: &str, cache: &mut ListingCache) -> Option<ListedR
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None, // deleted just now
         Err(error) => unreadable_run(id, format!("cannot read `{MANIFEST}`: {error}"), &metadata),
     };
-    cache.put(&run, stamp);
+    cache.put_run(&run, stamp);
     Some(run)
 }
 
@@ -96,7 +96,7 @@ fn read_manifest(path: &Path) -> io::Result<String> {
 }
 
 fn described_run(directory: &Path, id: &str, text: &str, metadata: &Metadata) -> ListedRun {
-    let facts = match ManifestFacts::read(text) {
+    let facts = match ManifestFacts::read_facts(text) {
         Ok(facts) => facts,
         Err(problem) => return unreadable_run(id, problem, metadata),
     };

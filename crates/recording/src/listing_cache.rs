@@ -57,7 +57,7 @@ pub(super) struct ListingCache {
 }
 
 impl ListingCache {
-    pub(super) fn none() -> Self {
+    pub(super) fn new_empty() -> Self {
         Self::default()
     }
 
@@ -90,14 +90,14 @@ impl ListingCache {
     }
 
     /// Remembers that a manifest had to be read.
-    pub(super) fn put(&mut self, run: &ListedRun, stamp: ManifestStamp) {
+    pub(super) fn put_run(&mut self, run: &ListedRun, stamp: ManifestStamp) {
         if self.is_used && run.info.state == RunState::Ended {
             self.fresh.insert(run.info.id.clone(), stamp);
         }
     }
 
     /// Writes the file if that saves enough of the next listing's time.
-    pub(super) fn save(&self, root: &Path, runs: &[ListedRun]) {
+    pub(super) fn save_listing(&self, root: &Path, runs: &[ListedRun]) {
         if self.fresh.len() < WORTH_SAVING {
             return;
         }

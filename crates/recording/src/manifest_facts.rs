@@ -25,7 +25,7 @@ pub(super) struct ManifestFacts {
 
 impl ManifestFacts {
     /// Reads a manifest. The error is a sentence.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(super) fn read_facts(text: &str) -> Result<Self, String> {
         let object = Token::parse(text).map_err(|_| "`run.json` is not valid JSON".to_owned())?;
         let mut facts = Self::default();
         for (key, value) in object.members() {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn info(text: &str) -> Result<RunInfo, String> {
-        Ok(ManifestFacts::read(text)?.into_info("r", RunState::Ended))
+        Ok(ManifestFacts::read_facts(text)?.into_info("r", RunState::Ended))
     }
 
     #[test]

@@ -20,14 +20,14 @@ impl PromptDirectory {
     /// Makes the directory, which must not be there yet.
     pub fn create(path: &Path, text: &str) -> io::Result<Self> {
         private_directory().create(path)?;
-        Self::fill(path, text).inspect_err(|_| {
+        Self::fill_directory(path, text).inspect_err(|_| {
             // It is ours, and half a prompt is none.
             let _ = fs::remove_dir_all(path);
         })
     }
 
     /// The empty `timing` makes it a recording for the clean-up, and its lock marks it as unfinished.
-    fn fill(path: &Path, text: &str) -> io::Result<Self> {
+    fn fill_directory(path: &Path, text: &str) -> io::Result<Self> {
         let lock = fresh_file(&path.join(TIMING))?;
         lock.try_lock()?;
         let directory = Self {

@@ -195,21 +195,21 @@ async fn supervised_capture(
     let (grown, growing) = value::channel(FileSizes::default());
     let follower = StreamFollower::open(&directory, grown)?;
     let watch = CaptureWatch::new(running, tape.clone(), follower, request.grace);
-    let (ended, ()) = tokio::join!(watch.until_the_end(stops), copier.follow(growing));
+    let (ended, ()) = tokio::join!(watch.until_the_end(stops), copier.follow_output(growing));
     if is_full(&directory) {
-        tape.fail(&io::ErrorKind::StorageFull.into());
+        tape.note_error(&io::ErrorKind::StorageFull.into());
     }
     let exit = ended.exit;
-    manifest.end = Some(recorded_end(tape.elapsed(), exit));
+    manifest.end = Some(recorded_end(tape.elapsed_time(), exit));
     if let Some(transport) = spoken(&directory) {
         transport.clone_into(&mut manifest.transport);
     }
     // A recording that cannot be completed is still all that the program wrote.
-    let _ = tape.describe(&manifest);
+    let _ = tape.write_manifest(&manifest);
     Ok(CaptureResult {
         directory,
         exit,
-        ended_because: tape.problem(),
+        ended_because: tape.first_problem(),
     })
 }
 

@@ -80,7 +80,7 @@ pub enum ReplayPace {
 
 impl ReplayPace {
     /// The time in the replay of a moment of the recording.
-    fn scaled(self, then: Duration) -> Duration {
+    fn scaled_time(self, then: Duration) -> Duration {
         match self {
             Self::Times(speed) => Duration::try_from_secs_f64(then.as_secs_f64() / speed)
                 // Slower than time can tell.
@@ -94,14 +94,14 @@ impl Replay {
     /// Opens a recording, named by its directory or its `run.json`, or a file with an agent's saved stdout. Such a file has no
     /// timing, and its agent is taken to have exited with 0.
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
-        let metadata = fs::metadata(path).map_err(|source| ReplayError::read(path, source))?;
+        let metadata = fs::metadata(path).map_err(|source| ReplayError::from_read(path, source))?;
         if metadata.is_dir() {
-            return Self::directory(path);
+            return Self::from_directory(path);
         }
         if path.file_name().is_some_and(|name| name == MANIFEST) {
-            return Self::directory(path.parent().unwrap_or(Path::new("")));
+            return Self::from_directory(path.parent().unwrap_or(Path::new("")));
         }
-        let file = File::open(path).map_err(|source| ReplayError::read(path, source))?;
+        let file = File::open(path).map_err(|source| ReplayError::from_read(path, source))?;
         Ok(Self {
             timing: Timing::default(),
             stdout: ChannelSource::new(file),
@@ -111,7 +111,7 @@ impl Replay {
         })
     }
 
-    fn directory(directory: &Path) -> Result<Self, ReplayError> {
+    fn from_directory(directory: &Path) -> Result<Self, ReplayError> {
         let manifest = check::read_text(&directory.join(MANIFEST))?;
         let timing = check::read_text(&directory.join(TIMING))?;
         let (stdout, stdout_size) = check::open(&directory.join(STDOUT))?;
@@ -125,7 +125,7 @@ impl Replay {
             stderr: stderr_size,
             reads_newer: false,
         };
-        checked.replay(ChannelSource::new(stdout), ChannelSource::new(stderr))
+        checked.checked_replay(ChannelSource::new(stdout), ChannelSource::new(stderr))
     }
 
     /// A recording that is part of a program.
@@ -139,7 +139,7 @@ impl Replay {
             stderr: parts.stderr.len() as u64,
             reads_newer: false,
         };
-        checked.replay(
+        checked.checked_replay(
             ChannelSource::new(parts.stdout),
             ChannelSource::new(parts.stderr),
         )
@@ -170,18 +170,18 @@ impl Replay {
     ) -> io::Result<()> {
         let started = Instant::now();
         for moment in &self.timing.0 {
-            wait_until(started, pace.scaled(moment.at)).await;
+            wait_until(started, pace.scaled_time(moment.at)).await;
             match moment.channel {
                 Channel::In => {}
-                Channel::Out => self.stdout.play(moment.bytes, out)?,
+                Channel::Out => self.stdout.play_bytes(moment.bytes, out)?,
                 // An agent goes on if its stderr is closed.
-                Channel::Err => drop(self.stderr.play(moment.bytes, err)),
+                Channel::Err => drop(self.stderr.play_bytes(moment.bytes, err)),
             }
         }
         // The bytes after the last timing entry, and all of a file with a saved stdout.
-        let _ = self.stderr.play(u64::MAX, err);
-        self.stdout.play(u64::MAX, out)?;
-        wait_until(started, pace.scaled(self.duration)).await;
+        let _ = self.stderr.play_bytes(u64::MAX, err);
+        self.stdout.play_bytes(u64::MAX, out)?;
+        wait_until(started, pace.scaled_time(self.duration)).await;
         Ok(())
     }
 }
@@ -207,7 +207,7 @@ impl ChannelSource {
         Self(Box::new(reader))
     }
 
-    fn play<W: Write + ?Sized>(&mut self, bytes: u64, to: &mut W) -> io::Result<()> {
+    fn play_bytes<W: Write + ?Sized>(&mut self, bytes: u64, to: &mut W) -> io::Result<()> {
         io::copy(&mut self.0.by_ref().take(bytes), to)?;
         to.flush()
     }

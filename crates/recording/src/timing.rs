@@ -22,7 +22,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    fn word(self) -> &'static str {
+    fn channel_word(self) -> &'static str {
         match self {
             Self::In => "in",
             Self::Out => "out",
@@ -46,7 +46,7 @@ pub struct TimingEntry {
 impl fmt::Display for TimingEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (ms, micros) = (self.at.as_millis(), self.at.subsec_micros() % 1000);
-        writeln!(f, "{ms}.{micros:03} {} {}", self.channel.word(), self.bytes)
+        writeln!(f, "{ms}.{micros:03} {} {}", self.channel.channel_word(), self.bytes)
     }
 }
 

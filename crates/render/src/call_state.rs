@@ -13,7 +13,7 @@ pub(crate) enum CallState {
 }
 
 impl CallState {
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn state_word(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Failed => "failed",
@@ -23,7 +23,7 @@ impl CallState {
         }
     }
 
-    pub(crate) fn mark(self) -> &'static str {
+    pub(crate) fn state_mark(self) -> &'static str {
         match self {
             Self::Done => "✓",
             Self::Failed => "✗",

@@ -63,9 +63,9 @@ impl CodeScanner {
     }
 
     /// The pieces of the beginning of a line, whose rest is to follow.
-    pub(crate) fn part(&mut self, part: &str) {
+    pub(crate) fn scan_part(&mut self, part: &str) {
         let mut last = CodeClass::Plain;
-        self.pieces(part, &mut |class, _| last = class);
+        self.scan_pieces(part, &mut |class, _| last = class);
         self.is_in_comment |= last == CodeClass::Comment && self.open.is_none();
     }
 
@@ -75,24 +75,24 @@ impl CodeScanner {
     }
 
     /// The pieces of the next line, in order. Together they are the line.
-    pub(crate) fn line(&mut self, line: &str, put: &mut impl FnMut(CodeClass, &str)) {
-        self.pieces(line, put);
+    pub(crate) fn scan_line(&mut self, line: &str, put: &mut impl FnMut(CodeClass, &str)) {
+        self.scan_pieces(line, put);
         self.end_line();
     }
 
-    fn pieces(&mut self, line: &str, put: &mut impl FnMut(CodeClass, &str)) {
+    fn scan_pieces(&mut self, line: &str, put: &mut impl FnMut(CodeClass, &str)) {
         if self.is_in_comment {
             return put(CodeClass::Comment, line);
         }
         match self.language.sort {
             LanguageKind::Diff => put(diff_class(line), line),
-            LanguageKind::Markup => self.joined(line, Self::tag_piece, put),
-            LanguageKind::Code | LanguageKind::Data => self.joined(line, Self::piece, put),
+            LanguageKind::Markup => self.put_joined(line, Self::tag_piece, put),
+            LanguageKind::Code | LanguageKind::Data => self.put_joined(line, Self::scan_piece, put),
         }
     }
 
     /// Puts a line piece by piece; pieces of one class that follow each other are put together.
-    fn joined(
+    fn put_joined(
         &mut self,
         line: &str,
         next: fn(&mut Self, &str, usize) -> (CodeClass, usize),
@@ -106,14 +106,14 @@ impl CodeScanner {
         };
         while at < line.len() {
             let (class, length) = next(self, line, at);
-            joined.add(class, at, put);
+            joined.add_piece(class, at, put);
             at += length.max(1);
         }
-        joined.end(put);
+        joined.put_rest(put);
     }
 
     /// The class of the piece at `at`, and its length in bytes.
-    fn piece(&mut self, line: &str, at: usize) -> (CodeClass, usize) {
+    fn scan_piece(&mut self, line: &str, at: usize) -> (CodeClass, usize) {
         let rest = &line[at..];
         if let Some(open) = self.open {
             return self.go_on(open, rest);
@@ -122,10 +122,10 @@ impl CodeScanner {
         if first.is_ascii_whitespace() {
             return (CodeClass::Plain, 1);
         }
-        self.comment(line, at)
-            .or_else(|| self.text(line, at))
-            .or_else(|| self.sign(rest, first))
-            .or_else(|| self.word(line, at, first))
+        self.scan_comment(line, at)
+            .or_else(|| self.scan_string(line, at))
+            .or_else(|| self.scan_sign(rest, first))
+            .or_else(|| self.scan_word(line, at, first))
             .unwrap_or((CodeClass::Plain, first.len_utf8()))
     }
 
@@ -135,7 +135,7 @@ impl CodeScanner {
         (open.class, end.unwrap_or(rest.len()))
     }
 
-    fn comment(&mut self, line: &str, at: usize) -> Option<(CodeClass, usize)> {
+    fn scan_comment(&mut self, line: &str, at: usize) -> Option<(CodeClass, usize)> {
         let rest = &line[at..];
         if let Some((start, end)) = self
             .language
@@ -159,7 +159,7 @@ impl CodeScanner {
         marks.find(begins).map(|_| (CodeClass::Comment, rest.len()))
     }
 
-    fn text(&mut self, line: &str, at: usize) -> Option<(CodeClass, usize)> {
+    fn scan_string(&mut self, line: &str, at: usize) -> Option<(CodeClass, usize)> {
         let rest = &line[at..];
         let mut long = self.language.long.iter();
         if let Some((start, end)) = long.find(|(start, _)| rest.starts_with(start)) {
@@ -191,7 +191,7 @@ impl CodeScanner {
     }
 
     /// Variables of a shell, decorators, attributes.
-    fn sign(&self, rest: &str, first: char) -> Option<(CodeClass, usize)> {
+    fn scan_sign(&self, rest: &str, first: char) -> Option<(CodeClass, usize)> {
         if !self.language.signs.contains(first) {
             return None;
         }
@@ -202,7 +202,7 @@ impl CodeScanner {
         (name > 0).then_some((CodeClass::Attribute, 1 + name))
     }
 
-    fn word(&self, line: &str, at: usize, first: char) -> Option<(CodeClass, usize)> {
+    fn scan_word(&self, line: &str, at: usize, first: char) -> Option<(CodeClass, usize)> {
         let rest = &line[at..];
         let length = word_length(rest, self.language.inner);
         if length == 0 {
@@ -249,7 +249,7 @@ impl CodeScanner {
         if let Some(open) = self.open {
             return self.go_on(open, rest);
         }
-        if let Some(comment) = self.comment(line, at) {
+        if let Some(comment) = self.scan_comment(line, at) {
             return comment;
         }
         if !self.is_in_tag {
@@ -270,10 +270,10 @@ impl CodeScanner {
                 1 + slash + name,
             );
         }
-        self.attribute(rest)
+        self.scan_attribute(rest)
     }
 
-    fn attribute(&mut self, rest: &str) -> (CodeClass, usize) {
+    fn scan_attribute(&mut self, rest: &str) -> (CodeClass, usize) {
         let first = rest.chars().next().unwrap_or(' ');
         match first {
             '>' => {
@@ -312,19 +312,19 @@ struct JoinedSpans<'l> {
 }
 
 impl JoinedSpans<'_> {
-    fn add(&mut self, class: CodeClass, at: usize, put: &mut impl FnMut(CodeClass, &str)) {
+    fn add_piece(&mut self, class: CodeClass, at: usize, put: &mut impl FnMut(CodeClass, &str)) {
         if class != self.class {
-            self.put(at, put);
+            self.put_span(at, put);
             self.from = at;
             self.class = class;
         }
     }
 
-    fn end(&self, put: &mut impl FnMut(CodeClass, &str)) {
-        self.put(self.line.len(), put);
+    fn put_rest(&self, put: &mut impl FnMut(CodeClass, &str)) {
+        self.put_span(self.line.len(), put);
     }
 
-    fn put(&self, to: usize, put: &mut impl FnMut(CodeClass, &str)) {
+    fn put_span(&self, to: usize, put: &mut impl FnMut(CodeClass, &str)) {
         if self.from < to {
             put(self.class, &self.line[self.from..to]);
         }
@@ -386,7 +386,7 @@ mod tests {
         let mut scanner = CodeScanner::new(language).unwrap();
         let mut shown = String::new();
         for line in code.split_inclusive('\n') {
-            scanner.line(line, &mut |class, text| match class {
+            scanner.scan_line(line, &mut |class, text| match class {
                 CodeClass::Plain => shown.push_str(text),
                 class => shown.extend([&format!("{class:?}"), "‹", text, "›"]),
             });
@@ -425,11 +425,11 @@ mod tests {
         check("ts", "`a\nb` c", "Text‹`a\n›Text‹b`› c");
         check("rs", "r#\"a\nb\"# c", "Text‹r#\"a\n›Text‹b\"#› c");
         let mut scanner = CodeScanner::new("rs").unwrap();
-        scanner.part("a // b");
-        scanner.line("for c", &mut |class, _| {
+        scanner.scan_part("a // b");
+        scanner.scan_line("for c", &mut |class, _| {
             assert_eq!(class, CodeClass::Comment);
         });
-        scanner.line("d", &mut |class, _| assert_eq!(class, CodeClass::Plain));
+        scanner.scan_line("d", &mut |class, _| assert_eq!(class, CodeClass::Plain));
     }
 
     #[test]

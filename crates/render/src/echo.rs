@@ -34,26 +34,26 @@ struct TextFingerprint {
 
 impl TextFingerprint {
     /// Adds a chunk. The inside of its token, not the text: a character may be split over two chunks.
-    fn add(&mut self, chunk: &Text) {
+    fn add_chunk(&mut self, chunk: &Text) {
         let token = Json::from(chunk);
         let inside = &token.as_str()[1..token.as_str().len() - 1];
         self.length += inside.len();
         self.hasher.write(inside.as_bytes());
     }
 
-    fn are(&self, whole: &Text) -> bool {
+    fn matches_text(&self, whole: &Text) -> bool {
         let mut other = Self::default();
-        other.add(whole);
+        other.add_chunk(whole);
         (self.length, self.hasher.finish()) == (other.length, other.hasher.finish())
     }
 }
 
 impl EchoFilter {
     /// Takes note of an event. True if it is a `text` that repeats its chunks, or a mode that is known already.
-    pub(crate) fn repeats(&mut self, body: &Body) -> bool {
+    pub(crate) fn note_repetition(&mut self, body: &Body) -> bool {
         match body {
-            Body::StreamDelta(delta) => self.note(delta),
-            Body::Text(whole) => return self.take(whole),
+            Body::StreamDelta(delta) => self.note_delta(delta),
+            Body::Text(whole) => return self.take_repeated(whole),
             Body::SessionMode(mode) => {
                 let last = self.mode.replace(mode.current_mode_id.clone());
                 let usual = Text::from(USUAL_MODE);
@@ -71,7 +71,7 @@ impl EchoFilter {
         false
     }
 
-    fn note(&mut self, delta: &StreamDelta) {
+    fn note_delta(&mut self, delta: &StreamDelta) {
         let Some(chunk) = &delta.text_delta else {
             return;
         };
@@ -79,11 +79,11 @@ impl EchoFilter {
         let parent = &delta.parent_call_id;
         let is_same = |said: &&mut SaidText| said.kind == kind && said.parent == *parent;
         if let Some(said) = self.said.iter_mut().find(is_same) {
-            said.words.add(chunk);
+            said.words.add_chunk(chunk);
             return;
         }
         let mut words = TextFingerprint::default();
-        words.add(chunk);
+        words.add_chunk(chunk);
         self.said.push(SaidText {
             kind: kind.to_owned(),
             parent: parent.clone(),
@@ -91,7 +91,7 @@ impl EchoFilter {
         });
     }
 
-    fn take(&mut self, whole: &TextEvent) -> bool {
+    fn take_repeated(&mut self, whole: &TextEvent) -> bool {
         let kind = whole.kind.as_str();
         let parent = &whole.parent_call_id;
         let found = self
@@ -99,7 +99,7 @@ impl EchoFilter {
             .iter()
             .position(|said| said.kind == kind && said.parent == *parent);
         // The words of both kinds are in `StreamDeltaKind` and `TextKind` alike.
-        found.is_some_and(|at| self.said.remove(at).words.are(&whole.text))
+        found.is_some_and(|at| self.said.remove(at).words.matches_text(&whole.text))
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
         };
         let found: Vec<_> = lines
             .iter()
-            .map(|line| echo.repeats(&event(line).body))
+            .map(|line| echo.note_repetition(&event(line).body))
             .collect();
         assert_eq!(found, expected);
     }

@@ -46,20 +46,20 @@ impl HtmlRenderer {
     pub fn knowing(outline: Outline) -> Self {
         let ahead = OutlineCursor::new(outline);
         Self {
-            transcript: ahead.transcript.again(),
+            transcript: ahead.transcript.for_second_pass(),
             ahead: Some(ahead),
             ..Self::default()
         }
     }
 
-    fn items(&mut self, items: &[TranscriptItem], out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_items(&mut self, items: &[TranscriptItem], out: &mut dyn io::Write) -> io::Result<()> {
         for item in items {
             self.has_written |= page::write_item(&mut self.items, item, out)?;
         }
         Ok(())
     }
 
-    fn begin(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+    fn begin_page(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
         let transcript = match &self.ahead {
             Some(ahead) if ahead.has_begun() => return Ok(()),
             Some(ahead) => &ahead.transcript,
@@ -76,16 +76,16 @@ impl Renderer for HtmlRenderer {
         if self.ahead.is_none() {
             return Ok(());
         }
-        self.begin(out)?;
-        let finished = self.transcript.finished();
-        self.items(&finished, out)
+        self.begin_page(out)?;
+        let finished = self.transcript.take_finished();
+        self.write_items(&finished, out)
     }
 
     fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.transcript.close();
-        self.begin(out)?;
+        self.transcript.close_transcript();
+        self.begin_page(out)?;
         let rest = std::mem::take(&mut self.transcript.items);
-        self.items(&rest, out)?;
+        self.write_items(&rest, out)?;
         page::end_page(&self.transcript, !self.has_written, out)
     }
 }

@@ -18,7 +18,7 @@ pub(crate) enum TextInk {
 }
 
 impl TextInk {
-    pub(crate) fn style(self) -> Style {
+    pub(crate) fn ansi_style(self) -> Style {
         let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
         match self {
             Self::Plain => Style::new(),

@@ -152,45 +152,45 @@ impl Narrator {
         if self.turn_ended && begins_turn(&event.body) {
             self.close_turn();
         }
-        self.totals.note(event);
-        self.turn.note(event);
-        if self.echo.repeats(&event.body) {
+        self.totals.count_event(event);
+        self.turn.count_event(event);
+        if self.echo.note_repetition(&event.body) {
             return;
         }
         if let Body::PermissionDecision(decision) = &event.body {
-            self.requests.answer(decision);
+            self.requests.remove_answered(decision);
             let is_allowed = PermissionAnswer::from(&**decision).is_allowed();
             // The call itself tells that it was allowed.
-            if self.calls.decide(decision) && is_allowed {
+            if self.calls.attach_decision(decision) && is_allowed {
                 return;
             }
         }
         if let Some(notice) = notices::notice_for(event) {
-            return self.notice(&notice);
+            return self.narrate_notice(&notice);
         }
         match &event.body {
-            Body::SessionInit(init) => self.session(init, event),
+            Body::SessionInit(init) => self.narrate_session(init, event),
             // Tool results on their way back to the model: the calls show them.
             Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => {}
-            Body::UserInput(input) => self.user(input, event),
-            Body::StreamDelta(delta) => self.delta(delta),
+            Body::UserInput(input) => self.narrate_prompt(input, event),
+            Body::StreamDelta(delta) => self.narrate_delta(delta),
             Body::Text(text) => {
                 self.end_prose();
-                self.say(text.kind.as_str(), &text.text);
+                self.narrate_text(text.kind.as_str(), &text.text);
                 self.end_prose();
             }
             Body::ToolInvocation(call) => {
                 self.end_prose();
-                self.calls.begin(call, event, now);
+                self.calls.begin_call(call, event, now);
             }
             Body::ToolCompletion(done) => {
-                let rows = self.calls.end(done, event, &self.page);
-                self.tell(LineKind::Tools, rows);
+                let rows = self.calls.end_call(done, event, &self.page);
+                self.add_rows(LineKind::Tools, rows);
             }
             // The caller asks the user, below the text so far.
             Body::PermissionRequest(request) => {
                 self.end_prose();
-                self.requests.ask(request);
+                self.requests.add_request(request);
             }
             Body::TurnComplete(turn) => self.end_turn(turn),
             Body::RunEnd(end) => self.end_run(end),
@@ -208,7 +208,7 @@ impl Narrator {
     pub fn take_rows(&mut self) -> Vec<ScreenRow> {
         if let Some(prose) = &mut self.prose {
             let (sort, rows) = (prose.voice.sort, prose.take_rows());
-            self.settle(sort, rows);
+            self.settle_rows(sort, rows);
         }
         std::mem::take(&mut self.settled)
     }
@@ -218,8 +218,8 @@ impl Narrator {
         let spinner = self.page.marks.spinner();
         let spinner = spinner[frame % spinner.len()];
         let prose = self.prose.as_ref();
-        let tail = prose.map(|prose| (prose.voice.sort, prose.tail(&self.page)));
-        let calls = (LineKind::Tools, self.calls.rows(spinner, now, &self.page));
+        let tail = prose.map(|prose| (prose.voice.sort, prose.tail_rows(&self.page)));
+        let calls = (LineKind::Tools, self.calls.running_rows(spinner, now, &self.page));
         let mut last = self.last;
         let mut all = Vec::new();
         for (sort, rows) in tail.into_iter().chain([calls]) {
@@ -235,10 +235,10 @@ impl Narrator {
     pub fn status(&self, frame: usize, now: Duration, doing: Option<&str>) -> ScreenRow {
         let spinner = self.page.marks.spinner();
         let spinner = spinner[frame % spinner.len()];
-        let running = || self.calls.doing().unwrap_or_else(|| self.doing.to_owned());
+        let running = || self.calls.running_summary().unwrap_or_else(|| self.doing.to_owned());
         let doing = doing.map_or_else(running, str::to_owned);
         let time = words::running_clock(now);
-        self.page.row(&[
+        self.page.cut_row(&[
             (TextInk::Tool, spinner),
             (TextInk::Faint, &format!(" {time} · {doing}")),
         ])
@@ -278,7 +278,7 @@ impl Renderer for RowRenderer {
 const THINKING: &str = "thinking";
 
 impl Narrator {
-    fn session(&mut self, init: &SessionInit, event: &Event) {
+    fn narrate_session(&mut self, init: &SessionInit, event: &Event) {
         let facts = [&init.model, &event.base.session_id, &init.cwd];
         let facts = facts
             .into_iter()
@@ -290,11 +290,11 @@ impl Narrator {
             .and_then(|times| times.shown_time(event));
         let facts = facts.chain(began.map(|began| format!("  {began}")));
         let line = format!("session{}", facts.collect::<String>());
-        let row = self.page.row(&[(TextInk::Faint, &line)]);
-        self.tell(LineKind::Start, vec![row]);
+        let row = self.page.cut_row(&[(TextInk::Faint, &line)]);
+        self.add_rows(LineKind::Start, vec![row]);
     }
 
-    fn user(&mut self, input: &UserInput, event: &Event) {
+    fn narrate_prompt(&mut self, input: &UserInput, event: &Event) {
         let text = input.text.to_str();
         let images = match input.images.len() {
             0 => String::new(),
@@ -302,7 +302,7 @@ impl Narrator {
         };
         let rows = if input.is_synthetic {
             let folded = words::folded_input(&text, is_replayed(event), 200);
-            vec![self.page.row(&[(TextInk::Faint, &folded)])]
+            vec![self.page.cut_row(&[(TextInk::Faint, &folded)])]
         } else {
             let said = format!("{}{images}", text.trim_end());
             let mark = (TextInk::Prompt, "> ");
@@ -310,25 +310,25 @@ impl Narrator {
                 .times
                 .as_mut()
                 .and_then(|times| times.shown_time(event));
-            let time = time.map(|time| self.page.row(&[(TextInk::Faint, &time)]));
+            let time = time.map(|time| self.page.cut_row(&[(TextInk::Faint, &time)]));
             let said = self
                 .page
-                .hanging([mark; 2], TextInk::Prompt, &said, self.most_rows);
+                .hanging_rows([mark; 2], TextInk::Prompt, &said, self.most_rows);
             time.into_iter().chain(said).collect()
         };
-        self.tell(LineKind::Prompt, rows);
+        self.add_rows(LineKind::Prompt, rows);
     }
 
-    fn delta(&mut self, delta: &StreamDelta) {
+    fn narrate_delta(&mut self, delta: &StreamDelta) {
         match (&delta.kind, &delta.text_delta) {
             (StreamDeltaKind::MessageStart | StreamDeltaKind::MessageStop, _) => self.end_prose(),
-            (kind, Some(chunk)) => self.say(kind.as_str(), chunk),
+            (kind, Some(chunk)) => self.narrate_text(kind.as_str(), chunk),
             // A tool's arguments come whole with its invocation.
             (_, None) => {}
         }
     }
 
-    fn say(&mut self, kind: &str, text: &Text) {
+    fn narrate_text(&mut self, kind: &str, text: &Text) {
         let is_answer = kind == "text";
         self.has_answered |= is_answer;
         let (voice, doing) = if is_answer {
@@ -352,20 +352,20 @@ impl Narrator {
 
     fn end_prose(&mut self) {
         if let Some(mut prose) = self.prose.take() {
-            prose.finish(&self.page);
-            self.settle(prose.voice.sort, prose.take_rows());
+            prose.end_text(&self.page);
+            self.settle_rows(prose.voice.sort, prose.take_rows());
             self.doing = THINKING;
         }
     }
 
     /// Ends the agent's text, and adds rows of another kind.
-    fn tell(&mut self, sort: LineKind, rows: Vec<ScreenRow>) {
+    fn add_rows(&mut self, sort: LineKind, rows: Vec<ScreenRow>) {
         self.end_prose();
-        self.settle(sort, rows);
+        self.settle_rows(sort, rows);
         self.doing = THINKING;
     }
 
-    fn settle(&mut self, sort: LineKind, rows: Vec<ScreenRow>) {
+    fn settle_rows(&mut self, sort: LineKind, rows: Vec<ScreenRow>) {
         if !rows.is_empty() {
             let before = self.last.replace(sort);
             self.settled.extend(blank_row_between(before, sort));
@@ -373,7 +373,7 @@ impl Narrator {
         }
     }
 
-    fn notice(&mut self, notice: &Notice) {
+    fn narrate_notice(&mut self, notice: &Notice) {
         let (mark, ink) = match notice.level {
             NoticeLevel::Info => ("· ", TextInk::Faint),
             NoticeLevel::Warning => ("! ", TextInk::Warning),
@@ -393,8 +393,8 @@ impl Narrator {
     /// Tells a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
     fn tell_marked(&mut self, sort: LineKind, mark: &str, ink: TextInk, text: &str) {
         let marks = [(ink, mark), (TextInk::Faint, "│ ")];
-        let rows = self.page.hanging(marks, ink, text, self.most_rows);
-        self.tell(sort, rows);
+        let rows = self.page.hanging_rows(marks, ink, text, self.most_rows);
+        self.add_rows(sort, rows);
     }
 }
 

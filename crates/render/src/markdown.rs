@@ -45,13 +45,13 @@ impl MarkdownRenderer {
     pub fn knowing(outline: Outline) -> Self {
         let ahead = OutlineCursor::new(outline);
         Self {
-            transcript: ahead.transcript.again(),
+            transcript: ahead.transcript.for_second_pass(),
             ahead: Some(ahead),
             items: MarkdownItems::default(),
         }
     }
 
-    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+    fn begin_document(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let transcript = match &self.ahead {
             Some(ahead) if ahead.has_begun() => return Ok(()),
             Some(ahead) => &ahead.transcript,
@@ -72,20 +72,20 @@ impl Renderer for MarkdownRenderer {
         if self.ahead.is_none() {
             return Ok(());
         }
-        self.begin(out)?;
-        self.items.write(&self.transcript.finished(), out)
+        self.begin_document(out)?;
+        self.items.write_items(&self.transcript.take_finished(), out)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        self.transcript.close();
-        self.begin(out)?;
-        self.items.write(&self.transcript.items, out)?;
+        self.transcript.close_transcript();
+        self.begin_document(out)?;
+        self.items.write_items(&self.transcript.items, out)?;
         out.write_all(document_footer(&self.transcript).as_bytes())
     }
 }
 
 impl MarkdownItems {
-    fn write(&mut self, items: &[TranscriptItem], out: &mut dyn Write) -> io::Result<()> {
+    fn write_items(&mut self, items: &[TranscriptItem], out: &mut dyn Write) -> io::Result<()> {
         for item in items {
             // A blank line ends the block above.
             match item {
@@ -93,7 +93,7 @@ impl MarkdownItems {
                     out.write_all(b"\n")?;
                     write_fence(&text, out)?;
                 }
-                _ => match self.block(item).trim_end() {
+                _ => match self.item_block(item).trim_end() {
                     "" => {}
                     block => write!(out, "\n{block}\n")?,
                 },
@@ -102,17 +102,17 @@ impl MarkdownItems {
         Ok(())
     }
 
-    fn block(&mut self, item: &TranscriptItem) -> String {
+    fn item_block(&mut self, item: &TranscriptItem) -> String {
         match item {
-            TranscriptItem::User(user) => self.user(user),
+            TranscriptItem::User(user) => self.prompt_block(user),
             TranscriptItem::Prose(prose) => prose_block(prose),
             TranscriptItem::Tool(tool) => tool_block(tool),
             TranscriptItem::Notice(notice) => notice_block(notice),
-            TranscriptItem::TurnEnd(turn) => self.turn(turn),
+            TranscriptItem::TurnEnd(turn) => self.turn_block(turn),
         }
     }
 
-    fn user(&mut self, user: &UserMessage) -> String {
+    fn prompt_block(&mut self, user: &UserMessage) -> String {
         let text = user.text.to_str();
         if user.is_synthetic {
             let lines = words::counted_noun(text.lines().count() as u64, "line");
@@ -131,11 +131,11 @@ impl MarkdownItems {
             ),
         };
         let quoted = block_quote(&prose::harmless_markdown(&text));
-        format!("## {}\n\n{quoted}{images}", self.heading(user))
+        format!("## {}\n\n{quoted}{images}", self.prompt_heading(user))
     }
 
     /// `Prompt 2 · 18:15 UTC`, with the day where there are several.
-    fn heading(&mut self, user: &UserMessage) -> String {
+    fn prompt_heading(&mut self, user: &UserMessage) -> String {
         self.prompts += 1;
         let number = self.has_turns.then(|| format!(" {}", self.prompts));
         let at = user.at.as_deref();
@@ -150,7 +150,7 @@ impl MarkdownItems {
         )
     }
 
-    fn turn(&self, turn: &TurnEnd) -> String {
+    fn turn_block(&self, turn: &TurnEnd) -> String {
         let errors = turn
             .errors
             .iter()
@@ -172,12 +172,12 @@ impl MarkdownItems {
 }
 
 fn prose_block(prose: &AgentProse) -> String {
-    let text = prose::harmless_markdown(&prose.text());
+    let text = prose::harmless_markdown(&prose.display_text());
     match prose.kind.as_str() {
         "text" if prose.parent.is_none() => text,
         "text" => details_block("Sub-agent", &text, false),
         "thinking" => details_block(
-            &format!("Thinking: {}", prose.gist(80)),
+            &format!("Thinking: {}", prose.first_line_text(80)),
             &block_quote(&text),
             false,
         ),

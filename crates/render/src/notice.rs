@@ -9,7 +9,7 @@ pub(crate) enum NoticeLevel {
 }
 
 impl NoticeLevel {
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn level_word(self) -> &'static str {
         match self {
             Self::Info => "note",
             Self::Warning => "warning",

@@ -54,7 +54,7 @@ fn session_status(status: &SessionStatus, event: &Event) -> Notice {
         .unwrap_or_default();
     let label = match level {
         NoticeLevel::Info => status.status.as_str(),
-        NoticeLevel::Warning | NoticeLevel::Error => level.word(),
+        NoticeLevel::Warning | NoticeLevel::Error => level.level_word(),
     };
     Notice::new(level, label, message)
 }
@@ -68,7 +68,7 @@ fn text_notice(text: &TextEvent, event: &Event) -> Option<Notice> {
         (_, Some("info")) => NoticeLevel::Info,
         _ => return None,
     };
-    Some(Notice::new(level, level.word(), text.text.to_str()))
+    Some(Notice::new(level, level.level_word(), text.text.to_str()))
 }
 
 fn diagnostic_notice(diagnostic: &Diagnostic, event: &Event) -> Notice {

@@ -57,7 +57,7 @@ impl PermissionAnswer {
         )
     }
 
-    fn word(&self) -> &'static str {
+    fn answer_word(&self) -> &'static str {
         match &self.outcome {
             PermissionOutcome::Allowed => "allowed",
             PermissionOutcome::Cancelled => "not decided",
@@ -67,8 +67,8 @@ impl PermissionAnswer {
 
     /// `allowed by rule lapidary.toml:12`
     pub(crate) fn in_words(&self) -> String {
-        let word = self.word();
-        match self.decider() {
+        let word = self.answer_word();
+        match self.decider_text() {
             Some(by) => format!("{word} {by}"),
             None => word.to_owned(),
         }
@@ -76,7 +76,7 @@ impl PermissionAnswer {
 
     /// The decider and the reason of a denial: `Denied by rule lapidary.toml:12: no network`. None if the action was allowed, or
     /// neither is known.
-    pub(crate) fn refusal(&self) -> Option<String> {
+    pub(crate) fn denial_text(&self) -> Option<String> {
         let words = words::capitalised_text(&self.in_words());
         match &self.reason {
             _ if self.is_allowed() => None,
@@ -86,7 +86,7 @@ impl PermissionAnswer {
         }
     }
 
-    fn decider(&self) -> Option<String> {
+    fn decider_text(&self) -> Option<String> {
         Some(match self.by.as_ref()? {
             DecidedBy::Rule => match &self.rule {
                 Some(rule) => format!("by rule {rule}"),
@@ -102,20 +102,20 @@ impl PermissionAnswer {
     }
 
     /// The answer as a line of its own.
-    fn notice(&self, what: &str) -> Notice {
+    fn answer_notice(&self, what: &str) -> Notice {
         let level = if self.is_denied() {
             NoticeLevel::Warning
         } else {
             NoticeLevel::Info
         };
         let reason = self.reason.as_ref().filter(|_| !self.is_allowed());
-        let text = match (reason, self.decider()) {
+        let text = match (reason, self.decider_text()) {
             (Some(reason), Some(by)) if !self.is_told(reason) => format!("{what}: {reason} ({by})"),
             (Some(reason), _) => format!("{what}: {reason}"),
             (None, Some(by)) => format!("{what} ({by})"),
             (None, None) => what.to_owned(),
         };
-        Notice::new(level, self.word(), text)
+        Notice::new(level, self.answer_word(), text)
     }
 
     /// True if the reason says already which rule decided.
@@ -139,7 +139,7 @@ impl PermissionAnswer {
 pub(crate) fn decision_notice(decision: &PermissionDecision) -> Notice {
     let title = decision.title.as_ref();
     let what = request_subject(&decision.tool_name, &decision.tool_input, title);
-    PermissionAnswer::from(decision).notice(&what)
+    PermissionAnswer::from(decision).answer_notice(&what)
 }
 
 /// Requests that were not answered yet.
@@ -149,7 +149,7 @@ pub(crate) struct OpenRequests {
 }
 
 impl OpenRequests {
-    pub(crate) fn ask(&mut self, request: &PermissionRequest) {
+    pub(crate) fn add_request(&mut self, request: &PermissionRequest) {
         let title = request.title.as_ref();
         let what = request_subject(&request.tool_name, &request.tool_input, title);
         let reason = request.reason.as_ref().map(|reason| format!(": {reason}"));
@@ -161,12 +161,12 @@ impl OpenRequests {
         self.waiting.push((request.request_id.clone(), notice));
     }
 
-    pub(crate) fn answer(&mut self, decision: &PermissionDecision) {
+    pub(crate) fn remove_answered(&mut self, decision: &PermissionDecision) {
         self.waiting.retain(|(id, _)| *id != decision.request_id);
     }
 
     /// The notices of the requests that stayed open.
-    pub(crate) fn close(&mut self) -> Vec<Notice> {
+    pub(crate) fn take_open_notices(&mut self) -> Vec<Notice> {
         let waiting = std::mem::take(&mut self.waiting);
         waiting.into_iter().map(|(_, notice)| notice).collect()
     }

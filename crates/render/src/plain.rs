@@ -143,7 +143,7 @@ fn escape_sequence(text: &str) -> EscapeSequence {
         _ => return EscapeSequence::Whole(alone),
     };
     let after = &text[before..];
-    match inside.end(after) {
+    match inside.sequence_end(after) {
         // It is broken or endless: only its opener goes.
         Some(0) => EscapeSequence::Whole(alone),
         Some(end) => EscapeSequence::Whole(before + end),
@@ -165,7 +165,7 @@ enum SequencePart {
 
 impl SequencePart {
     /// The end of the sequence; 0 if another byte interrupts it; none if the text ends first.
-    fn end(self, after: &str) -> Option<usize> {
+    fn sequence_end(self, after: &str) -> Option<usize> {
         match self {
             Self::Control => final_byte(after, 0x20..=0x3f, 0x40..=0x7e),
             Self::Short => final_byte(after, 0x20..=0x2f, 0x30..=0x7e),

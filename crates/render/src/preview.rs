@@ -22,7 +22,7 @@ pub(crate) struct PreviewLimits {
 /// What fits behind the check mark: the size of a change or of a file that was read.
 pub(crate) fn preview_summary(tool: &ToolCallItem, parts: &[ToolPart]) -> Option<String> {
     parts.iter().find_map(|part| match part {
-        ToolPart::Diff { diff, .. } if tool.state() == CallState::Done => {
+        ToolPart::Diff { diff, .. } if tool.current_state() == CallState::Done => {
             let (added, removed) = diff::diff_size(diff);
             Some(format!("+{added} −{removed}"))
         }
@@ -39,7 +39,7 @@ pub(crate) fn preview_lines(
     parts: &[ToolPart],
     limits: PreviewLimits,
 ) -> Vec<(TextInk, String)> {
-    let is_done = tool.state() == CallState::Done;
+    let is_done = tool.current_state() == CallState::Done;
     if is_done && tool.is_completion() {
         return Vec::new();
     }

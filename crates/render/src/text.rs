@@ -119,35 +119,35 @@ impl Renderer for TextRenderer {
         if self.turn_ended && begins_turn(&event.body) {
             self.close_turn(out)?;
         }
-        self.totals.note(event);
-        self.turn.note(event);
-        if self.echo.repeats(&event.body) {
+        self.totals.count_event(event);
+        self.turn.count_event(event);
+        if self.echo.note_repetition(&event.body) {
             return Ok(());
         }
         if let Body::PermissionDecision(decision) = &event.body {
-            return self.decision(decision, out);
+            return self.write_decision(decision, out);
         }
         if let Some(notice) = notices::notice_for(event) {
-            return self.notice(&notice, out);
+            return self.write_notice(&notice, out);
         }
         match &event.body {
             // The caller asks the user, if there is one.
             Body::PermissionRequest(request) => {
-                self.requests.ask(request);
+                self.requests.add_request(request);
                 Ok(())
             }
-            Body::SessionInit(init) => self.session(init, event, out),
+            Body::SessionInit(init) => self.write_session(init, event, out),
             // Tool results on their way back to the model: the calls show them.
             Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => Ok(()),
-            Body::UserInput(input) => self.user(input, event, out),
-            Body::StreamDelta(delta) => self.delta(delta, out),
+            Body::UserInput(input) => self.write_prompt(input, event, out),
+            Body::StreamDelta(delta) => self.write_delta(delta, out),
             Body::Text(text) => {
                 self.pen.end_line(out)?;
-                self.say(text.kind.as_str(), &text.text, out)?;
+                self.write_text(text.kind.as_str(), &text.text, out)?;
                 self.pen.end_line(out)
             }
-            Body::ToolInvocation(call) => self.call(call, event, out),
-            Body::ToolCompletion(done) => self.complete(done, event, out),
+            Body::ToolInvocation(call) => self.write_call(call, event, out),
+            Body::ToolCompletion(done) => self.write_completion(done, event, out),
             Body::TurnComplete(turn) => self.end_turn(turn, out),
             Body::RunEnd(end) => self.end_run(end, out),
             // Facts for programs: the totals count them, and say so.
@@ -158,22 +158,22 @@ impl Renderer for TextRenderer {
     fn finish(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
         self.pen.end_line(out)?;
         self.close_requests(out)?;
-        let facts = self.totals.facts();
+        let facts = self.totals.usage_facts();
         let is_untold =
-            self.turn_ended || (!self.turn_told && self.totals.tokens().sum().is_some());
+            self.turn_ended || (!self.turn_told && self.totals.token_sums().total_tokens().is_some());
         if !self.is_over && is_untold && !facts.is_empty() {
             self.pen
-                .line(TextInk::Faint, &format!("— {}", facts.join(" · ")), out)?;
+                .write_line(TextInk::Faint, &format!("— {}", facts.join(" · ")), out)?;
         }
         match self.totals.not_shown() {
-            Some(hidden) => self.pen.line(TextInk::Faint, &format!("  {hidden}"), out),
+            Some(hidden) => self.pen.write_line(TextInk::Faint, &format!("  {hidden}"), out),
             None => Ok(()),
         }
     }
 }
 
 impl TextRenderer {
-    fn session(
+    fn write_session(
         &mut self,
         init: &SessionInit,
         event: &Event,
@@ -189,7 +189,7 @@ impl TextRenderer {
             .as_mut()
             .and_then(|times| times.shown_time(event));
         let facts = facts.chain(began.map(|began| format!("  {began}")));
-        self.pen.line(
+        self.pen.write_line(
             TextInk::Faint,
             &format!("session{}", facts.collect::<String>()),
             out,
@@ -203,12 +203,12 @@ impl TextRenderer {
             .as_mut()
             .and_then(|times| times.shown_time(event))
         {
-            Some(time) => self.pen.line(TextInk::Faint, &time, out),
+            Some(time) => self.pen.write_line(TextInk::Faint, &time, out),
             None => Ok(()),
         }
     }
 
-    fn user(
+    fn write_prompt(
         &mut self,
         input: &UserInput,
         event: &Event,
@@ -217,13 +217,13 @@ impl TextRenderer {
         let text = input.text.to_str();
         if input.is_synthetic {
             let folded = words::folded_input(&text, is_replayed(event), 60);
-            return self.pen.line(TextInk::Faint, &folded, out);
+            return self.pen.write_line(TextInk::Faint, &folded, out);
         }
         self.tell_time(event, out)?;
-        self.pen.block("> ", TextInk::Prompt, &text, out)?;
+        self.pen.write_block("> ", TextInk::Prompt, &text, out)?;
         match input.images.len() {
             0 => Ok(()),
-            images => self.pen.line(
+            images => self.pen.write_line(
                 TextInk::Prompt,
                 &format!("> ({})", words::counted_noun(images as u64, "image")),
                 out,
@@ -231,18 +231,18 @@ impl TextRenderer {
         }
     }
 
-    fn delta(&mut self, delta: &StreamDelta, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_delta(&mut self, delta: &StreamDelta, out: &mut dyn io::Write) -> io::Result<()> {
         match (&delta.kind, &delta.text_delta) {
             (StreamDeltaKind::MessageStart | StreamDeltaKind::MessageStop, _) => {
                 self.pen.end_line(out)
             }
-            (kind, Some(chunk)) => self.say(kind.as_str(), chunk, out),
+            (kind, Some(chunk)) => self.write_text(kind.as_str(), chunk, out),
             // A tool's arguments come whole with its invocation.
             (_, None) => Ok(()),
         }
     }
 
-    fn say(&mut self, kind: &str, text: &Text, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_text(&mut self, kind: &str, text: &Text, out: &mut dyn io::Write) -> io::Result<()> {
         self.has_answered |= kind == "text";
         let (margin, ink) = if kind == "text" {
             ("", TextInk::Plain)
@@ -254,33 +254,33 @@ impl TextRenderer {
             "thinking" => words::without_empty_title(&text),
             _ => &text,
         };
-        self.pen.chunk(margin, ink, text, out)
+        self.pen.continue_text(margin, ink, text, out)
     }
 
     /// An answer stands under its call, or names its subject.
-    fn decision(
+    fn write_decision(
         &mut self,
         decision: &PermissionDecision,
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
-        self.requests.answer(decision);
+        self.requests.remove_answered(decision);
         let answer = PermissionAnswer::from(decision);
         let is_under_its_call = self.last_call.is_some() && self.last_call == decision.tool_use_id;
         if is_under_its_call && answer.is_allowed() {
             let line = format!("  · {}", answer.in_words());
-            return self.pen.line(TextInk::Faint, &line, out);
+            return self.pen.write_line(TextInk::Faint, &line, out);
         }
-        self.notice(&permission::decision_notice(decision), out)
+        self.write_notice(&permission::decision_notice(decision), out)
     }
 
     pub(super) fn close_requests(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
-        for notice in self.requests.close() {
-            self.notice(&notice, out)?;
+        for notice in self.requests.take_open_notices() {
+            self.write_notice(&notice, out)?;
         }
         Ok(())
     }
 
-    fn notice(&mut self, notice: &Notice, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_notice(&mut self, notice: &Notice, out: &mut dyn io::Write) -> io::Result<()> {
         let (mark, ink) = match notice.level {
             NoticeLevel::Info => ("·", TextInk::Faint),
             NoticeLevel::Warning => ("!", TextInk::Warning),
@@ -295,23 +295,23 @@ impl TextRenderer {
         } else {
             format!("{label}: {}", notice.text)
         };
-        self.pen.hanging(&format!("{mark} "), ink, &text, out)
+        self.pen.write_hanging(&format!("{mark} "), ink, &text, out)
     }
 
-    fn call(
+    fn write_call(
         &mut self,
         call: &ToolInvocation,
         event: &Event,
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
-        let tool = ToolCallItem::called(call, event);
+        let tool = ToolCallItem::from_invocation(call, event);
         // Over ACP a call is told again whenever more is known about it.
         let known = self
             .open_calls
             .iter_mut()
             .find(|(id, _)| *id == call.call_id);
         if let Some((_, known)) = known {
-            if (known.name(), known.subject()) == (tool.name(), tool.subject()) {
+            if (known.tool_name(), known.call_subject()) == (tool.tool_name(), tool.call_subject()) {
                 *known = tool;
                 return Ok(());
             }
@@ -319,7 +319,7 @@ impl TextRenderer {
         }
         let mark = if tool.is_nested() { "↳ ● " } else { "● " };
         self.pen
-            .headline(mark, &tool.name(), tool.subject().as_deref(), out)?;
+            .write_headline(mark, &tool.tool_name(), tool.call_subject().as_deref(), out)?;
         self.last_call = Some(call.call_id.clone());
         self.open_calls.push_back((call.call_id.clone(), tool));
         if self.open_calls.len() > MOST_OPEN {
@@ -328,7 +328,7 @@ impl TextRenderer {
         Ok(())
     }
 
-    fn complete(
+    fn write_completion(
         &mut self,
         done: &ToolCompletion,
         event: &Event,
@@ -338,37 +338,37 @@ impl TextRenderer {
         let place = self.open_calls.iter().rposition(is_its);
         let open = place.and_then(|place| self.open_calls.remove(place));
         let mut tool = open.map(|(_, tool)| tool).unwrap_or_default();
-        tool.complete(done, event);
+        tool.add_completion(done, event);
         // Calls run side by side: a result that does not stand under its call says whose it is.
         let is_under_its_call = self.last_call.take().as_ref() == Some(&done.call_id);
         let mut facts = Vec::new();
         if !is_under_its_call {
             facts.push(
-                [Some(tool.name()), tool.subject()]
+                [Some(tool.tool_name()), tool.call_subject()]
                     .into_iter()
                     .flatten()
                     .collect::<Vec<_>>()
                     .join(" "),
             );
         }
-        if tool.state() != CallState::Done {
-            facts.push(tool.state().word().to_owned());
+        if tool.current_state() != CallState::Done {
+            facts.push(tool.current_state().state_word().to_owned());
         }
         let parts = tool_parts(&tool);
-        facts.extend(tool.millis().map(words::spoken_duration));
+        facts.extend(tool.duration_millis().map(words::spoken_duration));
         facts.extend(preview::preview_summary(&tool, &parts));
-        let ink = if tool.state() == CallState::Done {
+        let ink = if tool.current_state() == CallState::Done {
             TextInk::Good
         } else {
             TextInk::Error
         };
-        self.pen.line(
+        self.pen.write_line(
             ink,
-            format!("  {} {}", tool.state().mark(), facts.join(" · ")).trim_end(),
+            format!("  {} {}", tool.current_state().state_mark(), facts.join(" · ")).trim_end(),
             out,
         )?;
         for (ink, line) in preview::preview_lines(&tool, &parts, LIMITS) {
-            self.pen.line(ink, &format!("  │ {line}"), out)?;
+            self.pen.write_line(ink, &format!("  │ {line}"), out)?;
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ pub(crate) use parts::{DiffOrigin, ToolPart, tool_parts};
 const COMPLETION: &str = "complete_task";
 
 impl ToolCallItem {
-    pub(crate) fn state(&self) -> CallState {
+    pub(crate) fn current_state(&self) -> CallState {
         match &self.done {
             None if self.is_denied() => CallState::Denied,
             None => CallState::Unanswered,
@@ -36,7 +36,7 @@ impl ToolCallItem {
     }
 
     /// The tool's name. Hostile like everything else, and of any length.
-    pub(crate) fn name(&self) -> String {
+    pub(crate) fn tool_name(&self) -> String {
         let name = self
             .call
             .as_ref()
@@ -46,12 +46,12 @@ impl ToolCallItem {
     }
 
     /// The subject of the call, on one line.
-    pub(crate) fn subject(&self) -> Option<String> {
+    pub(crate) fn call_subject(&self) -> Option<String> {
         let call = self.call.as_ref().filter(|_| !self.is_completion())?;
-        let title = || Some(title_beside_name(&self.name(), call.title.as_ref()?));
+        let title = || Some(title_beside_name(&self.tool_name(), call.title.as_ref()?));
         telling_argument(&call.input)
             .or_else(title)
-            .filter(|subject| *subject != self.name())
+            .filter(|subject| *subject != self.tool_name())
     }
 
     /// True if a sub-agent called it.
@@ -64,17 +64,17 @@ impl ToolCallItem {
     /// True for the call by which an agent of Gemini's kind hands over its result. The agent's message, or the end of the sub-agent,
     /// shows that result.
     pub(crate) fn is_completion(&self) -> bool {
-        self.name() == COMPLETION
+        self.tool_name() == COMPLETION
     }
 
     /// True if the result is a file's content.
     pub(crate) fn returned_a_file(&self) -> bool {
-        let lists_directory = self.argument("dir_path").is_some();
-        self.is(&ToolKind::Read) && self.state() == CallState::Done && !lists_directory
+        let lists_directory = self.text_argument("dir_path").is_some();
+        self.is(&ToolKind::Read) && self.current_state() == CallState::Done && !lists_directory
     }
 
     /// The title that the agent gave the call.
-    fn title(&self) -> Option<String> {
+    fn agent_title(&self) -> Option<String> {
         let title = self.call.as_ref()?.title.as_ref();
         title.map(Text::to_string)
     }
@@ -83,7 +83,7 @@ impl ToolCallItem {
         self.call.as_ref().is_some_and(|call| call.kind == *kind)
     }
 
-    fn argument(&self, key: &str) -> Option<String> {
+    fn text_argument(&self, key: &str) -> Option<String> {
         let call = self.call.as_ref()?;
         call.input
             .token()
@@ -93,12 +93,12 @@ impl ToolCallItem {
     }
 
     /// The file it concerns.
-    pub(crate) fn path(&self) -> Option<String> {
+    pub(crate) fn file_path(&self) -> Option<String> {
         let from_location =
             || Some(self.call.as_ref()?.locations.first().map(Text::to_string)).flatten();
         ["file_path", "absolute_path", "path"]
             .iter()
-            .find_map(|key| self.argument(key))
+            .find_map(|key| self.text_argument(key))
             .or_else(from_location)
     }
 }
@@ -114,8 +114,8 @@ mod tests {
             let line = body.replacen('{', r#"{"id":"r-0","seq":0,"provider":"gemini","#, 1);
             let event = Event::from_json(&line).unwrap();
             match &event.body {
-                Body::ToolInvocation(call) => tool = ToolCallItem::called(call, &event),
-                Body::ToolCompletion(done) => tool.complete(done, &event),
+                Body::ToolInvocation(call) => tool = ToolCallItem::from_invocation(call, &event),
+                Body::ToolCompletion(done) => tool.add_completion(done, &event),
                 other => panic!("{other:?}"),
             }
         }
@@ -177,6 +177,6 @@ mod tests {
             tool_parts(&tool(&[done])),
             [ToolPart::Output("x".to_owned())]
         );
-        assert_eq!(tool(&[done]).name(), "result of an unknown call");
+        assert_eq!(tool(&[done]).tool_name(), "result of an unknown call");
     }
 }

@@ -50,7 +50,7 @@ impl TokenSums {
         }
     }
 
-    fn add(&mut self, more: Self) {
+    fn add_sums(&mut self, more: Self) {
         for (sum, value) in [
             (&mut self.input, more.input),
             (&mut self.output, more.output),
@@ -64,7 +64,7 @@ impl TokenSums {
     }
 
     /// The agent's own sum, which counts thoughts too; else input and output.
-    pub(crate) fn sum(self) -> Option<u64> {
+    pub(crate) fn total_tokens(self) -> Option<u64> {
         let parts = [self.input, self.output];
         let counted = parts
             .iter()
@@ -76,7 +76,7 @@ impl TokenSums {
 
     /// `220 tokens (200 in, 20 out)`. No tokens are not worth a word: an agent that counts none mostly says zero.
     pub(crate) fn in_words(self) -> Option<String> {
-        let sum = self.sum().filter(|sum| *sum > 0)?;
+        let sum = self.total_tokens().filter(|sum| *sum > 0)?;
         let sum = words::counted_noun(sum, "token");
         match self.parts_in_words() {
             parts if parts.is_empty() => Some(sum),
@@ -112,7 +112,7 @@ struct ComputedCost {
 }
 
 impl ComputedCost {
-    fn add(&mut self, event: &Event) {
+    fn add_event(&mut self, event: &Event) {
         let cost = event.base.extensions.get(COMPUTED_COST);
         match cost.and_then(|cost| cost.token().as_str().parse::<f64>().ok()) {
             Some(cost) if cost.is_finite() && cost >= 0.0 => {
@@ -123,7 +123,7 @@ impl ComputedCost {
         }
     }
 
-    fn known(self) -> Option<f64> {
+    fn known_sum(self) -> Option<f64> {
         (self.is_known && !self.lacks_a_part).then_some(self.sum)
     }
 }
@@ -157,7 +157,7 @@ pub(crate) struct UsageTotals {
 
 impl UsageTotals {
     /// Counts an event.
-    pub(crate) fn note(&mut self, event: &Event) {
+    pub(crate) fn count_event(&mut self, event: &Event) {
         self.events += 1;
         if let Some(timestamp) = &event.base.timestamp {
             let timestamp = timestamp.to_str().into_owned();
@@ -177,22 +177,22 @@ impl UsageTotals {
             Body::TurnComplete(turn) => {
                 self.note_turn(turn);
                 if turn.usage.is_some() {
-                    self.turn_cost.add(event);
+                    self.turn_cost.add_event(event);
                 }
             }
             Body::UsageUpdate(usage) => {
                 let step = usage.step_usage.token();
-                self.step_tokens.add(TokenSums::of_step(step));
-                self.step_cost.add(event);
+                self.step_tokens.add_sums(TokenSums::of_step(step));
+                self.step_cost.add_event(event);
             }
             Body::RunEnd(end) => {
                 self.run_millis = end.duration_ms.as_ref().and_then(Number::u64);
             }
             Body::SessionInit(init) => self.model = init.model.as_ref().map(Text::to_string),
             Body::ConfigOptions(config) if self.is_only_model(config) => {}
-            Body::ConfigOptions(_) => self.hide("configuration"),
-            Body::AvailableCommands(_) => self.hide("command list"),
-            Body::RateLimitUpdate(_) => self.hide("rate limit"),
+            Body::ConfigOptions(_) => self.count_hidden("configuration"),
+            Body::AvailableCommands(_) => self.count_hidden("command list"),
+            Body::RateLimitUpdate(_) => self.count_hidden("rate limit"),
             _ => {}
         }
     }
@@ -207,7 +207,7 @@ impl UsageTotals {
 
     fn note_turn(&mut self, turn: &TurnComplete) {
         if let Some(usage) = &turn.usage {
-            self.turn_tokens.add(TokenSums::of_turn(usage));
+            self.turn_tokens.add_sums(TokenSums::of_turn(usage));
         }
         self.note_cost(turn.cost_usd.as_ref());
         // Gemini's error results say 0, which means that it did not measure.
@@ -216,7 +216,7 @@ impl UsageTotals {
             self.models
                 .entry(model.clone())
                 .or_default()
-                .add(TokenSums::of_model(usage));
+                .add_sums(TokenSums::of_model(usage));
         }
     }
 
@@ -238,7 +238,7 @@ impl UsageTotals {
     }
 
     /// The cost, in words: `$0.02` as the agent reports it, or `~$0.02` as it was computed from tokens.
-    pub(crate) fn cost(&self) -> Option<String> {
+    pub(crate) fn cost_text(&self) -> Option<String> {
         let own = |cost: f64| (cost - self.cost_before).max(0.0);
         let reported = self.cost.map(|cost| words::dollar_amount(own(cost)));
         let computed = || Some(format!("~{}", words::least_dollars(self.computed_cost()?)));
@@ -252,26 +252,26 @@ impl UsageTotals {
 
     /// Both.
     pub(crate) fn cost_and_basis(&self) -> Option<String> {
-        let cost = self.cost()?;
+        let cost = self.cost_text()?;
         Some(match self.cost_basis() {
             Some(basis) => format!("{cost} ({basis})"),
             None => cost,
         })
     }
 
-    /// From the turns or the steps, as [`Self::tokens`]. No tokens, no cost.
+    /// From the turns or the steps, as [`Self::token_sums`]. No tokens, no cost.
     fn computed_cost(&self) -> Option<f64> {
-        self.tokens().sum().filter(|tokens| *tokens > 0)?;
+        self.token_sums().total_tokens().filter(|tokens| *tokens > 0)?;
         if self.turn_tokens == TokenSums::default() {
-            self.step_cost.known()
+            self.step_cost.known_sum()
         } else {
-            self.turn_cost.known()
+            self.turn_cost.known_sum()
         }
     }
 
     /// True if there is more to tell than that time went by.
     pub(crate) fn has_counts(&self) -> bool {
-        self.tool_calls > 0 || self.tokens().sum().is_some()
+        self.tool_calls > 0 || self.token_sums().total_tokens().is_some()
     }
 
     /// True for a configuration that tells nothing but the model of the session, which is shown already.
@@ -284,12 +284,12 @@ impl UsageTotals {
         self.model.is_some() && config.config_options.iter().all(is_model)
     }
 
-    fn hide(&mut self, what: &'static str) {
+    fn count_hidden(&mut self, what: &'static str) {
         *self.hidden.entry(what).or_default() += 1;
     }
 
     /// Tokens by the turns' own accounts; session files only have the steps.
-    pub(crate) fn tokens(&self) -> TokenSums {
+    pub(crate) fn token_sums(&self) -> TokenSums {
         if self.turn_tokens == TokenSums::default() {
             self.step_tokens
         } else {
@@ -298,14 +298,14 @@ impl UsageTotals {
     }
 
     /// How long it took: the whole run if it was live, else the turns' own word, else from the first to the last timestamp.
-    pub(crate) fn millis(&self) -> Option<u64> {
+    pub(crate) fn duration_millis(&self) -> Option<u64> {
         let span = || words::millis_between(self.first.as_deref()?, self.last.as_deref()?);
         let turns = Some(self.turn_millis).filter(|millis| *millis > 0);
         self.run_millis.or(turns).or_else(span)
     }
 
     /// When it began.
-    pub(crate) fn started(&self) -> Option<&str> {
+    pub(crate) fn start_time(&self) -> Option<&str> {
         self.first.as_deref()
     }
 
@@ -319,24 +319,24 @@ impl UsageTotals {
     }
 
     /// Tokens, time and tool calls, as far as they are known.
-    pub(crate) fn facts(&self) -> Vec<String> {
+    pub(crate) fn usage_facts(&self) -> Vec<String> {
         let calls = (self.tool_calls > 0).then(|| self.calls_in_words());
-        let time = self.millis().map(words::spoken_duration);
-        [self.tokens().in_words(), self.cost(), time, calls]
+        let time = self.duration_millis().map(words::spoken_duration);
+        [self.token_sums().in_words(), self.cost_text(), time, calls]
             .into_iter()
             .flatten()
             .collect()
     }
 
     /// Outcome and usage of a run: `completed · 220 tokens (200 in, 20 out) · 1.3 s`.
-    pub(crate) fn verdict(&self, end: &RunEnd) -> String {
+    pub(crate) fn outcome_line(&self, end: &RunEnd) -> String {
         let cause = || plain::first_line(end.cause.described(), 100);
         let outcome = plain::first_line(end.outcome.as_str(), 40);
         let verdict = match end.outcome {
             Outcome::Completed => outcome,
             _ => format!("{outcome}: {}", cause()),
         };
-        [vec![verdict], self.facts()].concat().join(" · ")
+        [vec![verdict], self.usage_facts()].concat().join(" · ")
     }
 
     /// What happened but is not for people to read, so that its absence is no secret.
@@ -393,9 +393,9 @@ mod tests {
     fn check(turns: &[Event], expected: Option<&str>) {
         let mut totals = UsageTotals::default();
         for turn in turns {
-            totals.note(turn);
+            totals.count_event(turn);
         }
-        assert_eq!(totals.cost().as_deref(), expected);
+        assert_eq!(totals.cost_text().as_deref(), expected);
     }
 
     #[test]
@@ -433,7 +433,7 @@ mod tests {
                 r#"{{"event":"config_options","id":"r-1","seq":1,"provider":"x","configOptions":[{options}]}}"#
             );
             for line in [init, line.as_str()] {
-                totals.note(&Event::from_json(line).unwrap());
+                totals.count_event(&Event::from_json(line).unwrap());
             }
             totals.not_shown()
         };

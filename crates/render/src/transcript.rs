@@ -103,7 +103,7 @@ pub(crate) struct AgentProse {
 }
 
 impl AgentProse {
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn display_text(&self) -> String {
         let text = self.words.to_str();
         match self.kind.as_str() {
             "thinking" => words::without_empty_title(&text).to_owned(),
@@ -119,8 +119,8 @@ impl AgentProse {
     }
 
     /// Its first line. The marks of Markdown would only be noise there.
-    pub(crate) fn gist(&self, limit: usize) -> String {
-        plain::first_line(&self.text(), limit)
+    pub(crate) fn first_line_text(&self, limit: usize) -> String {
+        plain::first_line(&self.display_text(), limit)
             .replace("**", "")
             .replace('`', "")
     }
@@ -138,7 +138,7 @@ pub(crate) struct ToolCallItem {
 }
 
 impl ToolCallItem {
-    pub(crate) fn called(call: &ToolInvocation, event: &Event) -> Self {
+    pub(crate) fn from_invocation(call: &ToolInvocation, event: &Event) -> Self {
         Self {
             call: Some(call.clone()),
             began: event_timestamp(event),
@@ -146,13 +146,13 @@ impl ToolCallItem {
         }
     }
 
-    pub(crate) fn complete(&mut self, done: &ToolCompletion, event: &Event) {
+    pub(crate) fn add_completion(&mut self, done: &ToolCompletion, event: &Event) {
         self.done = Some(done.clone());
         self.ended = event_timestamp(event);
     }
 
     /// How long it took, if both times are known.
-    pub(crate) fn millis(&self) -> Option<u64> {
+    pub(crate) fn duration_millis(&self) -> Option<u64> {
         words::millis_between(self.began.as_deref()?, self.ended.as_deref()?)
     }
 }
@@ -180,27 +180,27 @@ impl Transcript {
         if matches!(&event.body, Body::UserInput(input) if !input.is_synthetic) {
             self.end_untold_turn();
         }
-        self.totals.note(event);
-        self.turn.note(event);
+        self.totals.count_event(event);
+        self.turn.count_event(event);
         self.note_session(event);
-        if self.echo.repeats(&event.body) {
+        if self.echo.note_repetition(&event.body) {
             return;
         }
         let was_speaking = std::mem::take(&mut self.is_speaking);
         if let Body::PermissionDecision(decision) = &event.body {
-            self.requests.answer(decision);
-            if self.answered(decision) {
+            self.requests.remove_answered(decision);
+            if self.attach_decision(decision) {
                 return;
             }
         }
         if let Some(notice) = notices::notice_for(event) {
-            return self.notice(notice);
+            return self.add_notice(notice);
         }
         match &event.body {
-            Body::PermissionRequest(request) => self.requests.ask(request),
+            Body::PermissionRequest(request) => self.requests.add_request(request),
             Body::StreamDelta(delta) => match (&delta.kind, &delta.text_delta) {
                 (StreamDeltaKind::MessageStart | StreamDeltaKind::MessageStop, _) => {}
-                (kind, Some(chunk)) => self.chunk(
+                (kind, Some(chunk)) => self.add_chunk(
                     kind.as_str(),
                     chunk,
                     delta.parent_call_id.as_ref(),
@@ -209,7 +209,7 @@ impl Transcript {
                 // A tool's arguments come whole with its invocation.
                 (_, None) => self.is_speaking = was_speaking,
             },
-            Body::Text(text) => self.chunk(
+            Body::Text(text) => self.add_chunk(
                 text.kind.as_str(),
                 &text.text,
                 text.parent_call_id.as_ref(),
@@ -217,9 +217,9 @@ impl Transcript {
             ),
             // Tool results on their way back to the model: the calls show them.
             Body::UserInput(input) if input.is_synthetic && input.text.is_empty() => {}
-            Body::UserInput(input) => self.input(input, event),
-            Body::ToolInvocation(call) => self.call(call, event),
-            Body::ToolCompletion(done) => self.complete(done, event),
+            Body::UserInput(input) => self.add_input(input, event),
+            Body::ToolInvocation(call) => self.add_call(call, event),
+            Body::ToolCompletion(done) => self.complete_call(done, event),
             Body::TurnComplete(turn) => self.end_turn(turn),
             Body::RunEnd(end) => self.end = Some(end.clone()),
             // The header, the totals and notices have taken the rest.
@@ -227,7 +227,7 @@ impl Transcript {
         }
     }
 
-    fn input(&mut self, input: &UserInput, event: &Event) {
+    fn add_input(&mut self, input: &UserInput, event: &Event) {
         if !input.is_synthetic {
             self.prompts.push(PromptEntry {
                 title: plain::first_line(&input.text.to_str(), LONGEST_TITLE),
@@ -245,7 +245,7 @@ impl Transcript {
     }
 
     /// Hands over the items that nothing will change any more.
-    pub(crate) fn finished(&mut self) -> Vec<TranscriptItem> {
+    pub(crate) fn take_finished(&mut self) -> Vec<TranscriptItem> {
         let open = self.open_calls.values().map(|open| open.at).min();
         // Chunks may follow.
         let count = self.items.len() - usize::from(self.is_speaking && !self.items.is_empty());
@@ -262,7 +262,7 @@ impl Transcript {
     }
 
     /// An empty one for the same events once more, now that it is known which calls nothing answers.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn for_second_pass(&self) -> Self {
         Self {
             unanswered: self.open_calls.values().map(|open| open.told).collect(),
             ..Self::default()
@@ -294,7 +294,7 @@ impl Transcript {
         }
     }
 
-    fn chunk(&mut self, kind: &str, chunk: &Text, parent: Option<&Text>, continues: bool) {
+    fn add_chunk(&mut self, kind: &str, chunk: &Text, parent: Option<&Text>, continues: bool) {
         self.has_answered |= kind == "text";
         match self.items.last_mut() {
             Some(TranscriptItem::Prose(prose))
@@ -315,10 +315,10 @@ impl Transcript {
         self.is_speaking = true;
     }
 
-    fn call(&mut self, call: &ToolInvocation, event: &Event) {
+    fn add_call(&mut self, call: &ToolInvocation, event: &Event) {
         let id = call.call_id.to_string();
         let told = self.pushed;
-        let mut tool = Box::new(ToolCallItem::called(call, event));
+        let mut tool = Box::new(ToolCallItem::from_invocation(call, event));
         // Over ACP a call is told again whenever more is known about it.
         let known = self.open_calls.get(&id).map(|open| open.at);
         let known = known.filter(|at| *at < self.items.len());
@@ -339,17 +339,17 @@ impl Transcript {
         }
     }
 
-    fn complete(&mut self, done: &ToolCompletion, event: &Event) {
+    fn complete_call(&mut self, done: &ToolCompletion, event: &Event) {
         let at = self.open_calls.remove(&*done.call_id.to_str());
         let has_failed = if let Some(TranscriptItem::Tool(tool)) =
             at.and_then(|open| self.items.get_mut(open.at))
         {
-            tool.complete(done, event);
-            tool.state() == CallState::Failed
+            tool.add_completion(done, event);
+            tool.current_state() == CallState::Failed
         } else {
             let mut tool = ToolCallItem::default();
-            tool.complete(done, event);
-            let has_failed = tool.state() == CallState::Failed;
+            tool.add_completion(done, event);
+            let has_failed = tool.current_state() == CallState::Failed;
             self.items.push(TranscriptItem::Tool(Box::new(tool)));
             has_failed
         };
@@ -358,7 +358,7 @@ impl Transcript {
         }
     }
 
-    fn notice(&mut self, notice: Notice) {
+    fn add_notice(&mut self, notice: Notice) {
         if notice.level == NoticeLevel::Error {
             self.last_error = Some(notice.text.clone());
             self.note_failure();
@@ -374,7 +374,7 @@ impl Transcript {
     }
 
     /// Puts an answer to the call that it is about. False if there is no such call.
-    fn answered(&mut self, decision: &PermissionDecision) -> bool {
+    fn attach_decision(&mut self, decision: &PermissionDecision) -> bool {
         let id = decision.tool_use_id.as_ref().map(Text::to_string);
         let id = id.unwrap_or_default();
         let Some(open) = self.open_calls.get_mut(&id) else {
@@ -392,7 +392,7 @@ impl Transcript {
 
     fn end_turn(&mut self, turn: &TurnComplete) {
         if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
-            self.chunk("text", result, None, false);
+            self.add_chunk("text", result, None, false);
         }
         self.has_answered = false;
         self.is_speaking = false;
@@ -405,7 +405,7 @@ impl Transcript {
         if is_error {
             self.note_failure();
         }
-        let facts = self.turn.take_turn().facts();
+        let facts = self.turn.take_turn().usage_facts();
         self.items.push(TranscriptItem::TurnEnd(Box::new(TurnEnd {
             errors,
             is_error,
@@ -421,16 +421,16 @@ impl Transcript {
             self.items.push(TranscriptItem::TurnEnd(Box::new(TurnEnd {
                 errors: Vec::new(),
                 is_error: false,
-                facts: turn.facts(),
+                facts: turn.usage_facts(),
             })));
         }
     }
 
     /// Takes in what only the end tells. To be called once, after the last event.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close_transcript(&mut self) {
         self.end_untold_turn();
-        for notice in self.requests.close() {
-            self.notice(notice);
+        for notice in self.requests.take_open_notices() {
+            self.add_notice(notice);
         }
     }
 
@@ -450,7 +450,7 @@ impl Transcript {
     }
 
     /// The first words a person said, for a title.
-    pub(crate) fn title(&self) -> Option<&str> {
+    pub(crate) fn first_prompt_title(&self) -> Option<&str> {
         self.prompts.first().map(|prompt| prompt.title.as_str())
     }
 }

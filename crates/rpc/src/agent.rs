@@ -104,7 +104,7 @@ impl RunningAgent {
             let tape =
                 ConnectionTape::new(recorder, launch.max_output).map_err(AgentError::Prepare)?;
             Ok::<_, AgentError>(Arc::new(
-                TrafficLog::new(limits, Some(tape)).tapped(launch.tap),
+                TrafficLog::new(limits, Some(tape)).with_tap(launch.tap),
             ))
         };
         let (pid, has_exit_status, log, connected) = match launch.source {
@@ -135,7 +135,7 @@ impl RunningAgent {
             AgentSource::Local(agent) => {
                 let log = taped(launch.recorder)?;
                 let has_exit_status = agent.has_exit_status();
-                let pipe = agent.start(ordered, departed);
+                let pipe = agent.start_task(ordered, departed);
                 let connected = connect_noting(pipe, methods, limits, Arc::clone(&log));
                 (0, has_exit_status, log, connected)
             }
@@ -189,7 +189,7 @@ impl AgentProcess {
 
     /// Writes the manifest of the recording.
     pub fn describe(&self, manifest: &Manifest) -> io::Result<()> {
-        self.log.describe(manifest)
+        self.log.write_manifest(manifest)
     }
 
     /// The length of stderr at the time of the agent's last line.
@@ -247,7 +247,7 @@ impl Transport for ProcessPipes {
     type Writes = PipeWriter;
 
     fn open(self) -> (PipeReader, PipeWriter, Option<GoneFuture>) {
-        let gone = Box::pin(self.keeper.keep());
+        let gone = Box::pin(self.keeper.wait_for_departure());
         (self.stdout, self.stdin, Some(gone))
     }
 }
@@ -264,7 +264,7 @@ struct ProcessTask {
 }
 
 impl ProcessTask {
-    async fn keep(mut self) -> PeerDeparture {
+    async fn wait_for_departure(mut self) -> PeerDeparture {
         let ended = self.until_it_ends().await;
         let _ = self.log.look_at_stderr(); // more than may be does not matter any more
         let tail = FollowedFile::open(&self.stderr).map(|stderr| stderr.tail(TAIL));
@@ -288,18 +288,18 @@ impl ProcessTask {
                 ended = self.running.wait() => return ended,
                 () = patience.ends() => return self.running.abandon().await,
                 wanted = next_order(&mut self.ordered) => wanted,
-                _ = heartbeat.tick() => self.look(),
+                _ = heartbeat.tick() => self.order_by_stderr(),
             };
             if wanted == AgentOrder::Live || wanted == order {
                 continue;
             }
             order = wanted;
-            patience.ordered(self.give(order).await);
+            patience.ordered(self.give_order(order).await);
         }
     }
 
     /// Has it written more than it may?
-    fn look(&mut self) -> AgentOrder {
+    fn order_by_stderr(&mut self) -> AgentOrder {
         match self.log.look_at_stderr() {
             Ok(()) => AgentOrder::Live,
             Err(error) => {
@@ -310,7 +310,7 @@ impl ProcessTask {
     }
 
     /// Returns how long it may take.
-    async fn give(&mut self, order: AgentOrder) -> Duration {
+    async fn give_order(&mut self, order: AgentOrder) -> Duration {
         match order {
             AgentOrder::Live => Duration::MAX,
             AgentOrder::Stop(grace) => {

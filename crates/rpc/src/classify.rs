@@ -57,7 +57,7 @@ fn known_message(text: &Arc<str>, message: RpcMessage<'_>) -> MessageContent {
         },
         RpcMessage::Error { id, error } => MessageContent::Answer {
             id: RequestId::of_wire(id),
-            outcome: Err(RpcError::read(text, error)),
+            outcome: Err(RpcError::from_token(text, error)),
             asked: AnswerExpectation::Never,
         },
         RpcMessage::Unknown => MessageContent::Noise(LineNoise::NotAMessage),

@@ -91,7 +91,7 @@ impl AcpClient {
     /// Logs in by one of the methods that the agent has listed.
     pub async fn authenticate(&self, method: &str) -> Result<RequestAnswer, RequestError> {
         let method = Json::from_value(&method);
-        self.ask("authenticate", [("methodId", method)]).await
+        self.send_request("authenticate", [("methodId", method)]).await
     }
 
     /// Opens a session.
@@ -99,7 +99,7 @@ impl AcpClient {
         &self,
         setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
-        let answer = self.ask("session/new", setting.members()).await?;
+        let answer = self.send_request("session/new", setting.json_members()).await?;
         Ok(OpenedSession::from_token(&answer, None))
     }
 
@@ -127,8 +127,8 @@ impl AcpClient {
         id: &str,
         setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
-        let members = [session_param(id)].into_iter().chain(setting.members());
-        let answer = self.ask(method, members).await?;
+        let members = [session_param(id)].into_iter().chain(setting.json_members());
+        let answer = self.send_request(method, members).await?;
         Ok(OpenedSession::from_token(&answer, Some(id)))
     }
 
@@ -140,24 +140,24 @@ impl AcpClient {
     ) -> Result<RequestAnswer, RequestError> {
         let cwd = cwd.map(|cwd| ("cwd", Json::from_value(&cwd.to_string_lossy())));
         let cursor = cursor.map(|cursor| ("cursor", Json::from_value(&cursor)));
-        self.ask("session/list", cwd.into_iter().chain(cursor))
+        self.send_request("session/list", cwd.into_iter().chain(cursor))
             .await
     }
 
     /// Ends a session, which stays on disk.
     pub async fn close_session(&self, id: &str) -> Result<RequestAnswer, RequestError> {
-        self.ask("session/close", [session_param(id)]).await
+        self.send_request("session/close", [session_param(id)]).await
     }
 
     /// Deletes a session.
     pub async fn delete_session(&self, id: &str) -> Result<RequestAnswer, RequestError> {
-        self.ask("session/delete", [session_param(id)]).await
+        self.send_request("session/delete", [session_param(id)]).await
     }
 
     /// Puts a session into one of the modes that it has listed.
     pub async fn set_mode(&self, id: &str, mode: &str) -> Result<RequestAnswer, RequestError> {
         let mode = ("modeId", Json::from_value(&mode));
-        self.ask("session/set_mode", [session_param(id), mode])
+        self.send_request("session/set_mode", [session_param(id), mode])
             .await
     }
 
@@ -172,14 +172,14 @@ impl AcpClient {
         let is_switch = value.token().bool().is_some();
         let kind = is_switch.then(|| ("type", Json::from_value(&"boolean")));
         let members = [session_param(id), option, ("value", value.clone())];
-        self.ask("session/set_config_option", members.into_iter().chain(kind))
+        self.send_request("session/set_config_option", members.into_iter().chain(kind))
             .await
     }
 
     /// Chooses a model, as agents had it before there were options.
     pub async fn set_model(&self, id: &str, model: &str) -> Result<RequestAnswer, RequestError> {
         let model = ("modelId", Json::from_value(&model));
-        self.ask("session/set_model", [session_param(id), model])
+        self.send_request("session/set_model", [session_param(id), model])
             .await
     }
 
@@ -196,7 +196,7 @@ impl AcpClient {
         self.connection.notify("session/cancel", Some(&params))
     }
 
-    async fn ask<'a>(
+    async fn send_request<'a>(
         &self,
         method: &str,
         members: impl IntoIterator<Item = (&'a str, Json)>,
@@ -221,7 +221,7 @@ pub struct SessionParams<'a> {
 }
 
 impl SessionParams<'_> {
-    fn members(&self) -> impl Iterator<Item = (&'static str, Json)> {
+    fn json_members(&self) -> impl Iterator<Item = (&'static str, Json)> {
         let cwd = Json::from_value(&self.cwd.to_string_lossy());
         let servers = Json::array(self.mcp_servers.iter().cloned());
         let others: Vec<_> = self

@@ -90,7 +90,7 @@ impl Connection {
 
     /// Sends a request. The answer can be waited for later.
     pub fn ask(&self, method: &str, params: Option<&Json>) -> Result<PendingCall, RequestError> {
-        let (id, told) = self.0.shared.ask(method, params)?;
+        let (id, told) = self.0.shared.send_request(method, params)?;
         Ok(PendingCall {
             connection: self.clone(),
             method: method.to_owned(),
@@ -103,7 +103,7 @@ impl Connection {
     pub fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), ConnectionError> {
         self.0
             .shared
-            .tell(outgoing::notification_line(method, params))
+            .send_line(outgoing::notification_line(method, params))
     }
 
     /// Sends the queued lines and no more, and closes the agent's stdin: most agents end then. Their output until they do is
@@ -114,7 +114,7 @@ impl Connection {
 
     /// Why the connection has ended, if it has.
     pub fn ended(&self) -> Option<ConnectionError> {
-        self.0.shared.closed()
+        self.0.shared.closing_reason()
     }
 }
 
@@ -139,13 +139,13 @@ impl PendingCall {
             None => (&mut self.told).await,
             Some(time) => match timeout(time, &mut self.told).await {
                 Ok(told) => told,
-                Err(_) => return Err(self.late(time)),
+                Err(_) => return Err(self.late_error(time)),
             },
         };
         told.unwrap_or(Err(ConnectionError::Released.into()))
     }
 
-    fn late(&self, time: Duration) -> RequestError {
+    fn late_error(&self, time: Duration) -> RequestError {
         RequestError::Late {
             method: self.method.clone(),
             time,

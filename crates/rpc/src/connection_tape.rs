@@ -78,7 +78,7 @@ impl ConnectionTape {
     }
 
     /// The agent has said this. Its time is noted line by line: see [`Self::take_line`].
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
+    pub(super) fn record_received(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
         let recorded = self.record_stdout(bytes);
         self.is_torn |= recorded.is_err();
         recorded
@@ -89,7 +89,7 @@ impl ConnectionTape {
             self.look_at_stderr()?;
         }
         self.complained_before = self.complained;
-        self.grew(bytes.len() as u64)?;
+        self.count_written(bytes.len() as u64)?;
         let written = self.stdout.write_all(bytes);
         written.map_err(recording_error)?;
         self.recorded += bytes.len() as u64;
@@ -103,7 +103,7 @@ impl ConnectionTape {
         let more = end.saturating_sub(self.timed);
         if more > 0 {
             self.timed = end;
-            self.note(Channel::Out, more);
+            self.note_moment(Channel::Out, more);
         }
     }
 
@@ -114,24 +114,24 @@ impl ConnectionTape {
 
     /// When the newest line of the agent was said, as the recording tells it.
     pub(super) fn time_of_received(&self) -> Timestamp {
-        self.time(self.last_said)
+        self.time_since_start(self.last_said)
     }
 
     /// When the agent was told its newest line.
     pub(super) fn time_of_sent(&self) -> Timestamp {
-        self.time(self.last_told)
+        self.time_since_start(self.last_told)
     }
 
-    fn time(&self, since: Duration) -> Timestamp {
+    fn time_since_start(&self, since: Duration) -> Timestamp {
         let started = self.recorder.started_at();
         started.checked_add(since).unwrap_or(started)
     }
 
     /// The agent is told this. Returns where it begins in all that it was told.
-    pub(super) fn told(&mut self, bytes: &[u8]) -> Result<u64, ConnectionError> {
+    pub(super) fn record_sent(&mut self, bytes: &[u8]) -> Result<u64, ConnectionError> {
         let written = self.stdin.write_all(bytes).map_err(recording_error);
         let noted = written.and_then(|()| {
-            self.note(Channel::In, bytes.len() as u64);
+            self.note_moment(Channel::In, bytes.len() as u64);
             self.flush_if_due()
         });
         self.is_torn |= noted.is_err();
@@ -148,7 +148,7 @@ impl ConnectionTape {
     }
 
     /// The recorded bytes, if all were recorded.
-    pub(super) fn recorded(&self) -> Option<RecordedTraffic> {
+    pub(super) fn recorded_traffic(&self) -> Option<RecordedTraffic> {
         let open = |name| File::open(self.recorder.directory().join(name)).ok();
         if self.is_torn {
             return None;
@@ -176,19 +176,19 @@ impl ConnectionTape {
         self.looked = self.recorder.elapsed();
         self.complained += more;
         if more > 0 {
-            self.note(Channel::Err, more);
+            self.note_moment(Channel::Err, more);
         }
-        self.flush().map_err(recording_error)?;
-        self.grew(more)
+        self.flush_moments().map_err(recording_error)?;
+        self.count_written(more)
     }
 
-    pub(super) fn describe(&mut self, manifest: &Manifest) -> io::Result<()> {
-        self.flush()?;
+    pub(super) fn write_manifest(&mut self, manifest: &Manifest) -> io::Result<()> {
+        self.flush_moments()?;
         self.recorder.describe(manifest)
     }
 
     /// Writes the moments that are not written yet.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    pub(super) fn flush_moments(&mut self) -> io::Result<()> {
         self.noted = self.recorder.elapsed();
         let moments = std::mem::take(&mut self.moments);
         if moments.is_empty() {
@@ -198,7 +198,7 @@ impl ConnectionTape {
     }
 
     /// Counts the bytes that the agent has written.
-    fn grew(&mut self, bytes: u64) -> Result<(), ConnectionError> {
+    fn count_written(&mut self, bytes: u64) -> Result<(), ConnectionError> {
         self.written = self.written.saturating_add(bytes);
         let limit = self.limit;
         if self.written > limit {
@@ -207,7 +207,7 @@ impl ConnectionTape {
         Ok(())
     }
 
-    fn note(&mut self, channel: Channel, bytes: u64) {
+    fn note_moment(&mut self, channel: Channel, bytes: u64) {
         let at = self.recorder.elapsed();
         let at = match self.moments.last_mut() {
             Some(last) if last.channel == channel && at.saturating_sub(last.at) < ONE_MOMENT => {
@@ -228,7 +228,7 @@ impl ConnectionTape {
 
     fn flush_if_due(&mut self) -> Result<(), ConnectionError> {
         if self.recorder.elapsed().saturating_sub(self.noted) > OFTEN {
-            self.flush().map_err(recording_error)?;
+            self.flush_moments().map_err(recording_error)?;
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ impl ConnectionTape {
 
 impl Drop for ConnectionTape {
     fn drop(&mut self) {
-        let _ = self.flush(); // a full disk was reported before
+        let _ = self.flush_moments(); // a full disk was reported before
     }
 }
 

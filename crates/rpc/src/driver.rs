@@ -35,8 +35,8 @@ pub(super) async fn drive_connection(transport: impl Transport, over: DriverGuar
         departure = timeout(LAST_WORDS, &mut gone).await.ok();
     }
     let lives_on = has_process && departure.is_none();
-    shared.close(&departure_error(departure.unwrap_or_default()));
-    shared.log.finish();
+    shared.close_with_reason(&departure_error(departure.unwrap_or_default()));
+    shared.log.finish_traffic();
     drop(writing);
     if lives_on {
         gone.await; // it has closed its stdout, and may yet be ended
@@ -55,7 +55,7 @@ pub(super) struct DriverGuard(pub(super) Arc<SharedConnection>);
 
 impl Drop for DriverGuard {
     fn drop(&mut self) {
-        self.0.close(&ConnectionError::Released);
-        self.0.log.finish();
+        self.0.close_with_reason(&ConnectionError::Released);
+        self.0.log.finish_traffic();
     }
 }

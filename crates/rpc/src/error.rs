@@ -133,7 +133,7 @@ impl RpcError {
     }
 
     /// Reads an agent's error. Any JSON value is accepted as one.
-    pub(super) fn read(line: &Arc<str>, error: Token<'_>) -> Self {
+    pub(super) fn from_token(line: &Arc<str>, error: Token<'_>) -> Self {
         let shared = |token| SharedToken::new(line, token);
         let code = error
             .get("code")

@@ -19,7 +19,7 @@ impl HandledMethods {
         Self(names.into_iter().map(Into::into).collect())
     }
 
-    pub(super) fn holds(&self, method: &Text) -> bool {
+    pub(super) fn has_method(&self, method: &Text) -> bool {
         self.0.contains(method.to_str().as_ref())
     }
 }

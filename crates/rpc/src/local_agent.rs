@@ -109,7 +109,7 @@ impl LocalAgent {
     }
 
     /// Starts it.
-    pub(super) fn start(
+    pub(super) fn start_task(
         &self,
         orders: watch::Receiver<AgentOrder>,
         departed: watch::Sender<Option<TreeExit>>,
@@ -146,7 +146,7 @@ impl Transport for LocalPipe {
 
     fn open(self) -> (Self::Reads, Self::Writes, Option<GoneFuture>) {
         let (reads, writes) = split(self.stream);
-        (reads, writes, Some(Box::pin(self.keeper.keep())))
+        (reads, writes, Some(Box::pin(self.keeper.wait_for_departure())))
     }
 }
 
@@ -158,7 +158,7 @@ struct LocalKeeper {
 }
 
 impl LocalKeeper {
-    async fn keep(mut self) -> PeerDeparture {
+    async fn wait_for_departure(mut self) -> PeerDeparture {
         let LocalEnd { exit, loss } = self.until_it_ends().await;
         self.departed.send_replace(Some(TreeExit {
             exit,

@@ -33,7 +33,7 @@ pub struct TrafficObserver {
 
 impl TrafficObserver {
     pub(super) fn new(log: &Arc<TrafficLog>) -> Self {
-        log.state().is_watched = true;
+        log.lock_state().is_watched = true;
         Self {
             log: Arc::clone(log),
             playback: None,
@@ -46,7 +46,7 @@ impl TrafficObserver {
             if let Some(observed) = self.playback.as_mut().and_then(TrafficPlayback::next) {
                 return Some(observed);
             }
-            match self.kept() {
+            match self.next_kept() {
                 NextEntry::Observed(observed) => return Some(observed),
                 NextEntry::Passage(passage, recorded) => {
                     let limit = self.log.longest;
@@ -63,19 +63,19 @@ impl TrafficObserver {
 
     /// How many bytes were said and not looked at yet, with the ends of their lines.
     pub fn backlog(&self) -> u64 {
-        let (lines, bytes) = self.playback.as_ref().map_or((0, 0), TrafficPlayback::left);
-        let state = self.log.state();
-        let kept = state.kept.iter().map(KeptTraffic::amount);
+        let (lines, bytes) = self.playback.as_ref().map_or((0, 0), TrafficPlayback::lines_and_bytes_left);
+        let state = self.log.lock_state();
+        let kept = state.kept.iter().map(KeptTraffic::line_and_byte_count);
         let kept = kept.map(|(lines, bytes)| lines + bytes);
         lines + bytes + kept.sum::<u64>()
     }
 
     /// Looks at nothing any more. Returns once the connection is over: how many lines were not looked at, and how many bytes they have.
     pub async fn skip_rest(&mut self) -> (u64, u64) {
-        let (mut lines, mut bytes) = self.playback.take().map_or((0, 0), |it| it.left());
+        let (mut lines, mut bytes) = self.playback.take().map_or((0, 0), |it| it.lines_and_bytes_left());
         loop {
             let (kept, is_over) = self.take_kept();
-            for (more, size) in kept.iter().map(KeptTraffic::amount) {
+            for (more, size) in kept.iter().map(KeptTraffic::line_and_byte_count) {
                 lines += more;
                 bytes += size;
             }
@@ -88,19 +88,19 @@ impl TrafficObserver {
 
     /// Writes all that the recording has to tell about the lines so far.
     pub fn flush(&self) {
-        if let Some(tape) = &mut self.log.state().tape {
-            let _ = tape.flush(); // a full disk is found by the next line
+        if let Some(tape) = &mut self.log.lock_state().tape {
+            let _ = tape.flush_moments(); // a full disk is found by the next line
         }
     }
 
     fn take_kept(&self) -> (VecDeque<KeptTraffic>, bool) {
-        let mut state = self.log.state();
+        let mut state = self.log.lock_state();
         state.bytes = 0;
         (std::mem::take(&mut state.kept), state.is_over)
     }
 
-    fn kept(&self) -> NextEntry {
-        let mut state = self.log.state();
+    fn next_kept(&self) -> NextEntry {
+        let mut state = self.log.lock_state();
         let Some(kept) = state.kept.pop_front() else {
             return if state.is_over {
                 NextEntry::Over
@@ -108,13 +108,13 @@ impl TrafficObserver {
                 NextEntry::Nothing
             };
         };
-        state.bytes -= kept.size();
+        state.bytes -= kept.memory_size();
         match (kept, &state.recorded) {
             (KeptTraffic::Whole(observed), _) => NextEntry::Observed(observed),
             (KeptTraffic::Passage(passage), Some(recorded)) => {
                 NextEntry::Passage(passage, Arc::clone(recorded))
             }
-            (KeptTraffic::Passage(passage), None) => NextEntry::Observed(passage.skipped()),
+            (KeptTraffic::Passage(passage), None) => NextEntry::Observed(passage.skipped_line()),
         }
     }
 }
@@ -128,7 +128,7 @@ enum NextEntry {
 
 impl Drop for TrafficObserver {
     fn drop(&mut self) {
-        let mut state = self.log.state();
+        let mut state = self.log.lock_state();
         state.is_watched = false;
         state.kept = VecDeque::new();
         state.bytes = 0;
@@ -196,14 +196,14 @@ enum KeptTraffic {
 
 impl KeptTraffic {
     /// How many lines it is, and how many bytes they have.
-    fn amount(&self) -> (u64, u64) {
+    fn line_and_byte_count(&self) -> (u64, u64) {
         match self {
             Self::Whole(observed) => (1, line_length(&observed.traffic)),
             Self::Passage(passage) => (passage.lines, passage.bytes),
         }
     }
 
-    fn size(&self) -> usize {
+    fn memory_size(&self) -> usize {
         match self {
             Self::Whole(observed) => traffic_size(&observed.traffic),
             Self::Passage(_) => size_of::<Self>(),
@@ -244,29 +244,29 @@ impl TrafficLog {
     }
 
     /// Shown to this as well.
-    pub(super) fn tapped(self, tap: Option<LineTap>) -> Self {
+    pub(super) fn with_tap(self, tap: Option<LineTap>) -> Self {
         Self { tap, ..self }
     }
 
     /// The agent wrote these bytes. They are recorded before they are parsed.
-    pub(super) fn read(&self, bytes: &[u8]) -> Result<(), ConnectionError> {
-        match &mut self.state().tape {
-            Some(tape) => tape.read(bytes),
+    pub(super) fn record_bytes(&self, bytes: &[u8]) -> Result<(), ConnectionError> {
+        match &mut self.lock_state().tape {
+            Some(tape) => tape.record_received(bytes),
             None => Ok(()),
         }
     }
 
     /// The agent said this, in a line that stands there in all that it said.
-    pub(super) fn received(
+    pub(super) fn add_received(
         &self,
         received: ReceivedMessage,
         place: Range<u64>,
     ) -> (u64, Option<LineFacts>) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         if let Some(tape) = &mut state.tape {
             tape.take_line(place.end);
         }
-        self.add(
+        self.add_line(
             &mut state,
             TrafficLine::Received(received),
             Some(place.start),
@@ -275,34 +275,34 @@ impl TrafficLog {
 
     /// All lines of the last read are received.
     pub(super) fn caught_up(&self) {
-        if let Some(tape) = &mut self.state().tape {
+        if let Some(tape) = &mut self.lock_state().tape {
             tape.take_rest();
         }
     }
 
     /// We say this. It is noted before it is written, so that no answer can come before its question.
-    pub(super) fn sent(&self, line: &str) -> Result<(), ConnectionError> {
-        let mut state = self.state();
+    pub(super) fn add_sent(&self, line: &str) -> Result<(), ConnectionError> {
+        let mut state = self.lock_state();
         let told = match &mut state.tape {
-            Some(tape) => tape.told(line.as_bytes()).map(Some),
+            Some(tape) => tape.record_sent(line.as_bytes()).map(Some),
             None => Ok(None),
         };
         let line = Arc::from(line.trim_end_matches('\n'));
         let start = told.as_ref().ok().copied().flatten();
-        self.add(&mut state, TrafficLine::Sent(line), start);
+        self.add_line(&mut state, TrafficLine::Sent(line), start);
         told.map(|_| ())
     }
 
     /// The agent's stdin is closed now.
     pub(super) fn hung_up(&self) {
-        if let Some(tape) = &mut self.state().tape {
+        if let Some(tape) = &mut self.lock_state().tape {
             tape.hung_up();
         }
     }
 
     /// The length of stderr at the time of the agent's last line.
     pub(super) fn complained_before(&self) -> u64 {
-        let state = self.state();
+        let state = self.lock_state();
         state
             .tape
             .as_ref()
@@ -311,32 +311,32 @@ impl TrafficLog {
 
     /// Notes how far the agent's stderr has grown.
     pub(super) fn look_at_stderr(&self) -> Result<(), ConnectionError> {
-        match &mut self.state().tape {
+        match &mut self.lock_state().tape {
             Some(tape) => tape.look_at_stderr(),
             None => Ok(()),
         }
     }
 
     /// Writes the manifest of the recording, if there is one.
-    pub(super) fn describe(&self, manifest: &Manifest) -> io::Result<()> {
-        match &mut self.state().tape {
-            Some(tape) => tape.describe(manifest),
+    pub(super) fn write_manifest(&self, manifest: &Manifest) -> io::Result<()> {
+        match &mut self.lock_state().tape {
+            Some(tape) => tape.write_manifest(manifest),
             None => Ok(()),
         }
     }
 
     /// Tells the observer that no line follows.
-    pub(super) fn finish(&self) {
-        let mut state = self.state();
+    pub(super) fn finish_traffic(&self) {
+        let mut state = self.lock_state();
         state.is_over = true;
         if let Some(tape) = &mut state.tape {
-            let _ = tape.flush(); // no caller is left to report an error to
+            let _ = tape.flush_moments(); // no caller is left to report an error to
         }
         drop(state);
         self.news.notify_one();
     }
 
-    fn add(
+    fn add_line(
         &self,
         state: &mut LogState,
         traffic: TrafficLine,
@@ -359,16 +359,16 @@ impl TrafficLog {
                 traffic,
             };
             if state.is_behind(traffic_size(&observed.traffic), self.most) {
-                state.note(&observed, start);
+                state.note_passage(&observed, start);
             } else {
-                state.keep(KeptTraffic::Whole(observed));
+                state.keep_traffic(KeptTraffic::Whole(observed));
             }
             self.news.notify_one();
         }
         (number, facts)
     }
 
-    fn state(&self) -> MutexGuard<'_, LogState> {
+    fn lock_state(&self) -> MutexGuard<'_, LogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -384,21 +384,21 @@ impl LogState {
         }
     }
 
-    fn keep(&mut self, kept: KeptTraffic) {
-        self.bytes += kept.size();
+    fn keep_traffic(&mut self, kept: KeptTraffic) {
+        self.bytes += kept.memory_size();
         self.kept.push_back(kept);
     }
 
     /// Keeps only the place of a line in the recording.
-    fn note(&mut self, observed: &ObservedLine, start: Option<u64>) {
-        let next = self.passage(observed, start);
+    fn note_passage(&mut self, observed: &ObservedLine, start: Option<u64>) {
+        let next = self.line_passage(observed, start);
         match self.kept.back_mut() {
             Some(KeptTraffic::Passage(last)) if last.goes_on_in(&next) => last.take_in(&next),
-            _ => self.keep(KeptTraffic::Passage(next)),
+            _ => self.keep_traffic(KeptTraffic::Passage(next)),
         }
     }
 
-    fn passage(&mut self, observed: &ObservedLine, start: Option<u64>) -> TrafficPassage {
+    fn line_passage(&mut self, observed: &ObservedLine, start: Option<u64>) -> TrafficPassage {
         let (side, asked) = match &observed.traffic {
             TrafficLine::Sent(_) => (TrafficSide::Ours, None),
             TrafficLine::Received(received) => (TrafficSide::Theirs, answer_expectation(received)),
@@ -424,7 +424,7 @@ impl LogState {
             return false;
         };
         if self.recorded.is_none() {
-            self.recorded = tape.recorded().map(Arc::new);
+            self.recorded = tape.recorded_traffic().map(Arc::new);
         }
         self.recorded.is_some() && !tape.is_torn()
     }

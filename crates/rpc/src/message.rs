@@ -124,7 +124,7 @@ pub struct RequestId(SharedToken);
 
 impl RequestId {
     /// An id, if the token can be one. It is copied: an id outlives its line.
-    pub(super) fn read(token: Token<'_>) -> Option<Self> {
+    pub(super) fn read_id(token: Token<'_>) -> Option<Self> {
         let may = matches!(
             token.kind(),
             TokenKind::Number | TokenKind::String | TokenKind::Null

@@ -50,7 +50,7 @@ impl TrafficPassage {
     }
 
     /// The item for lines that cannot be read.
-    pub(super) fn skipped(&self) -> ObservedLine {
+    pub(super) fn skipped_line(&self) -> ObservedLine {
         ObservedLine {
             number: self.number,
             at: self.at,
@@ -93,7 +93,7 @@ impl TrafficPlayback {
     }
 
     /// How many lines are left of the passage, and how many bytes they have.
-    pub(super) fn left(&self) -> (u64, u64) {
+    pub(super) fn lines_and_bytes_left(&self) -> (u64, u64) {
         let passage = self.passage.as_ref();
         passage.map_or((0, 0), |passage| (passage.lines, passage.bytes))
     }
@@ -102,16 +102,16 @@ impl TrafficPlayback {
     pub(super) fn next(&mut self) -> Option<ObservedLine> {
         let mut passage = self.passage.take()?;
         let traffic = match passage.side {
-            TrafficSide::Ours => self.ours.line(&self.recorded.stdin).map(sent_line),
+            TrafficSide::Ours => self.ours.next_line(&self.recorded.stdin).map(sent_line),
             TrafficSide::Theirs => {
-                let line = self.theirs.line(&self.recorded.stdout);
+                let line = self.theirs.next_line(&self.recorded.stdout);
                 line.map(|line| received_line(line, passage.asked))
             }
             TrafficSide::Nowhere => None,
         };
         let Some(traffic) = traffic else {
             // The files have been truncated.
-            return Some(passage.skipped());
+            return Some(passage.skipped_line());
         };
         let observed = ObservedLine {
             number: passage.number,
@@ -172,7 +172,7 @@ impl PlaybackPosition {
     }
 
     /// The next line, which must have been written. None if it cannot be read.
-    fn line(&mut self, mut file: &File) -> Option<lines::RawLine<'_>> {
+    fn next_line(&mut self, mut file: &File) -> Option<lines::RawLine<'_>> {
         while !self.lines.find_line() {
             file.seek(SeekFrom::Start(self.end)).ok()?;
             let count = file.read(self.lines.room()).ok()?;

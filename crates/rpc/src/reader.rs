@@ -26,8 +26,8 @@ pub(super) async fn read_messages(mut from: impl AsyncRead + Unpin, shared: Arc<
             Ok(0) | Err(_) => break,
             Ok(count) => count,
         };
-        if let Err(error) = shared.log.read(&room[..count]) {
-            shared.close(&error);
+        if let Err(error) = shared.log.record_bytes(&room[..count]) {
+            shared.close_with_reason(&error);
         }
         lines.filled(count);
         loop {
@@ -65,8 +65,8 @@ fn take_line(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedCon
                 params: params.clone(),
                 bytes: line.bytes().len(),
             };
-            let (number, facts) = shared.log.received(ReceivedMessage { line, what }, place);
-            shared.asked(RawRequest {
+            let (number, facts) = shared.log.add_received(ReceivedMessage { line, what }, place);
+            shared.take_request(RawRequest {
                 number,
                 facts,
                 ..asking
@@ -74,18 +74,18 @@ fn take_line(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedCon
         }
         MessageContent::Notification { method, params } => {
             let cancelled = cancelled_request(method, params.as_ref());
-            shared.log.received(ReceivedMessage { line, what }, place);
+            shared.log.add_received(ReceivedMessage { line, what }, place);
             if let Some(id) = cancelled {
-                shared.cancelled(&id);
+                shared.cancel_request(&id);
             }
         }
         MessageContent::Noise(LineNoise::TooLong(length)) => {
             let (length, truncated) = (*length, TruncatedEnvelope::parse(line.text(), id_at_end));
-            let (number, _) = shared.log.received(ReceivedMessage { line, what }, place);
+            let (number, _) = shared.log.add_received(ReceivedMessage { line, what }, place);
             too_long(truncated, length, number, shared);
         }
         MessageContent::Noise(_) => {
-            shared.log.received(ReceivedMessage { line, what }, place);
+            shared.log.add_received(ReceivedMessage { line, what }, place);
         }
     }
 }
@@ -106,16 +106,16 @@ fn too_long(
     match truncated {
         TruncatedEnvelope::Request(id) => {
             let refusal = refusal(RpcError::BAD_REQUEST);
-            let _ = shared.tell(outgoing::answer_line(&id, Err(&refusal)));
+            let _ = shared.send_line(outgoing::answer_line(&id, Err(&refusal)));
         }
         TruncatedEnvelope::Answer(id) => {
-            if let (_, Some(waiting)) = shared.awaited(&id) {
+            if let (_, Some(waiting)) = shared.take_awaited(&id) {
                 tell_sender(waiting, id, number, Err(refusal(RpcError::INTERNAL)));
             }
         }
-        TruncatedEnvelope::Method(method) if !shared.handles(&Text::from(method.clone())) => {}
+        TruncatedEnvelope::Method(method) if !shared.has_handler(&Text::from(method.clone())) => {}
         TruncatedEnvelope::Method(_) | TruncatedEnvelope::Message => {
-            shared.close(&ConnectionError::TooLong { length, limit });
+            shared.close_with_reason(&ConnectionError::TooLong { length, limit });
         }
         TruncatedEnvelope::Noise => {}
     }
@@ -128,13 +128,13 @@ fn take_answer(
     (id, outcome): (RequestId, Result<Json, RpcError>),
     shared: &SharedConnection,
 ) {
-    let (asked, waiting) = shared.awaited(&id);
+    let (asked, waiting) = shared.take_awaited(&id);
     let what = MessageContent::Answer {
         id: id.clone(),
         outcome: outcome.clone(),
         asked,
     };
-    let (number, _) = shared.log.received(ReceivedMessage { line, what }, place);
+    let (number, _) = shared.log.add_received(ReceivedMessage { line, what }, place);
     if let Some(waiting) = waiting {
         tell_sender(waiting, id, number, outcome);
     }
@@ -161,5 +161,5 @@ fn cancelled_request(method: &Text, params: Option<&Json>) -> Option<RequestId> 
     if *method != *"$/cancel_request" && *method != *"notifications/cancelled" {
         return None;
     }
-    RequestId::read(params?.token().get("requestId")?)
+    RequestId::read_id(params?.token().get("requestId")?)
 }

@@ -96,13 +96,13 @@ impl SharedConnection {
     }
 
     /// Sends a request.
-    pub(super) fn ask(
+    pub(super) fn send_request(
         &self,
         method: &str,
         params: Option<&Json>,
     ) -> Result<(RequestId, oneshot::Receiver<ToldSender>), RequestError> {
-        let mut state = self.state();
-        state.usable()?;
+        let mut state = self.lock_state();
+        state.check_usable()?;
         let waiting = state.pending.len();
         if waiting >= self.limits.pending {
             return Err(RequestError::TooMany { waiting });
@@ -112,37 +112,37 @@ impl SharedConnection {
         let id = RequestId::from_token(number);
         state.next += 1;
         state.pending.insert(number, sender);
-        let said = self.say(&mut state, outgoing::request_line(&id, method, params));
+        let said = self.queue_line(&mut state, outgoing::request_line(&id, method, params));
         drop(state);
-        said.inspect_err(|error| self.close(error))?;
+        said.inspect_err(|error| self.close_with_reason(error))?;
         Ok((id, told))
     }
 
     /// Sends a line that wants no answer.
-    pub(super) fn tell(&self, line: Arc<str>) -> Result<(), ConnectionError> {
-        let mut state = self.state();
-        state.usable()?;
-        let said = self.say(&mut state, line);
+    pub(super) fn send_line(&self, line: Arc<str>) -> Result<(), ConnectionError> {
+        let mut state = self.lock_state();
+        state.check_usable()?;
+        let said = self.queue_line(&mut state, line);
         drop(state);
-        said.inspect_err(|error| self.close(error))
+        said.inspect_err(|error| self.close_with_reason(error))
     }
 
     /// The answer to this request is no longer needed. The agent is told, unless it has answered.
     pub(super) fn give_up(&self, id: &RequestId) {
         let pending = id
             .number()
-            .and_then(|number| self.state().pending.remove(&number));
+            .and_then(|number| self.lock_state().pending.remove(&number));
         if pending.is_some() {
-            let _ = self.tell(outgoing::cancel_request(id)); // if there is no connection, nothing is to cancel
+            let _ = self.send_line(outgoing::cancel_request(id)); // if there is no connection, nothing is to cancel
         }
     }
 
     /// The request that waits for this answer, and whether there ever was one.
-    pub(super) fn awaited(
+    pub(super) fn take_awaited(
         &self,
         id: &RequestId,
     ) -> (AnswerExpectation, Option<oneshot::Sender<ToldSender>>) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let Some(number) = id.number().filter(|number| *number < state.next) else {
             return (AnswerExpectation::Never, None);
         };
@@ -153,23 +153,23 @@ impl SharedConnection {
     }
 
     /// A request of the agent: its handler gets it, or, if there is none, the agent gets an error at once.
-    pub(super) fn asked(self: &Arc<Self>, asking: RawRequest) {
+    pub(super) fn take_request(self: &Arc<Self>, asking: RawRequest) {
         if let Err((id, refusal)) = self.hand_over(asking) {
-            let _ = self.tell(outgoing::answer_line(&id, Err(&refusal)));
+            let _ = self.send_line(outgoing::answer_line(&id, Err(&refusal)));
         }
     }
 
     /// Whether a handler exists for a method.
-    pub(super) fn handles(&self, method: &Text) -> bool {
-        self.methods.holds(method)
+    pub(super) fn has_handler(&self, method: &Text) -> bool {
+        self.methods.has_method(method)
     }
 
     fn hand_over(self: &Arc<Self>, asking: RawRequest) -> Result<(), (RequestId, RpcError)> {
-        if !self.methods.holds(&asking.method) {
+        if !self.methods.has_method(&asking.method) {
             let refusal = RpcError::new(RpcError::NO_METHOD, "method not found");
             return Err((asking.id, refusal));
         }
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let bytes = asking.bytes + REQUEST;
         if state.open.len() >= self.limits.open
             || (state.open_bytes + bytes > self.limits.open_bytes && !state.open.is_empty())
@@ -202,8 +202,8 @@ impl SharedConnection {
     }
 
     /// The agent does not want to know any more.
-    pub(super) fn cancelled(&self, id: &RequestId) {
-        let state = self.state();
+    pub(super) fn cancel_request(&self, id: &RequestId) {
+        let state = self.lock_state();
         let meant = state.open.values().filter(|open| open.id == *id);
         let tokens: Vec<_> = meant.map(|open| open.cancelled.clone()).collect();
         drop(state);
@@ -213,16 +213,16 @@ impl SharedConnection {
     }
 
     /// Answers the agent.
-    pub(super) fn answer(&self, serial: u64, id: &RequestId, outcome: Result<&Json, &RpcError>) {
-        self.state().settle(serial);
-        let _ = self.tell(outgoing::answer_line(id, outcome)); // without a connection the answer is not needed
+    pub(super) fn send_answer(&self, serial: u64, id: &RequestId, outcome: Result<&Json, &RpcError>) {
+        self.lock_state().settle_request(serial);
+        let _ = self.send_line(outgoing::answer_line(id, outcome)); // without a connection the answer is not needed
     }
 
     /// The next line to send. None if there will be none. Can be cancelled.
     pub(super) async fn next_line(&self) -> Option<Arc<str>> {
         loop {
             {
-                let mut state = self.state();
+                let mut state = self.lock_state();
                 if let Some(line) = state.outbox.pop_front() {
                     state.outbox_bytes -= line.len();
                     return Some(line);
@@ -236,19 +236,19 @@ impl SharedConnection {
     }
 
     /// How much is still to be said.
-    pub(super) fn unsaid(&self) -> usize {
-        self.state().outbox_bytes
+    pub(super) fn unsent_bytes(&self) -> usize {
+        self.lock_state().outbox_bytes
     }
 
     /// Sends the queued lines and no more: the agent reads the end of its stdin.
     pub(super) fn hang_up(&self) {
-        self.state().is_hanging_up = true;
+        self.lock_state().is_hanging_up = true;
         self.news.notify_one();
     }
 
     /// Ends the connection: every pending request fails with the reason. The first reason counts.
-    pub(super) fn close(&self, why: &ConnectionError) {
-        let mut state = self.state();
+    pub(super) fn close_with_reason(&self, why: &ConnectionError) {
+        let mut state = self.lock_state();
         if state.closed.is_some() {
             return;
         }
@@ -269,11 +269,11 @@ impl SharedConnection {
     }
 
     /// Why the connection has ended, if it has.
-    pub(super) fn closed(&self) -> Option<ConnectionError> {
-        self.state().closed.clone()
+    pub(super) fn closing_reason(&self) -> Option<ConnectionError> {
+        self.lock_state().closed.clone()
     }
 
-    fn say(&self, state: &mut ConnectionState, line: Arc<str>) -> Result<(), ConnectionError> {
+    fn queue_line(&self, state: &mut ConnectionState, line: Arc<str>) -> Result<(), ConnectionError> {
         let unread = state.outbox_bytes + line.len();
         if unread > self.limits.unread_bytes && !state.outbox.is_empty() {
             return Err(ConnectionError::NotReading { unread });
@@ -284,13 +284,13 @@ impl SharedConnection {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+    fn lock_state(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ConnectionState {
-    fn usable(&self) -> Result<(), ConnectionError> {
+    fn check_usable(&self) -> Result<(), ConnectionError> {
         match &self.closed {
             Some(why) => Err(why.clone()),
             None if self.is_hanging_up => Err(ConnectionError::Released),
@@ -309,7 +309,7 @@ impl ConnectionState {
         self.serial += 1;
     }
 
-    fn settle(&mut self, serial: u64) {
+    fn settle_request(&mut self, serial: u64) {
         if let Some(open) = self.open.remove(&serial) {
             self.open_bytes -= open.bytes;
         }

@@ -36,7 +36,7 @@ impl TruncatedEnvelope {
         while let Some((name, value)) = members.next() {
             is_message |= ENVELOPE.contains(&name.as_str());
             match name.as_str() {
-                "id" => id = value.and_then(RequestId::read),
+                "id" => id = value.and_then(RequestId::read_id),
                 "method" => method = value.and_then(Token::string),
                 "result" | "error" => is_answer = true,
                 "params" => is_request = true,
@@ -69,7 +69,7 @@ pub(super) fn last_id(line: RawLine<'_>) -> Option<RequestId> {
     }
     let value = member[4..].trim_ascii_start().strip_prefix(b":")?;
     let value = std::str::from_utf8(value.trim_ascii()).ok()?;
-    RequestId::read(Token::parse(value).ok()?)
+    RequestId::read_id(Token::parse(value).ok()?)
 }
 
 /// The members of an object that breaks off. The last one may have no value, and ends it.

@@ -14,21 +14,21 @@ use super::shared_connection::SharedConnection;
 /// Writes until no line will follow or the agent does not read. Then the agent's stdin is closed.
 pub(super) async fn write_lines(mut to: impl AsyncWrite + Unpin, shared: Arc<SharedConnection>) {
     while let Some(line) = shared.next_line().await {
-        if let Err(error) = shared.log.sent(&line) {
-            shared.close(&error);
+        if let Err(error) = shared.log.add_sent(&line) {
+            shared.close_with_reason(&error);
             return;
         }
         match write_bytes(&mut to, line.as_bytes(), shared.limits.patience).await {
             Ok(()) => {}
             Err(WriteFailure::Late { left }) => {
-                let unread = left + shared.unsaid();
-                shared.close(&ConnectionError::NotReading { unread });
+                let unread = left + shared.unsent_bytes();
+                shared.close_with_reason(&ConnectionError::NotReading { unread });
                 return;
             }
             Err(WriteFailure::Io(_)) => {
                 // Most often because the agent has ended, and how it did is better to know: then this is cancelled.
                 sleep(LAST_WORDS).await;
-                shared.close(&ConnectionError::Deaf);
+                shared.close_with_reason(&ConnectionError::Deaf);
                 return;
             }
         }

@@ -26,7 +26,7 @@ pub fn age(then_ms: Option<i64>, now: SystemTime) -> String {
     }
 }
 
-fn ago(count: i64, unit: &str) -> String {
+fn ago_text(count: i64, unit: &str) -> String {
     // Not by `format!`: a list of tens of thousands asks for each.
     let mut text = count.to_string();
     for part in [" ", unit, if count == 1 { "" } else { "s" }, " ago"] {

@@ -98,7 +98,7 @@ impl ArtefactList {
     }
 
     /// Adds the artefacts of one session or one sub-agent.
-    fn own(&mut self, directory: &Path, name: &str, is_anothers: &dyn Fn(&str) -> bool) {
+    fn add_session_artefacts(&mut self, directory: &Path, name: &str, is_anothers: &dyn Fn(&str) -> bool) {
         if is_anothers(name) {
             self.spared.push(format!(
                 "what is called `{name}` in `{}` belongs to a session that stays, too",
@@ -122,7 +122,7 @@ impl ArtefactList {
         }
     }
 
-    fn add(&mut self, directory: &Path, path: PathBuf) {
+    fn add_artefact(&mut self, directory: &Path, path: PathBuf) {
         let Ok(about) = fs::symlink_metadata(&path) else {
             return;
         };
@@ -181,7 +181,7 @@ pub(super) fn stays_inside(directory: &Path, path: &Path) -> bool {
 }
 
 /// How many bytes are in a directory, and which sessions lie in it directly. Links are not followed.
-fn measured(directory: &Path) -> (u64, Vec<PathBuf>) {
+fn measure_directory(directory: &Path) -> (u64, Vec<PathBuf>) {
     let mut bytes = 0;
     let mut sessions = Vec::new();
     let mut left = vec![directory.to_owned()];

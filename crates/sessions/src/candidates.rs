@@ -95,7 +95,7 @@ pub(super) fn in_order(seen: Vec<FileSightings>) -> Vec<SessionCandidate> {
 }
 
 /// The files that are named like sessions, directory by directory, and a sentence for each directory that cannot be read.
-pub(super) fn sightings(
+pub(super) fn session_sightings(
     projects: &[SessionProject],
     memory: &mut dyn DirectoryMemory,
 ) -> (Vec<FileSightings>, Vec<String>) {
@@ -135,7 +135,7 @@ pub fn session_file(project: &SessionProject, id: &str) -> Option<PathBuf> {
 }
 
 /// The files of sub-agents: beside the sessions, in directories that are called like their parents' ids.
-pub(super) fn subagents(projects: &[SessionProject]) -> Vec<SessionCandidate> {
+pub(super) fn subagent_candidates(projects: &[SessionProject]) -> Vec<SessionCandidate> {
     let mut found = Vec::new();
     for (place, project) in projects.iter().enumerate() {
         for directory in &project.directories {
@@ -177,7 +177,7 @@ pub(super) struct FileSighting {
 }
 
 impl FileSightings {
-    fn read(
+    fn read_directory(
         directory: &Path,
         project: usize,
         is_like: fn(&str) -> bool,
@@ -196,7 +196,7 @@ impl FileSightings {
         Ok(seen)
     }
 
-    fn add(&mut self, name: &str, entry: DirectoryEntry) {
+    fn add_entry(&mut self, name: &str, entry: DirectoryEntry) {
         match entry {
             DirectoryEntry::Plain(FileFacts {
                 size,
@@ -221,17 +221,17 @@ impl FileSightings {
 
     /// The plain files, and what each is called.
     #[cfg(feature = "index")]
-    pub(super) fn plain(&self) -> impl ExactSizeIterator<Item = (&str, &FileSighting)> {
+    pub(super) fn plain_files(&self) -> impl ExactSizeIterator<Item = (&str, &FileSighting)> {
         self.plain.iter().map(|file| (self.name(file), file))
     }
 
     /// What else can be opened: links that stay in the directory.
     #[cfg(feature = "index")]
-    pub(super) fn linked(&self) -> impl Iterator<Item = &SessionCandidate> {
+    pub(super) fn linked_candidates(&self) -> impl Iterator<Item = &SessionCandidate> {
         self.odd.iter().filter(|file| file.refused.is_none())
     }
 
-    fn name(&self, file: &FileSighting) -> &str {
+    fn sighting_name(&self, file: &FileSighting) -> &str {
         &self.names[file.name.clone()]
     }
 
@@ -241,7 +241,7 @@ impl FileSightings {
         self.candidate(&self.plain[place])
     }
 
-    fn candidate(&self, file: &FileSighting) -> SessionCandidate {
+    fn session_candidate(&self, file: &FileSighting) -> SessionCandidate {
         let name = self.name(file);
         // With room for all of it: `join` allocates twice.
         let before = self.prefix.len();
@@ -260,7 +260,7 @@ impl FileSightings {
     }
 
     /// How many bytes there are in the files.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn total_bytes(&self) -> u64 {
         let odd = self.odd.iter().map(|file| file.size);
         self.plain.iter().map(|file| file.size).chain(odd).sum()
     }
@@ -328,7 +328,7 @@ fn is_called_like_a_session(name: &str) -> bool {
 }
 
 /// A candidate that is no plain file.
-fn odd(
+fn odd_candidate(
     directory: &Path,
     file_name: &str,
     project: usize,
@@ -363,7 +363,7 @@ fn inode(_: &Metadata) -> u64 {
 
 type CandidateRefusal = (HiddenReason, String);
 
-fn look(
+fn inspect_entry(
     directory: &Path,
     path: &Path,
     about: io::Result<Metadata>,
@@ -384,7 +384,7 @@ fn look(
 }
 
 /// A link may stay among the files of its own directory; it may not lead out.
-fn linked(directory: &Path, path: &Path) -> (Option<Metadata>, Option<CandidateRefusal>) {
+fn inspect_link(directory: &Path, path: &Path) -> (Option<Metadata>, Option<CandidateRefusal>) {
     let (Ok(inside), Ok(target)) = (directory.canonicalize(), path.canonicalize()) else {
         let why = "it is a link to nowhere".to_owned();
         return (None, Some((HiddenReason::LinkOutside, why)));
@@ -405,7 +405,7 @@ fn no_file() -> CandidateRefusal {
     (HiddenReason::NotAFile, why)
 }
 
-fn unreadable(error: &io::Error) -> CandidateRefusal {
+fn unreadable_refusal(error: &io::Error) -> CandidateRefusal {
     (
         HiddenReason::Unreadable,
         format!("it cannot be read: {error}"),

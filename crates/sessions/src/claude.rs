@@ -127,7 +127,7 @@ fn hidden_file(file: &ClaudeFile, reason: HiddenReason, why: String) -> HiddenFi
 }
 
 /// The session of a file, if its directory is among those that count.
-fn listed(
+fn listed_claude_session(
     file: &ClaudeFile,
     summary: ClaudeSummary,
     places: &mut ProjectPlaces<'_>,

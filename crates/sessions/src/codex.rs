@@ -114,7 +114,7 @@ impl SessionProvider for CodexSessions {
 }
 
 /// Line by line: rollouts of a gigabyte are common.
-fn replay(path: &Path, options: &NormalizeOptions, take: &mut dyn FnMut(Event)) -> io::Result<()> {
+fn replay_rollout(path: &Path, options: &NormalizeOptions, take: &mut dyn FnMut(Event)) -> io::Result<()> {
     let mut file = File::open(path)?;
     let mut normalizer = RolloutNormalizer::new(options);
     let mut lines = LineBuffer::with_limit(DEFAULT_LIMIT);
@@ -138,7 +138,7 @@ fn replay(path: &Path, options: &NormalizeOptions, take: &mut dyn FnMut(Event)) 
 }
 
 impl RolloutFile {
-    fn hidden(&self, reason: HiddenReason, explanation: String) -> HiddenFile {
+    fn hidden_file(&self, reason: HiddenReason, explanation: String) -> HiddenFile {
         HiddenFile {
             path: self.path.to_string_lossy().into_owned(),
             project_id: String::new(),
@@ -151,7 +151,7 @@ impl RolloutFile {
 }
 
 /// The session of a file, if its directory is among those that count.
-fn listed(
+fn listed_codex_session(
     file: &RolloutFile,
     summary: RolloutSummary,
     places: &mut ProjectPlaces<'_>,

@@ -108,7 +108,7 @@ impl SessionInventory {
             .collect()
     }
 
-    fn deletion(&self, project: usize, id: &str, staying: &HashSet<String>) -> SessionDeletion {
+    fn plan_deletion(&self, project: usize, id: &str, staying: &HashSet<String>) -> SessionDeletion {
         let mut deletion = SessionDeletion::plan(project, self.files_of(project, id), self);
         deletion.id = Some(id.to_owned());
         for directory in &self.projects[project].directories {
@@ -126,7 +126,7 @@ impl SessionInventory {
 }
 
 impl SessionDeletion {
-    fn plan<'h>(
+    fn from_files<'h>(
         project: usize,
         files: impl Iterator<Item = &'h InventoriedFile>,
         inventory: &SessionInventory,
@@ -222,7 +222,7 @@ impl SessionDeletion {
 }
 
 /// A path that no longer exists counts as removed.
-fn removed(path: &Path, result: io::Result<()>) -> Result<(), DeleteError> {
+fn removal_result(path: &Path, result: io::Result<()>) -> Result<(), DeleteError> {
     match result {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(DeleteError::Io {
             path: path.to_owned(),

@@ -238,7 +238,7 @@ impl SessionIndex {
     }
 
     /// Replaces it by an empty one, if no other process uses it.
-    fn replace(&mut self) -> Result<(), IndexError> {
+    fn replace_database(&mut self) -> Result<(), IndexError> {
         self.connection = None;
         self.in_use = None;
         {
@@ -295,7 +295,7 @@ impl SummarySource for SessionIndex {
 
 impl SessionIndex {
     /// The summaries of these files in the index, if they are up to date.
-    fn known(
+    fn known_summaries(
         &mut self,
         files: &[&SessionCandidate],
     ) -> Vec<Option<Result<CompactSummary, UnreadableFile>>> {
@@ -312,7 +312,7 @@ impl SessionIndex {
     }
 }
 
-fn missing<'f, T>(
+fn missing_files<'f, T>(
     files: &[&'f SessionCandidate],
     known: &[Option<T>],
 ) -> Vec<&'f SessionCandidate> {
@@ -337,7 +337,7 @@ fn try_lock(path: &Path) -> io::Result<Option<IndexLock>> {
 }
 
 /// The right to delete it: no other process uses it.
-fn alone(path: &Path) -> io::Result<Option<IndexLock>> {
+fn lock_exclusively(path: &Path) -> io::Result<Option<IndexLock>> {
     locked(path, "users", File::try_lock)
 }
 
@@ -350,7 +350,7 @@ fn in_use(path: &Path) -> Result<Option<IndexLock>, IndexError> {
     }
 }
 
-fn locked(
+fn take_lock(
     path: &Path,
     what: &str,
     lock: impl Fn(&File) -> Result<(), fs::TryLockError>,
@@ -395,7 +395,7 @@ fn make_private(directory: &Path) -> io::Result<()> {
 }
 
 /// What tells one file at a path from the next.
-fn identity(path: &Path) -> Option<u64> {
+fn database_identity(path: &Path) -> Option<u64> {
     let about = path.symlink_metadata().ok()?;
     #[cfg(unix)]
     return Some(std::os::unix::fs::MetadataExt::ino(&about));
@@ -407,7 +407,7 @@ fn identity(path: &Path) -> Option<u64> {
 }
 
 /// Removes a database. Not its lock, which another process may be waiting for.
-fn remove(path: &Path) -> io::Result<()> {
+fn remove_database(path: &Path) -> io::Result<()> {
     for name in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
         match fs::remove_file(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -417,7 +417,7 @@ fn remove(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn path_with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     if !ending.starts_with('-') {
         name.push(".");

@@ -62,7 +62,7 @@ impl FileContent {
         }
     }
 
-    pub(super) fn classify(read: &Result<CompactSummary, UnreadableFile>) -> Self {
+    pub(super) fn from_summary(read: &Result<CompactSummary, UnreadableFile>) -> Self {
         match read {
             Ok(summary) if summary.is_subagent() => Self::Subagent(summary.id().to_owned()),
             Ok(summary) if summary.is_resumable() => Self::Session(summary.id().to_owned()),

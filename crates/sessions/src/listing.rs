@@ -183,7 +183,7 @@ impl SessionListing {
         }
     }
 
-    fn number(&mut self) {
+    fn number_sessions(&mut self) {
         // Sessions that the CLI does not list come last, so that the others have its numbers. Keys are cached: sessions are large
         // to move.
         let key = |session: &ListedSession| {
@@ -207,7 +207,7 @@ impl SessionListing {
     }
 
     /// The summary of a file that counts. Any other is hidden.
-    fn take(
+    fn take_summary(
         &mut self,
         file: &SessionCandidate,
         read: Result<CompactSummary, UnreadableFile>,
@@ -245,7 +245,7 @@ impl SessionListing {
         Some(summary)
     }
 
-    fn hide(
+    fn hide_file(
         &mut self,
         file: &SessionCandidate,
         projects: &[SessionProject],
@@ -282,7 +282,7 @@ fn is_deleted(reason: &HiddenReason) -> bool {
     !matches!(reason, HiddenReason::Duplicate | HiddenReason::NotAFile)
 }
 
-fn duplicate(
+fn duplicate_file(
     older: &ListedSession,
     newer: &ListedSession,
     projects: &[SessionProject],

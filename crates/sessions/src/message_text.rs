@@ -45,7 +45,7 @@ fn has_any(list: Option<Token<'_>>) -> bool {
 
 /// How a content begins, white space aside, with a word in brackets for each part that is no text, as the CLI has it. No more of it is read
 /// than tells whether it counts: results of tools stand here, too, whole.
-fn beginning(content: Token<'_>) -> String {
+fn content_beginning(content: Token<'_>) -> String {
     if begins_with_no_text(content.as_str()) {
         return NO_TEXT.to_owned();
     }
@@ -139,7 +139,7 @@ fn start_of(string: Token<'_>) -> Cow<'_, str> {
     }
 }
 
-fn part(part: Token<'_>) -> Cow<'_, str> {
+fn part_text(part: Token<'_>) -> Cow<'_, str> {
     let other = part
         .members()
         .any(|(key, _)| NO_TEXTS.iter().any(|name| key.is(name)));
@@ -285,7 +285,7 @@ fn is_one_line(text: &str) -> bool {
 }
 
 /// A summary without escape sequences and control characters, as the CLI shows it.
-pub(super) fn harmless(summary: &str) -> String {
+pub(super) fn printable_summary(summary: &str) -> String {
     if is_plain(summary) {
         return summary.to_owned();
     }

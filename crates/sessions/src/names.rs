@@ -15,20 +15,20 @@ pub(crate) fn is_session(name: &str) -> bool {
 }
 
 /// A name without the ending of either format.
-pub(crate) fn stem(name: &str) -> Option<&str> {
+pub(crate) fn session_stem(name: &str) -> Option<&str> {
     name.strip_suffix(".jsonl")
         .or_else(|| name.strip_suffix(".json"))
 }
 
 /// The short id that the CLI deletes files by.
-pub(crate) fn short(name: &str) -> Option<&str> {
+pub(crate) fn short_id(name: &str) -> Option<&str> {
     let (_, short) = stem(name)?.rsplit_once('-')?;
     let is_short = short.len() == 8 && short.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_short.then_some(short)
 }
 
 /// The minute that a name carries.
-fn minute(name: &str) -> Option<DateTime> {
+fn name_minute(name: &str) -> Option<DateTime> {
     let text = name.strip_prefix("session-")?.get(..16)?;
     DateTime::strptime(MINUTE, text).ok()
 }
@@ -39,13 +39,13 @@ pub(crate) fn may_be_taken(name: &str, now: SystemTime) -> bool {
     minute(name).is_some_and(|minute| minute > now)
 }
 
-fn utc(time: SystemTime) -> DateTime {
+fn utc_datetime(time: SystemTime) -> DateTime {
     let time = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
     TimeZone::UTC.to_datetime(time)
 }
 
 /// A name that is free, that the CLI reads, and that it will not choose itself: of a minute that is over.
-pub(crate) fn free(folder: &Path, like: &str, id: Option<&str>, now: SystemTime) -> PathBuf {
+pub(crate) fn free_path(folder: &Path, like: &str, id: Option<&str>, now: SystemTime) -> PathBuf {
     let last = utc(now - Duration::from_mins(1));
     let mut minute = minute(like).map_or(last, |minute| minute.min(last));
     let of_id: Option<String> = id.map(|id| sanitised(id).chars().take(8).collect());
@@ -72,7 +72,7 @@ pub(crate) fn free(folder: &Path, like: &str, id: Option<&str>, now: SystemTime)
 }
 
 /// As the CLI writes an id into names: JavaScript sees two characters where one is beyond 16 bits.
-pub(crate) fn sanitised(id: &str) -> String {
+pub(crate) fn sanitised_id(id: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let shown = |c: char| if safe(c) { c } else { '_' };
     id.chars()

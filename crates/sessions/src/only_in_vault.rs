@@ -98,14 +98,14 @@ impl OnlyInVault {
     }
 }
 
-fn mark(session: &mut ListedSession) {
+fn mark_vault_only(session: &mut ListedSession) {
     session.info_mut().index = 0;
     session.info_mut().unlisted = Some(UnlistedPlace::Vault);
     session.info_mut().endangered_by = None;
 }
 
 /// None if its content is damaged or gone, or only part of another one.
-fn candidate(vault: &Vault, entry: &SnapshotEntry, project: usize) -> Option<SessionCandidate> {
+fn vault_candidate(vault: &Vault, entry: &SnapshotEntry, project: usize) -> Option<SessionCandidate> {
     let path = vault.content_path(entry)?;
     let about = path.metadata().ok()?;
     let name = Path::new(&entry.path).file_name()?.to_string_lossy();

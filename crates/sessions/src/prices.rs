@@ -141,7 +141,7 @@ impl PriceTable {
     }
 }
 
-fn read(name: &str, table: &Table) -> Result<ModelPrice, PriceError> {
+fn read_price(name: &str, table: &Table) -> Result<ModelPrice, PriceError> {
     let long = match table.get("long") {
         None => None,
         Some(long) => {
@@ -158,7 +158,7 @@ fn read(name: &str, table: &Table) -> Result<ModelPrice, PriceError> {
     Ok(ModelPrice { usual, long })
 }
 
-fn rate(name: &str, table: &Table) -> Result<TokenRate, PriceError> {
+fn read_rate(name: &str, table: &Table) -> Result<TokenRate, PriceError> {
     let amount = |key: &str| {
         let value = table.get(key)?;
         #[expect(clippy::cast_precision_loss, reason = "it is a price")]

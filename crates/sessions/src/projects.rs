@@ -101,7 +101,7 @@ impl SessionStore {
 
     /// The project in a directory, whose own directory is made if there is none. Its marker is all that Gemini CLI needs to find it: the
     /// registry is mended from markers.
-    pub(crate) fn claim(&self, root: &Path) -> io::Result<SessionProject> {
+    pub(crate) fn claim_project(&self, root: &Path) -> io::Result<SessionProject> {
         let project = self.project(root);
         fs::create_dir_all(&project.directory)?;
         let marker = project.directory.join(MARKER);
@@ -194,7 +194,7 @@ impl SessionStore {
 
     /// Reads `projects.json`. A file without usable content counts as empty, as for the CLI: the markers in the directories hold
     /// the same facts.
-    fn registry(&self) -> ProjectRegistry {
+    fn read_registry(&self) -> ProjectRegistry {
         let path = self.home.folder().join("projects.json");
         let read = match file::object(&path) {
             Ok(None) => return ProjectRegistry::default(),
@@ -261,11 +261,11 @@ impl SessionStore {
     }
 
     /// Where directories have markers.
-    fn bases(&self) -> [PathBuf; 2] {
+    fn base_directories(&self) -> [PathBuf; 2] {
         [self.base(), self.home.folder().join("history")]
     }
 
-    fn marked(&self) -> Vec<(String, PathBuf)> {
+    fn marked_directories(&self) -> Vec<(String, PathBuf)> {
         let names = directories_in(&self.base());
         let marked = names.into_iter().filter_map(|name| {
             let owner = owner_of(&self.base(), &name)?;
@@ -277,7 +277,7 @@ impl SessionStore {
 
 impl SessionProject {
     /// A directory of the project's. That with a readable name is the one in use.
-    fn add(&mut self, directory: PathBuf, name: &str, hashes: &BTreeMap<String, PathBuf>) {
+    fn add_directory(&mut self, directory: PathBuf, name: &str, hashes: &BTreeMap<String, PathBuf>) {
         if hashes.contains_key(name) {
             self.directories.push(directory);
         } else {
@@ -320,7 +320,7 @@ pub fn slug(root: &Path) -> String {
 }
 
 /// A path as Node's `resolve` leaves it: without `.`, `..` and a slash at its end. Links stay.
-fn normal(path: &Path) -> PathBuf {
+fn normal_path(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

@@ -101,7 +101,7 @@ impl Redactor {
     }
 
     /// Finds every secret, so that those can be recognised that stand where nothing gives them away.
-    fn survey(&self, file: &[u8]) -> SecretTally {
+    fn survey_secrets(&self, file: &[u8]) -> SecretTally {
         let mut tally = SecretTally::default();
         for piece in pieces(file) {
             let text = piece.text();
@@ -112,7 +112,7 @@ impl Redactor {
         tally
     }
 
-    fn hits(&self, piece: &StringPiece<'_>, text: &[u8]) -> Vec<SecretHit> {
+    fn secret_hits(&self, piece: &StringPiece<'_>, text: &[u8]) -> Vec<SecretHit> {
         if text.len() < SHORTEST {
             return Vec::new();
         }

@@ -114,7 +114,7 @@ impl RetentionRules {
     }
 
     /// The sessions that are in the list, the newest first: too old, or one too many.
-    fn sessions<'i>(
+    fn expired_sessions<'i>(
         &self,
         inventory: &'i SessionInventory,
         project: usize,
@@ -153,7 +153,7 @@ impl RetentionRules {
 
     /// The reason why a session expires that is not in the list. One with recoverable content is kept as long as a listed
     /// session.
-    fn unlisted(&self, group: &SessionGroup<'_>, now: SystemTime) -> Option<ExpiryReason> {
+    fn unlisted_expiry(&self, group: &SessionGroup<'_>, now: SystemTime) -> Option<ExpiryReason> {
         if group.is_subagents {
             return Some(ExpiryReason::Subagent);
         }
@@ -167,7 +167,7 @@ impl RetentionRules {
     }
 
     /// The reason why a file expires that names no session. Its content may be recoverable, so it is kept as long as a session.
-    fn unnamed(&self, file: &InventoriedFile, now: SystemTime) -> Option<ExpiryReason> {
+    fn unnamed_expiry(&self, file: &InventoriedFile, now: SystemTime) -> Option<ExpiryReason> {
         let (reason, age) = match file.content {
             FileContent::Nothing => (ExpiryReason::Empty, self.min_retention),
             FileContent::NoSession => (
@@ -190,7 +190,7 @@ fn is_older(then: SystemTime, age: Duration, now: SystemTime) -> bool {
     now.duration_since(then).is_ok_and(|passed| passed > age)
 }
 
-fn time(ms: i64) -> SystemTime {
+fn time_from_ms(ms: i64) -> SystemTime {
     let since = Duration::from_millis(ms.unsigned_abs());
     let epoch = SystemTime::UNIX_EPOCH;
     let time = if ms < 0 {
@@ -201,7 +201,7 @@ fn time(ms: i64) -> SystemTime {
     time.unwrap_or(epoch)
 }
 
-fn listed(
+fn listed_sessions(
     inventory: &SessionInventory,
     project: usize,
 ) -> impl Iterator<Item = (&str, Option<i64>)> {
@@ -211,7 +211,7 @@ fn listed(
         .map(|session| (session.id(), session.updated_ms))
 }
 
-fn groups(inventory: &SessionInventory, project: usize) -> BTreeMap<&str, SessionGroup<'_>> {
+fn session_groups(inventory: &SessionInventory, project: usize) -> BTreeMap<&str, SessionGroup<'_>> {
     let mut groups = BTreeMap::new();
     for file in inventory
         .files

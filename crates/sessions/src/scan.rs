@@ -101,7 +101,7 @@ impl FileScanner {
         summary
     }
 
-    fn read(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
+    fn read_summary(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
         self.filled = 0;
         if !self.more(file)? {
             return Err(UnreadableFile::Empty);
@@ -148,7 +148,7 @@ impl FileScanner {
     }
 
     /// Reads on. False at the end.
-    fn more(&mut self, file: &mut File) -> Result<bool, UnreadableFile> {
+    fn read_more(&mut self, file: &mut File) -> Result<bool, UnreadableFile> {
         if self.filled >= LONGEST {
             return Err(UnreadableFile::TooLarge);
         }
@@ -182,7 +182,7 @@ impl FileScanner {
         }
     }
 
-    fn log(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
+    fn read_log(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
         let mut reading = LogReading::default();
         let mut is_first = true;
         let mut searched = 0;
@@ -212,7 +212,7 @@ impl FileScanner {
         }
     }
 
-    fn again(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
+    fn read_as_document(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
         file.rewind()?;
         self.filled = 0;
         while self.more(file)? {}
@@ -222,7 +222,7 @@ impl FileScanner {
 }
 
 /// A file that is here whole: a document if it is one, else a log.
-fn whole(bytes: &[u8]) -> Result<FileSummary, UnreadableFile> {
+fn whole_summary(bytes: &[u8]) -> Result<FileSummary, UnreadableFile> {
     let bytes = without_mark(bytes);
     let mut reading = LogReading::default();
     let is_line = memchr::memchr(b'\n', bytes.trim_ascii()).is_none();
@@ -255,7 +255,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Bytes as text. Invalid UTF-8 reads as U+FFFD, as in Node.
-fn text(bytes: &[u8]) -> Cow<'_, str> {
+fn lossy_text(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(bytes),

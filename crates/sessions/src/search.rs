@@ -198,7 +198,7 @@ impl SessionSearch {
     }
 
     /// The best of them, in order, with the places where it is.
-    fn best(
+    fn best_hits(
         &self,
         matched: Vec<MatchedSession>,
         searched_bytes: u64,
@@ -216,7 +216,7 @@ impl SessionSearch {
     }
 
     /// Those of the time that is meant, the best first.
-    fn ranked(&self, mut matched: Vec<MatchedSession>) -> Vec<MatchedSession> {
+    fn ranked_sessions(&self, mut matched: Vec<MatchedSession>) -> Vec<MatchedSession> {
         matched.retain(|(session, _)| self.filters.take_time(session));
         matched.sort_by(|(one, (score, _)), (other, (other_score, _))| {
             let key = |session: &ListedSession, score: SearchScore| {
@@ -230,7 +230,7 @@ impl SessionSearch {
         matched
     }
 
-    fn hit(&self, (session, (score, snippets)): MatchedSession) -> SessionHit {
+    fn session_hit(&self, (session, (score, snippets)): MatchedSession) -> SessionHit {
         SessionHit {
             snippets: snippets.unwrap_or_else(|| self.snippets(&session.path, session.info().size)),
             session,
@@ -240,7 +240,7 @@ impl SessionSearch {
     }
 
     /// The snippets of a file that matched a moment ago. A file that has gone since has none.
-    fn snippets(&self, path: &Path, size: u64) -> Vec<TextMatch> {
+    fn file_snippets(&self, path: &Path, size: u64) -> Vec<TextMatch> {
         let mut buffer = Vec::new();
         let Ok(bytes) = direct::read(path, size, &mut buffer) else {
             return Vec::new();
@@ -276,7 +276,7 @@ impl super::listing::SummarySource for GivenSummaries {
 }
 
 /// Those sessions of a list whose file has a score.
-fn matched(
+fn matched_sessions(
     listing: SessionListing,
     files: &[SessionCandidate],
     fits: Vec<Option<FileFit>>,

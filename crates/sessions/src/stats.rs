@@ -48,7 +48,7 @@ pub fn stats_with(
     count(projects, Some(others), request, prices)
 }
 
-fn count(
+fn count_usage(
     projects: &[SessionProject],
     others: Option<&OtherSessions>,
     request: &StatsRequest,
@@ -100,14 +100,14 @@ fn add_others(
     }
 }
 
-fn replayed(session: &OtherSession<'_>) -> Result<UsageNotes, ReplaySessionError> {
+fn replayed_notes(session: &OtherSession<'_>) -> Result<UsageNotes, ReplaySessionError> {
     let mut notes = EventNotes::new(session.listed);
     session.replay(&mut |event| notes.read(&event))?;
     Ok(notes.finish())
 }
 
 /// Merges the notes of several files of one session: a message that is in more than one of them counts once.
-fn put(sessions: &mut HashMap<String, UsageNotes>, notes: UsageNotes) {
+fn merge_notes(sessions: &mut HashMap<String, UsageNotes>, notes: UsageNotes) {
     match sessions.get_mut(&notes.session) {
         Some(known) => known.merge(notes),
         None => {
@@ -116,6 +116,6 @@ fn put(sessions: &mut HashMap<String, UsageNotes>, notes: UsageNotes) {
     }
 }
 
-fn unread(file: &SessionCandidate, error: &std::io::Error) -> String {
+fn uncounted_warning(file: &SessionCandidate, error: &std::io::Error) -> String {
     format!("`{}` is not counted: {error}", file.path.display())
 }

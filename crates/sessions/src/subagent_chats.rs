@@ -117,18 +117,18 @@ impl SubagentChat {
         self.append(&json!({"$set": {"summary": summary}}))
     }
 
-    fn touch(&mut self, now: SystemTime) -> io::Result<()> {
+    fn set_last_updated(&mut self, now: SystemTime) -> io::Result<()> {
         self.append(&json!({"$set": {"lastUpdated": stamp(now)}}))
     }
 
     /// A whole line with one write, so that a reader never sees a part of one.
-    fn append(&mut self, record: &Value) -> io::Result<()> {
+    fn append_record(&mut self, record: &Value) -> io::Result<()> {
         let line = format!("{record}\n");
         self.file.write_all(line.as_bytes())
     }
 }
 
-fn stamp(now: SystemTime) -> String {
+fn timestamp_text(now: SystemTime) -> String {
     let now = Timestamp::try_from(now).unwrap_or_default();
     format!("{now:.3}")
 }

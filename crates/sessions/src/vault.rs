@@ -107,24 +107,24 @@ impl Vault {
         self
     }
 
-    fn step(&self, name: &'static str) {
+    fn announce_step(&self, name: &'static str) {
         (self.step)(name);
     }
 
-    fn blobs(&self) -> PathBuf {
+    fn blobs_dir(&self) -> PathBuf {
         self.dir.join("blobs")
     }
 
-    fn snapshots(&self) -> PathBuf {
+    fn snapshots_dir(&self) -> PathBuf {
         self.dir.join("snapshots")
     }
 
-    fn caches(&self) -> PathBuf {
+    fn caches_dir(&self) -> PathBuf {
         self.dir.join("cache")
     }
 
     /// Makes the directories, accessible only to their owner.
-    fn make(&self) -> Result<(), VaultError> {
+    fn make_directories(&self) -> Result<(), VaultError> {
         self.step("make the directories");
         for folder in [
             self.dir.clone(),
@@ -138,7 +138,7 @@ impl Vault {
     }
 
     /// Takes the lock for adding: nothing is pruned meanwhile. The flaw reports a prune that held the lock for too long.
-    fn share(&self) -> Result<(File, Option<GatherFlaw>), VaultError> {
+    fn lock_shared(&self) -> Result<(File, Option<GatherFlaw>), VaultError> {
         let lock = self.lock_file()?;
         if guard::lock::wait(self.patience, || lock.try_lock_shared()).at("lock", &self.dir)? {
             return Ok((lock, None));
@@ -160,7 +160,7 @@ impl Vault {
     }
 
     /// Takes the lock for pruning: no other process adds or prunes meanwhile.
-    fn own(&self) -> Result<File, VaultError> {
+    fn lock_exclusive(&self) -> Result<File, VaultError> {
         let lock = self.lock_file()?;
         if guard::lock::wait(self.patience, || lock.try_lock()).at("lock", &self.dir)? {
             let _ = fs::remove_file(self.overtaken());
@@ -171,7 +171,7 @@ impl Vault {
     }
 
     /// The file that an addition leaves when it stops waiting for a prune.
-    fn overtaken(&self) -> PathBuf {
+    fn overtaken_path(&self) -> PathBuf {
         self.dir.join("overtaken")
     }
 

@@ -49,14 +49,14 @@ impl AcknowledgedAgents {
         let hash = acknowledgement_hash(agent);
         let known = self
             .projects
-            .get(&key(project))
+            .get(&project_key(project))
             .and_then(|agents| agents.get(agent.name()));
         hash.is_none() || known.and_then(Value::as_str) == hash.as_deref()
     }
 
     /// Whether the user has seen an agent of this name, with this hash or another one.
     pub fn has_name(&self, project: &Path, name: &str) -> bool {
-        let agents = self.projects.get(&key(project));
+        let agents = self.projects.get(&project_key(project));
         agents.is_some_and(|agents| agents.get(name).is_some())
     }
 
@@ -70,7 +70,7 @@ impl AcknowledgedAgents {
             let path = self.path.clone();
             return Err(EditError::Unreadable { path, source });
         }
-        let project = key(project);
+        let project = project_key(project);
         let agents = agents.into_iter();
         let agents: Vec<(&str, String)> = agents
             .filter_map(|agent| Some((agent.name(), acknowledgement_hash(agent)?)))
@@ -102,13 +102,13 @@ pub fn acknowledgement_hash(agent: &AgentDefinition) -> Option<String> {
         AgentDefinition::Local(agent) => agent.metadata.as_ref()?.hash.clone(),
         AgentDefinition::Remote(agent) => Some(match &agent.card {
             AgentCard::Url(url) => url.clone(),
-            AgentCard::Json(card) => super::load::sha256(card),
+            AgentCard::Json(card) => super::load::sha256_hex(card),
         }),
     }
 }
 
 /// Gemini CLI uses its working directory, which has no links on the way.
-fn key(project: &Path) -> String {
+fn project_key(project: &Path) -> String {
     let real = project.canonicalize();
     real.as_deref()
         .unwrap_or(project)

@@ -22,7 +22,7 @@ pub fn canonical_name(name: &str) -> &str {
 
 /// The built-in agents, for a main model.
 pub fn builtin_agents(main_model: &str) -> Vec<LocalAgentDefinition> {
-    vec![codebase_investigator(main_model), cli_help(), generalist()]
+    vec![codebase_investigator(main_model), cli_help(), generalist_agent()]
 }
 
 fn codebase_investigator(main_model: &str) -> LocalAgentDefinition {
@@ -39,7 +39,7 @@ fn codebase_investigator(main_model: &str) -> LocalAgentDefinition {
         description: "Reads a codebase to explain its structure, find where a change belongs or track down the cause of a bug. \
             Use it for open questions that need many files. It changes nothing and returns a report with files, symbols and reasons."
             .to_owned(),
-        input_config: input("objective", "The goal in full: what the user asked for, open questions, and all context that is known."),
+        input_config: text_input("objective", "The goal in full: what the user asked for, open questions, and all context that is known."),
         output_config: Some(OutputConfig {
             output_name: "report".to_owned(),
             description: "The report of the investigation as a JSON object.".to_owned(),
@@ -71,10 +71,10 @@ fn codebase_investigator(main_model: &str) -> LocalAgentDefinition {
                 "additionalProperties": false,
             }),
         }),
-        prompt_config: prompt(INVESTIGATOR, "Investigate this objective:\n<objective>\n${objective}\n</objective>"),
+        prompt_config: query_prompt(INVESTIGATOR, "Investigate this objective:\n<objective>\n${objective}\n</objective>"),
         model_config: model_config(model, &thinking),
-        run_config: limits(10.0, 50),
-        tool_config: Some(tools(&["list_directory", "read_file", "glob", "grep_search"])),
+        run_config: run_limits(10.0, 50),
+        tool_config: Some(tool_list(&["list_directory", "read_file", "glob", "grep_search"])),
         process_output: Some(OutputProcessor::new(|output| format!("{output:#}"))),
         include_extension_context: true,
         ..LocalAgentDefinition::default()
@@ -88,7 +88,7 @@ fn cli_help() -> LocalAgentDefinition {
         description: "Answers questions about this program: its commands, its settings and how to define agents. \
             It reads the documentation and names the pages that it used."
             .to_owned(),
-        input_config: input("question", "The question about the program."),
+        input_config: text_input("question", "The question about the program."),
         output_config: Some(OutputConfig {
             output_name: "report".to_owned(),
             description: "The answer and its sources as a JSON object.".to_owned(),
@@ -106,24 +106,24 @@ fn cli_help() -> LocalAgentDefinition {
                 "additionalProperties": false,
             }),
         }),
-        prompt_config: prompt(HELP, "Answer this question:\n<question>\n${question}\n</question>"),
+        prompt_config: query_prompt(HELP, "Answer this question:\n<question>\n${question}\n</question>"),
         model_config: model_config("flash", &json!({"includeThoughts": true, "thinkingBudget": -1})),
-        run_config: limits(3.0, 10),
-        tool_config: Some(tools(&["get_internal_docs"])),
+        run_config: run_limits(3.0, 10),
+        tool_config: Some(tool_list(&["get_internal_docs"])),
         process_output: Some(OutputProcessor::new(help_text)),
         include_extension_context: true,
         ..LocalAgentDefinition::default()
     }
 }
 
-fn generalist() -> LocalAgentDefinition {
+fn generalist_agent() -> LocalAgentDefinition {
     LocalAgentDefinition {
         name: "generalist".to_owned(),
         display_name: Some("Generalist Agent".to_owned()),
         description: "Does any task with all tools of its caller. Use it for work of many turns or much output, such as the same \
             change in many files, so that the caller's own conversation stays short."
             .to_owned(),
-        input_config: input("request", "The task or question."),
+        input_config: text_input("request", "The task or question."),
         output_config: Some(OutputConfig {
             output_name: "result".to_owned(),
             description: "The result of the task.".to_owned(),
@@ -134,12 +134,12 @@ fn generalist() -> LocalAgentDefinition {
                 "additionalProperties": false,
             }),
         }),
-        prompt_config: prompt(GENERALIST, "${request}"),
+        prompt_config: query_prompt(GENERALIST, "${request}"),
         model_config: ModelConfig {
             model: Some(INHERIT.to_owned()),
             generate_content_config: None,
         },
-        run_config: limits(10.0, 20),
+        run_config: run_limits(10.0, 20),
         tool_config: None,
         include_extension_context: true,
         ..LocalAgentDefinition::default()
@@ -182,7 +182,7 @@ fn is_modern(model: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
 }
 
-fn input(name: &str, description: &str) -> InputConfig {
+fn text_input(name: &str, description: &str) -> InputConfig {
     let input = InputSpec {
         description: description.to_owned(),
         input_type: InputType::String,
@@ -191,7 +191,7 @@ fn input(name: &str, description: &str) -> InputConfig {
     InputConfig::from_inputs([(name.to_owned(), input)])
 }
 
-fn prompt(system: &str, query: &str) -> PromptConfig {
+fn query_prompt(system: &str, query: &str) -> PromptConfig {
     PromptConfig {
         system_prompt: Some(system.to_owned()),
         initial_messages: Vec::new(),
@@ -210,14 +210,14 @@ fn model_config(model: &str, thinking: &Value) -> ModelConfig {
     }
 }
 
-fn limits(minutes: f64, turns: u32) -> RunConfig {
+fn run_limits(minutes: f64, turns: u32) -> RunConfig {
     RunConfig {
         max_time_minutes: Some(minutes),
         max_turns: Some(turns),
     }
 }
 
-fn tools(names: &[&str]) -> ToolConfig {
+fn tool_list(names: &[&str]) -> ToolConfig {
     let tools = names.iter().map(|name| AgentTool::Name((*name).to_owned()));
     ToolConfig {
         tools: tools.collect(),

@@ -60,22 +60,22 @@ pub fn check_agents(setup: &Setup, main_model: &str) -> AgentCheck {
     let registry = AgentRegistry::load(setup, main_model);
     let acknowledged = AcknowledgedAgents::read(&setup.home);
     let mut check = AgentCheck::default();
-    check.errors(&registry.errors);
+    check.add_errors(&registry.errors);
     if let Some(problem) = acknowledged.problem() {
         let sentence = format!("{problem}; Gemini CLI takes it for empty");
-        check.add(AgentSeverity::Warning, acknowledged.path(), sentence);
+        check.add_finding(AgentSeverity::Warning, acknowledged.path(), sentence);
     }
     for found in registry.discovered() {
         if found.source == AgentSource::Builtin {
             continue;
         }
         check.agents += 1;
-        check.definition(&found.definition);
+        check.check_definition(&found.definition);
         let was_known = acknowledged.has_name(&setup.workspace, found.definition.name());
-        check.state(&found.definition, &found.state, was_known);
+        check.check_state(&found.definition, &found.state, was_known);
     }
-    check.ignored(&registry.ignored);
-    check.sorted()
+    check.add_ignored(&registry.ignored);
+    check.into_sorted()
 }
 
 /// Checks one file, or the files of one directory, wherever they are.
@@ -83,7 +83,7 @@ pub fn check_path(path: &Path) -> AgentCheck {
     let mut check = AgentCheck::default();
     let (agents, errors) = if path.is_dir() {
         let loaded = load_agents(path);
-        check.ignored(&loaded.ignored);
+        check.add_ignored(&loaded.ignored);
         (loaded.agents, loaded.errors)
     } else {
         match load_agent_file(path) {
@@ -91,16 +91,16 @@ pub fn check_path(path: &Path) -> AgentCheck {
             Err(error) => (Vec::new(), vec![error]),
         }
     };
-    check.errors(&errors);
+    check.add_errors(&errors);
     check.agents = agents.len();
     let mut names = std::collections::HashSet::new();
     for agent in &agents {
-        check.definition(agent);
+        check.check_definition(agent);
         if !names.insert(agent.name()) {
-            check.state(agent, &AgentState::Duplicate, false);
+            check.check_state(agent, &AgentState::Duplicate, false);
         }
     }
-    check.sorted()
+    check.into_sorted()
 }
 
 impl AgentCheck {
@@ -112,7 +112,7 @@ impl AgentCheck {
             .count()
     }
 
-    fn add(&mut self, severity: AgentSeverity, path: &Path, sentence: String) -> &mut AgentFinding {
+    fn add_finding(&mut self, severity: AgentSeverity, path: &Path, sentence: String) -> &mut AgentFinding {
         self.findings.push(AgentFinding {
             severity,
             path: path.to_owned(),
@@ -125,7 +125,7 @@ impl AgentCheck {
         &mut self.findings[last]
     }
 
-    fn errors(&mut self, errors: &[AgentLoadError]) {
+    fn add_errors(&mut self, errors: &[AgentLoadError]) {
         for error in errors {
             let is_claude = is_claude_file(&error.path);
             for FileNotice {
@@ -137,7 +137,7 @@ impl AgentCheck {
             {
                 let hint = tool_hint(&path, place, &sentence)
                     .or_else(|| is_claude.then(|| claude_hint(&path)));
-                let finding = self.add(AgentSeverity::Error, &path, sentence);
+                let finding = self.add_finding(AgentSeverity::Error, &path, sentence);
                 finding.place = place;
                 finding.hint = hint;
             }
@@ -145,7 +145,7 @@ impl AgentCheck {
     }
 
     /// Adds the errors that Gemini CLI reports only when the agent runs, and the keys that it drops silently.
-    fn definition(&mut self, agent: &AgentDefinition) {
+    fn check_definition(&mut self, agent: &AgentDefinition) {
         let Some(path) = agent
             .metadata()
             .and_then(|metadata| metadata.file_path.clone())
@@ -162,28 +162,28 @@ impl AgentCheck {
                 .is_none_or(str::is_empty)
             {
                 let sentence = "has no instructions below its front matter: every run of it fails";
-                self.add(AgentSeverity::Error, &path, sentence.to_owned())
+                self.add_finding(AgentSeverity::Error, &path, sentence.to_owned())
                     .agent
                     .clone_from(&name);
             }
             for (unknown, place) in unknown_inputs(agent, &text) {
                 let sentence = format!(
                     "`${{{unknown}}}` is not an input: every run of it fails (inputs: {})",
-                    inputs(agent).join(", ")
+                    known_inputs(agent).join(", ")
                 );
-                let finding = self.add(AgentSeverity::Error, &path, sentence);
+                let finding = self.add_finding(AgentSeverity::Error, &path, sentence);
                 finding.place = place;
                 finding.agent.clone_from(&name);
             }
         }
         for (place, sentence) in dropped_keys(&text) {
-            let finding = self.add(AgentSeverity::Warning, &path, sentence);
+            let finding = self.add_finding(AgentSeverity::Warning, &path, sentence);
             finding.place = place;
             finding.agent.clone_from(&name);
         }
     }
 
-    fn state(&mut self, agent: &AgentDefinition, state: &AgentState, was_known: bool) {
+    fn check_state(&mut self, agent: &AgentDefinition, state: &AgentState, was_known: bool) {
         let Some(path) = agent
             .metadata()
             .and_then(|metadata| metadata.file_path.clone())
@@ -234,12 +234,12 @@ impl AgentCheck {
                 None,
             ),
         };
-        let finding = self.add(severity, &path, sentence);
+        let finding = self.add_finding(severity, &path, sentence);
         finding.agent = Some(name.to_owned());
         finding.hint = hint;
     }
 
-    fn ignored(&mut self, ignored: &[IgnoredFile]) {
+    fn add_ignored(&mut self, ignored: &[IgnoredFile]) {
         for IgnoredFile { path, reason } in ignored {
             let is_toml = path.extension().is_some_and(|it| it == "toml");
             let severity = if is_toml {
@@ -247,7 +247,7 @@ impl AgentCheck {
             } else {
                 AgentSeverity::Note
             };
-            let finding = self.add(severity, path, format!("is passed over: it {reason}"));
+            let finding = self.add_finding(severity, path, format!("is passed over: it {reason}"));
             finding.hint = is_toml.then(|| {
                 format!(
                     "`lapidary agents import --from-toml {}` makes an agent of it",
@@ -257,7 +257,7 @@ impl AgentCheck {
         }
     }
 
-    fn sorted(mut self) -> Self {
+    fn into_sorted(mut self) -> Self {
         self.findings.sort_by(|one, other| {
             (&one.path, one.place, one.severity).cmp(&(&other.path, other.place, other.severity))
         });
@@ -265,7 +265,7 @@ impl AgentCheck {
     }
 }
 
-fn inputs(agent: &AgentDefinition) -> Vec<&str> {
+fn known_inputs(agent: &AgentDefinition) -> Vec<&str> {
     let own = agent.input_config().names().into_iter();
     own.chain(RUNTIME_INPUTS).collect()
 }
@@ -275,7 +275,7 @@ fn unknown_inputs(agent: &AgentDefinition, text: &str) -> Vec<(String, Option<Te
     let Some(local) = agent.as_local() else {
         return Vec::new();
     };
-    let known = inputs(agent);
+    let known = known_inputs(agent);
     let templates = local.prompt_config.templates();
     let names = templates
         .iter()
@@ -297,7 +297,7 @@ fn place_of(text: &str, needle: &str) -> Option<TextPosition> {
 
 /// Keys of MCP servers and of `auth` that Gemini CLI drops without a word.
 fn dropped_keys(text: &str) -> Vec<(Option<TextPosition>, String)> {
-    let Ok((header, _)) = skills::split(text) else {
+    let Ok((header, _)) = skills::split_frontmatter(text) else {
         return Vec::new();
     };
     let places = YamlPlaces::read(header);
@@ -312,7 +312,7 @@ fn dropped_keys(text: &str) -> Vec<(Option<TextPosition>, String)> {
             ),
         ));
     };
-    match frontmatter::read(text) {
+    match frontmatter::read_frontmatter(text) {
         Ok(Frontmatter::Local { header, .. }) => {
             if let Some(Yaml::Map(servers)) = header.get("mcp_servers") {
                 for (name, server) in servers {
@@ -372,7 +372,7 @@ fn tool_hint(path: &Path, place: Option<TextPosition>, sentence: &str) -> Option
 /// Whether a file looks like one of Claude's agents, which Gemini CLI refuses.
 fn is_claude_file(path: &Path) -> bool {
     let text = file::text(path).ok().flatten().unwrap_or_default();
-    let Ok((header, _)) = skills::split(&text) else {
+    let Ok((header, _)) = skills::split_frontmatter(&text) else {
         return false;
     };
     let starts = |key: &str| header.lines().any(|line| line.starts_with(key));

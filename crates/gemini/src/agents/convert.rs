@@ -11,17 +11,17 @@ use super::{
 use crate::yaml::Yaml;
 
 /// A local agent.
-pub(super) fn local(header: &Yaml, body: String, metadata: AgentMetadata) -> AgentDefinition {
-    let model = text(header, "model").filter(|model| !model.is_empty());
-    let temperature = header.get("temperature").and_then(number);
-    let servers = header.get("mcp_servers").map(pairs).unwrap_or_default();
+pub(super) fn local_agent(header: &Yaml, body: String, metadata: AgentMetadata) -> AgentDefinition {
+    let model = text_at(header, "model").filter(|model| !model.is_empty());
+    let temperature = header.get("temperature").and_then(json_number);
+    let servers = header.get("mcp_servers").map(map_pairs).unwrap_or_default();
     let servers = servers
         .iter()
         .map(|(name, server)| (name.clone(), mcp_server(server)));
     AgentDefinition::Local(LocalAgentDefinition {
-        name: text(header, "name").unwrap_or_default(),
-        display_name: text(header, "display_name"),
-        description: text(header, "description").unwrap_or_default(),
+        name: text_at(header, "name").unwrap_or_default(),
+        display_name: text_at(header, "display_name"),
+        description: text_at(header, "description").unwrap_or_default(),
         input_config: InputConfig::default(),
         prompt_config: PromptConfig {
             system_prompt: Some(body),
@@ -36,10 +36,10 @@ pub(super) fn local(header: &Yaml, body: String, metadata: AgentMetadata) -> Age
             })),
         },
         run_config: RunConfig {
-            max_turns: Some(turns(header)),
-            max_time_minutes: Some(minutes(header)),
+            max_turns: Some(turn_limit(header)),
+            max_time_minutes: Some(minute_limit(header)),
         },
-        tool_config: texts(header, "tools").map(|names| ToolConfig {
+        tool_config: texts_at(header, "tools").map(|names| ToolConfig {
             tools: names.into_iter().map(AgentTool::Name).collect(),
         }),
         mcp_servers: servers.collect(),
@@ -50,26 +50,26 @@ pub(super) fn local(header: &Yaml, body: String, metadata: AgentMetadata) -> Age
 }
 
 /// A remote agent.
-pub(super) fn remote(header: &Yaml, metadata: AgentMetadata) -> AgentDefinition {
-    let card = match text(header, "agent_card_json") {
+pub(super) fn remote_agent(header: &Yaml, metadata: AgentMetadata) -> AgentDefinition {
+    let card = match text_at(header, "agent_card_json") {
         Some(card) => AgentCard::Json(card),
-        None => AgentCard::Url(text(header, "agent_card_url").unwrap_or_default()),
+        None => AgentCard::Url(text_at(header, "agent_card_url").unwrap_or_default()),
     };
     AgentDefinition::Remote(RemoteAgentDefinition {
-        name: text(header, "name").unwrap_or_default(),
-        display_name: text(header, "display_name"),
-        description: text(header, "description").unwrap_or_default(),
+        name: text_at(header, "name").unwrap_or_default(),
+        display_name: text_at(header, "display_name"),
+        description: text_at(header, "description").unwrap_or_default(),
         original_description: None,
         experimental: false,
         input_config: InputConfig::default(),
         card,
-        auth: header.get("auth").and_then(auth),
+        auth: header.get("auth").and_then(remote_auth),
         metadata: Some(metadata),
     })
 }
 
 /// More turns than fit a `u32` are as good as no limit.
-fn turns(header: &Yaml) -> u32 {
+fn turn_limit(header: &Yaml) -> u32 {
     match header.get("max_turns") {
         Some(Yaml::Int(turns)) => u32::try_from(*turns).unwrap_or(u32::MAX),
         Some(Yaml::Float(turns)) => format!("{turns:.0}").parse().unwrap_or(u32::MAX),
@@ -77,54 +77,54 @@ fn turns(header: &Yaml) -> u32 {
     }
 }
 
-fn minutes(header: &Yaml) -> f64 {
-    let minutes = header.get("timeout_mins").and_then(number);
+fn minute_limit(header: &Yaml) -> f64 {
+    let minutes = header.get("timeout_mins").and_then(json_number);
     let minutes = minutes.and_then(|minutes| minutes.as_f64());
     minutes.unwrap_or(DEFAULT_MAX_TIME_MINUTES)
 }
 
-fn auth(auth: &Yaml) -> Option<RemoteAuth> {
-    Some(match text(auth, "type")?.as_str() {
+fn remote_auth(auth: &Yaml) -> Option<RemoteAuth> {
+    Some(match text_at(auth, "type")?.as_str() {
         "apiKey" => RemoteAuth::ApiKey {
-            key: text(auth, "key")?,
-            header: text(auth, "name"),
+            key: text_at(auth, "key")?,
+            header: text_at(auth, "name"),
         },
-        "http" => RemoteAuth::Http(http(auth)?),
+        "http" => RemoteAuth::Http(http_credentials(auth)?),
         "google-credentials" => RemoteAuth::GoogleCredentials {
-            scopes: texts(auth, "scopes"),
+            scopes: texts_at(auth, "scopes"),
         },
-        _ => RemoteAuth::OAuth2(oauth(auth)),
+        _ => RemoteAuth::OAuth2(oauth_settings(auth)),
     })
 }
 
-fn http(auth: &Yaml) -> Option<HttpCredentials> {
-    let scheme = text(auth, "scheme")?;
-    if let Some(value) = text(auth, "value") {
+fn http_credentials(auth: &Yaml) -> Option<HttpCredentials> {
+    let scheme = text_at(auth, "scheme")?;
+    if let Some(value) = text_at(auth, "value") {
         return Some(HttpCredentials::Raw { scheme, value });
     }
     Some(match scheme.as_str() {
         "Bearer" => HttpCredentials::Bearer {
-            token: text(auth, "token")?,
+            token: text_at(auth, "token")?,
         },
         _ => HttpCredentials::Basic {
-            username: text(auth, "username")?,
-            password: text(auth, "password")?,
+            username: text_at(auth, "username")?,
+            password: text_at(auth, "password")?,
         },
     })
 }
 
-fn oauth(auth: &Yaml) -> OAuthSettings {
+fn oauth_settings(auth: &Yaml) -> OAuthSettings {
     OAuthSettings {
-        client_id: text(auth, "client_id"),
-        client_secret: text(auth, "client_secret"),
-        scopes: texts(auth, "scopes"),
-        authorization_url: text(auth, "authorization_url"),
-        token_url: text(auth, "token_url"),
-        issuer: text(auth, "issuer"),
-        audiences: texts(auth, "audiences"),
-        redirect_uri: text(auth, "redirect_uri"),
-        token_param_name: text(auth, "token_param_name"),
-        registration_url: text(auth, "registration_url"),
+        client_id: text_at(auth, "client_id"),
+        client_secret: text_at(auth, "client_secret"),
+        scopes: texts_at(auth, "scopes"),
+        authorization_url: text_at(auth, "authorization_url"),
+        token_url: text_at(auth, "token_url"),
+        issuer: text_at(auth, "issuer"),
+        audiences: texts_at(auth, "audiences"),
+        redirect_uri: text_at(auth, "redirect_uri"),
+        token_param_name: text_at(auth, "token_param_name"),
+        registration_url: text_at(auth, "registration_url"),
     }
 }
 
@@ -134,26 +134,26 @@ fn mcp_server(server: &Yaml) -> McpServer {
         None => (None, None),
     };
     McpServer {
-        command: text(server, "command"),
-        args: texts(server, "args"),
-        env: record(server, "env"),
-        cwd: text(server, "cwd"),
-        url: text(server, "url"),
-        http_url: text(server, "http_url"),
-        headers: record(server, "headers"),
-        tcp: text(server, "tcp"),
-        transport: text(server, "type"),
+        command: text_at(server, "command"),
+        args: texts_at(server, "args"),
+        env: record_at(server, "env"),
+        cwd: text_at(server, "cwd"),
+        url: text_at(server, "url"),
+        http_url: text_at(server, "http_url"),
+        headers: record_at(server, "headers"),
+        tcp: text_at(server, "tcp"),
+        transport: text_at(server, "type"),
         timeout: server
             .get("timeout")
-            .and_then(number)
+            .and_then(json_number)
             .and_then(|it| it.as_f64()),
         trust: match server.get("trust") {
             Some(Yaml::Bool(trust)) => Some(*trust),
             _ => None,
         },
-        description: text(server, "description"),
-        include_tools: texts(server, "include_tools"),
-        exclude_tools: texts(server, "exclude_tools"),
+        description: text_at(server, "description"),
+        include_tools: texts_at(server, "include_tools"),
+        exclude_tools: texts_at(server, "exclude_tools"),
         oauth,
         auth_provider_type,
     }
@@ -162,7 +162,7 @@ fn mcp_server(server: &Yaml) -> McpServer {
 /// Settings for OAuth under the names of Gemini CLI's settings, and the provider.
 fn mcp_auth(auth: &Yaml) -> (Option<Value>, Option<String>) {
     let mut settings = Map::from_iter([("enabled".to_owned(), Value::Bool(true))]);
-    let is_google = text(auth, "type").as_deref() == Some("google-credentials");
+    let is_google = text_at(auth, "type").as_deref() == Some("google-credentials");
     let names: &[(&str, &str)] = if is_google {
         &[("scopes", "scopes")]
     } else {
@@ -180,19 +180,19 @@ fn mcp_auth(auth: &Yaml) -> (Option<Value>, Option<String>) {
         ]
     };
     for (theirs, ours) in names {
-        let value = text(auth, theirs).map(Value::from);
-        let value = value.or_else(|| texts(auth, theirs).map(Value::from));
+        let value = text_at(auth, theirs).map(Value::from);
+        let value = value.or_else(|| texts_at(auth, theirs).map(Value::from));
         settings.extend(value.map(|value| ((*ours).to_owned(), value)));
     }
     let provider = is_google.then(|| "google_credentials".to_owned());
     (Some(Value::Object(settings)), provider)
 }
 
-fn text(value: &Yaml, key: &str) -> Option<String> {
+fn text_at(value: &Yaml, key: &str) -> Option<String> {
     value.get(key)?.as_text().map(str::to_owned)
 }
 
-fn texts(value: &Yaml, key: &str) -> Option<Vec<String>> {
+fn texts_at(value: &Yaml, key: &str) -> Option<Vec<String>> {
     let Yaml::List(items) = value.get(key)? else {
         return None;
     };
@@ -204,20 +204,20 @@ fn texts(value: &Yaml, key: &str) -> Option<Vec<String>> {
     )
 }
 
-fn record(value: &Yaml, key: &str) -> Option<Map<String, Value>> {
-    let found = pairs(value.get(key)?);
+fn record_at(value: &Yaml, key: &str) -> Option<Map<String, Value>> {
+    let found = map_pairs(value.get(key)?);
     let text = |(name, value): &(String, Yaml)| Some((name.clone(), value.as_text()?.into()));
     Some(found.iter().filter_map(text).collect())
 }
 
-fn pairs(value: &Yaml) -> &[(String, Yaml)] {
+fn map_pairs(value: &Yaml) -> &[(String, Yaml)] {
     match value {
         Yaml::Map(pairs) => pairs,
         _ => &[],
     }
 }
 
-fn number(value: &Yaml) -> Option<serde_json::Number> {
+fn json_number(value: &Yaml) -> Option<serde_json::Number> {
     match value {
         Yaml::Int(number) => Some((*number).into()),
         Yaml::Float(number) => serde_json::Number::from_f64(*number),

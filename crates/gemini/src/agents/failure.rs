@@ -36,7 +36,7 @@ pub enum LoadProblem {
     #[error("YAML frontmatter parsing failed: {0}")]
     Yaml(YamlError),
     /// The front matter is YAML, but no definition.
-    #[error("Validation failed: {context}:\n{}", lines(.issues))]
+    #[error("Validation failed: {context}:\n{}", issue_lines(.issues))]
     Invalid {
         /// The name of the expected definition.
         context: &'static str,
@@ -70,7 +70,7 @@ impl fmt::Display for FrontmatterIssue {
     }
 }
 
-fn lines(issues: &[FrontmatterIssue]) -> String {
+fn issue_lines(issues: &[FrontmatterIssue]) -> String {
     let lines = issues.iter().map(ToString::to_string);
     lines.collect::<Vec<_>>().join("\n")
 }

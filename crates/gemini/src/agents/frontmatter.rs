@@ -11,7 +11,7 @@ const URL: Shape = Shape::Text(TextRule::Url);
 const NOT_EMPTY: Shape = Shape::Text(TextRule::NotEmpty(TOO_SHORT));
 const TEXTS: Shape = Shape::List(&TEXT);
 
-const fn required(name: &'static str, shape: Shape) -> Field {
+const fn required_field(name: &'static str, shape: Shape) -> Field {
     let is_required = true;
     Field {
         name,
@@ -20,7 +20,7 @@ const fn required(name: &'static str, shape: Shape) -> Field {
     }
 }
 
-const fn optional(name: &'static str, shape: Shape) -> Field {
+const fn optional_field(name: &'static str, shape: Shape) -> Field {
     let is_required = false;
     Field {
         name,
@@ -31,49 +31,49 @@ const fn optional(name: &'static str, shape: Shape) -> Field {
 
 const OAUTH: ObjectShape = ObjectShape {
     fields: &[
-        required("type", Shape::Literal("oauth")),
-        optional("client_id", TEXT),
-        optional("client_secret", TEXT),
-        optional("scopes", TEXTS),
-        optional("authorization_url", URL),
-        optional("token_url", URL),
-        optional("issuer", URL),
-        optional("audiences", TEXTS),
-        optional("redirect_uri", URL),
-        optional("token_param_name", TEXT),
-        optional("registration_url", URL),
+        required_field("type", Shape::Literal("oauth")),
+        optional_field("client_id", TEXT),
+        optional_field("client_secret", TEXT),
+        optional_field("scopes", TEXTS),
+        optional_field("authorization_url", URL),
+        optional_field("token_url", URL),
+        optional_field("issuer", URL),
+        optional_field("audiences", TEXTS),
+        optional_field("redirect_uri", URL),
+        optional_field("token_param_name", TEXT),
+        optional_field("registration_url", URL),
     ],
     is_strict: false,
 };
 
 const GOOGLE: ObjectShape = ObjectShape {
     fields: &[
-        required("type", Shape::Literal("google-credentials")),
-        optional("scopes", TEXTS),
+        required_field("type", Shape::Literal("google-credentials")),
+        optional_field("scopes", TEXTS),
     ],
     is_strict: false,
 };
 
 const API_KEY: ObjectShape = ObjectShape {
     fields: &[
-        required("type", Shape::Literal("apiKey")),
-        required(
+        required_field("type", Shape::Literal("apiKey")),
+        required_field(
             "key",
             Shape::Text(TextRule::NotEmpty("API key is required")),
         ),
-        optional("name", TEXT),
+        optional_field("name", TEXT),
     ],
     is_strict: false,
 };
 
 const HTTP: ObjectShape = ObjectShape {
     fields: &[
-        required("type", Shape::Literal("http")),
-        required("scheme", NOT_EMPTY),
-        optional("token", NOT_EMPTY),
-        optional("username", NOT_EMPTY),
-        optional("password", NOT_EMPTY),
-        optional("value", NOT_EMPTY),
+        required_field("type", Shape::Literal("http")),
+        required_field("scheme", NOT_EMPTY),
+        optional_field("token", NOT_EMPTY),
+        optional_field("username", NOT_EMPTY),
+        optional_field("password", NOT_EMPTY),
+        optional_field("value", NOT_EMPTY),
     ],
     is_strict: false,
 };
@@ -92,21 +92,21 @@ static MCP_GOOGLE: ObjectShape = GOOGLE;
 /// An entry of `mcp_servers`.
 pub(super) static MCP_SERVER: ObjectShape = ObjectShape {
     fields: &[
-        optional("command", TEXT),
-        optional("args", TEXTS),
-        optional("env", Shape::Record(&TEXT)),
-        optional("cwd", TEXT),
-        optional("url", TEXT),
-        optional("http_url", TEXT),
-        optional("headers", Shape::Record(&TEXT)),
-        optional("tcp", TEXT),
-        optional("type", Shape::Word(&["sse", "http"])),
-        optional("timeout", Shape::Number(NumberRule::Any)),
-        optional("trust", Shape::Bool),
-        optional("description", TEXT),
-        optional("include_tools", TEXTS),
-        optional("exclude_tools", TEXTS),
-        optional(
+        optional_field("command", TEXT),
+        optional_field("args", TEXTS),
+        optional_field("env", Shape::Record(&TEXT)),
+        optional_field("cwd", TEXT),
+        optional_field("url", TEXT),
+        optional_field("http_url", TEXT),
+        optional_field("headers", Shape::Record(&TEXT)),
+        optional_field("tcp", TEXT),
+        optional_field("type", Shape::Word(&["sse", "http"])),
+        optional_field("timeout", Shape::Number(NumberRule::Any)),
+        optional_field("trust", Shape::Bool),
+        optional_field("description", TEXT),
+        optional_field("include_tools", TEXTS),
+        optional_field("exclude_tools", TEXTS),
+        optional_field(
             "auth",
             Shape::Union(&[Shape::Object(&MCP_GOOGLE), Shape::Object(&MCP_OAUTH)]),
         ),
@@ -119,42 +119,42 @@ static TOOL: Shape = Shape::Text(TextRule::ToolName);
 
 static LOCAL: ObjectShape = ObjectShape {
     fields: &[
-        optional("kind", Shape::Literal("local")),
-        required("name", Shape::Text(TextRule::Slug)),
-        required("description", NOT_EMPTY),
-        optional("display_name", TEXT),
-        optional("tools", Shape::List(&TOOL)),
-        optional("mcp_servers", Shape::Record(&MCP_SERVER_SHAPE)),
-        optional("model", TEXT),
-        optional("temperature", Shape::Number(NumberRule::Any)),
-        optional("max_turns", Shape::Number(NumberRule::PositiveInteger)),
-        optional("timeout_mins", Shape::Number(NumberRule::PositiveInteger)),
+        optional_field("kind", Shape::Literal("local")),
+        required_field("name", Shape::Text(TextRule::Slug)),
+        required_field("description", NOT_EMPTY),
+        optional_field("display_name", TEXT),
+        optional_field("tools", Shape::List(&TOOL)),
+        optional_field("mcp_servers", Shape::Record(&MCP_SERVER_SHAPE)),
+        optional_field("model", TEXT),
+        optional_field("temperature", Shape::Number(NumberRule::Any)),
+        optional_field("max_turns", Shape::Number(NumberRule::PositiveInteger)),
+        optional_field("timeout_mins", Shape::Number(NumberRule::PositiveInteger)),
     ],
     is_strict: true,
 };
 
 static REMOTE_BY_URL: ObjectShape = ObjectShape {
     fields: &[
-        optional("kind", Shape::Literal("remote")),
-        required("name", Shape::Text(TextRule::Slug)),
-        optional("description", TEXT),
-        optional("display_name", TEXT),
-        optional("auth", Shape::ByType(&REMOTE_AUTH)),
-        required("agent_card_url", URL),
-        optional("agent_card_json", Shape::Undefined),
+        optional_field("kind", Shape::Literal("remote")),
+        required_field("name", Shape::Text(TextRule::Slug)),
+        optional_field("description", TEXT),
+        optional_field("display_name", TEXT),
+        optional_field("auth", Shape::ByType(&REMOTE_AUTH)),
+        required_field("agent_card_url", URL),
+        optional_field("agent_card_json", Shape::Undefined),
     ],
     is_strict: true,
 };
 
 static REMOTE_BY_JSON: ObjectShape = ObjectShape {
     fields: &[
-        optional("kind", Shape::Literal("remote")),
-        required("name", Shape::Text(TextRule::Slug)),
-        optional("description", TEXT),
-        optional("display_name", TEXT),
-        optional("auth", Shape::ByType(&REMOTE_AUTH)),
-        optional("agent_card_url", Shape::Undefined),
-        required("agent_card_json", Shape::Text(TextRule::Json)),
+        optional_field("kind", Shape::Literal("remote")),
+        required_field("name", Shape::Text(TextRule::Slug)),
+        optional_field("description", TEXT),
+        optional_field("display_name", TEXT),
+        optional_field("auth", Shape::ByType(&REMOTE_AUTH)),
+        optional_field("agent_card_url", Shape::Undefined),
+        required_field("agent_card_json", Shape::Text(TextRule::Json)),
     ],
     is_strict: true,
 };
@@ -183,8 +183,8 @@ pub(super) enum Frontmatter {
 }
 
 /// Reads the text of an agent file.
-pub(super) fn read(text: &str) -> Result<Frontmatter, LoadProblem> {
-    let (header, body) = skills::split(text).map_err(|_| LoadProblem::NoFrontmatter)?;
+pub(super) fn read_frontmatter(text: &str) -> Result<Frontmatter, LoadProblem> {
+    let (header, body) = skills::split_frontmatter(text).map_err(|_| LoadProblem::NoFrontmatter)?;
     let value = yaml::load(header).map_err(LoadProblem::Yaml)?;
     let value = (!header.is_empty()).then_some(value);
     if let Some(Yaml::List(agents)) = value {
@@ -220,7 +220,7 @@ fn check(
         _ => None,
     };
     let mut flat = Vec::new();
-    flatten(&issues, None, kind, &mut flat);
+    flatten_issues(&issues, None, kind, &mut flat);
     let places = YamlPlaces::read(header);
     let issues = flat.into_iter().map(|(label, path, key, message)| {
         let place = places.find(path.iter().chain(&key));
@@ -244,7 +244,7 @@ fn check(
 type FlatIssue = (Option<&'static str>, Vec<String>, Option<String>, String);
 
 /// The branches of a union in a row. Those of the kind that was not meant are left out.
-fn flatten(
+fn flatten_issues(
     issues: &[Issue],
     label: Option<&'static str>,
     kind: Option<&'static str>,
@@ -259,7 +259,7 @@ fn flatten(
                 for (place, branch) in branches.iter().enumerate() {
                     let label = label.or(LABELS.get(place).copied());
                     if kind.is_none() || label == kind {
-                        flatten(branch, label, kind, flat);
+                        flatten_issues(branch, label, kind, flat);
                     }
                 }
             }

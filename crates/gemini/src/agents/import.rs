@@ -54,16 +54,16 @@ impl Markdown {
     }
 
     /// A key with a text. JSON's quotes are YAML's, too.
-    fn text(&mut self, key: &str, value: &str) {
-        self.lines.push(format!("{key}: {}", quoted(value)));
+    fn add_text(&mut self, key: &str, value: &str) {
+        self.lines.push(format!("{key}: {}", quoted_text(value)));
     }
 
-    fn raw(&mut self, key: &str, value: impl std::fmt::Display) {
+    fn add_raw(&mut self, key: &str, value: impl std::fmt::Display) {
         self.lines.push(format!("{key}: {value}"));
     }
 
-    fn list(&mut self, key: &str, values: &[String]) {
-        let values: Vec<_> = values.iter().map(|value| quoted(value)).collect();
+    fn add_list(&mut self, key: &str, values: &[String]) {
+        let values: Vec<_> = values.iter().map(|value| quoted_text(value)).collect();
         self.lines.push(format!("{key}: [{}]", values.join(", ")));
     }
 
@@ -84,12 +84,12 @@ impl Markdown {
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quoted_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// A name that fits the format.
-fn slug(name: &str) -> String {
+fn agent_slug(name: &str) -> String {
     let fits = |letter: char| {
         letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter)
     };

@@ -47,19 +47,19 @@ pub struct IgnoredFile {
 /// ```
 pub fn parse_agents(path: &Path, text: &str) -> Result<Vec<AgentDefinition>, AgentLoadError> {
     let metadata = AgentMetadata {
-        hash: Some(sha256(text)),
+        hash: Some(sha256_hex(text)),
         file_path: Some(path.to_owned()),
     };
-    let read = frontmatter::read(text).map_err(|problem| AgentLoadError {
+    let read = frontmatter::read_frontmatter(text).map_err(|problem| AgentLoadError {
         path: path.to_owned(),
         problem,
     })?;
     Ok(match read {
-        Frontmatter::Local { header, body } => vec![convert::local(&header, body, metadata)],
+        Frontmatter::Local { header, body } => vec![convert::local_agent(&header, body, metadata)],
         Frontmatter::Remote(headers) => {
             let headers = headers.iter();
             headers
-                .map(|header| convert::remote(header, metadata.clone()))
+                .map(|header| convert::remote_agent(header, metadata.clone()))
                 .collect()
         }
     })
@@ -127,7 +127,7 @@ fn why_ignored(entry: &fs::DirEntry) -> Option<&'static str> {
 }
 
 /// The SHA-256 of a text, in hexadecimal.
-pub(super) fn sha256(text: &str) -> String {
+pub(super) fn sha256_hex(text: &str) -> String {
     let mut hexadecimal = String::with_capacity(64);
     for byte in Sha256::digest(text.as_bytes()) {
         // Writing to a text cannot fail.

@@ -50,9 +50,9 @@ impl AgentSettings {
     pub fn from_setup(setup: &Setup) -> Self {
         let list = |key: &str| match setup.get(&["agents", key]) {
             Some(Value::Array(names)) => {
-                names.iter().filter_map(Value::as_str).map(folded).collect()
+                names.iter().filter_map(Value::as_str).map(folded_name).collect()
             }
-            Some(Value::String(name)) => vec![folded(name)],
+            Some(Value::String(name)) => vec![folded_name(name)],
             _ => Vec::new(),
         };
         let overrides = setup
@@ -69,7 +69,7 @@ impl AgentSettings {
 
     /// Why an agent does not count, if it does not.
     pub fn disabled_by(&self, agent: &AgentDefinition) -> Option<DisabledBy> {
-        let name = folded(agent.name());
+        let name = folded_name(agent.name());
         let switch = self.get(agent.name(), "enabled");
         if let Some(switch) = switch {
             return (!settings::is_truthy(switch)).then_some(DisabledBy::Override);
@@ -167,6 +167,6 @@ fn merge_servers(servers: &mut Vec<(String, McpServer)>, change: &Map<String, Va
     }
 }
 
-fn folded(name: &str) -> String {
+fn folded_name(name: &str) -> String {
     canonical_name(name).replace('-', "_")
 }

@@ -118,16 +118,16 @@ impl AgentRegistry {
             ..Self::default()
         };
         for agent in builtin_agents(main_model) {
-            registry.add(AgentDefinition::Local(agent), AgentSource::Builtin, None);
+            registry.add_agent(AgentDefinition::Local(agent), AgentSource::Builtin, None);
         }
         let acknowledged = AcknowledgedAgents::read(&setup.home);
-        for directory in directories(setup) {
+        for directory in agent_directories(setup) {
             let extension = setup
                 .extensions
                 .iter()
                 .find(|it| directory.source == AgentSource::Extension(it.name.clone()));
             let loaded = load_agents(&directory.path);
-            registry.take(loaded, &directory, extension, |agent| {
+            registry.take_loaded(loaded, &directory, extension, |agent| {
                 directory.source != AgentSource::Project
                     || acknowledged.has(&setup.workspace, agent)
             });
@@ -135,7 +135,7 @@ impl AgentRegistry {
         registry
     }
 
-    fn take(
+    fn take_loaded(
         &mut self,
         loaded: LoadedAgents,
         directory: &AgentDirectory,
@@ -148,27 +148,27 @@ impl AgentRegistry {
         }
         for agent in loaded.agents {
             let agent = match extension {
-                Some(extension) => hydrated(agent, extension),
+                Some(extension) => hydrated_agent(agent, extension),
                 None => agent,
             };
             let unacknowledged = (!is_acknowledged(&agent)).then_some(AgentState::Unacknowledged);
             let left_out = directory.left_out.clone().or(unacknowledged);
-            self.add(agent, directory.source.clone(), left_out);
+            self.add_agent(agent, directory.source.clone(), left_out);
         }
     }
 
     /// Registers an agent, unless one of its name is there. The first one counts.
     pub fn register_agent(&mut self, definition: AgentDefinition) -> AgentState {
-        self.add(definition, AgentSource::Library, None)
+        self.add_agent(definition, AgentSource::Library, None)
     }
 
-    fn add(
+    fn add_agent(
         &mut self,
         definition: AgentDefinition,
         source: AgentSource,
         left_out: Option<AgentState>,
     ) -> AgentState {
-        let state = left_out.unwrap_or_else(|| self.judge(&definition));
+        let state = left_out.unwrap_or_else(|| self.judge_agent(&definition));
         if state == AgentState::Duplicate {
             let name = definition.name();
             self.warnings.push(format!(
@@ -186,7 +186,7 @@ impl AgentRegistry {
         state
     }
 
-    fn judge(&self, agent: &AgentDefinition) -> AgentState {
+    fn judge_agent(&self, agent: &AgentDefinition) -> AgentState {
         let is_nameless = agent.name().is_empty();
         let is_complete =
             !is_nameless && (agent.as_remote().is_some() || !agent.description().is_empty());
@@ -248,7 +248,7 @@ impl AgentRegistry {
 }
 
 /// The directories of agents, the strongest first.
-fn directories(setup: &Setup) -> Vec<AgentDirectory> {
+fn agent_directories(setup: &Setup) -> Vec<AgentDirectory> {
     let mut directories = Vec::new();
     // In a home that is the workspace the files are the user's.
     if !settings::is_same(&setup.home.home, &setup.workspace) {
@@ -282,7 +282,7 @@ pub fn user_agents(setup: &Setup) -> PathBuf {
 }
 
 /// Fills in the variables of an extension.
-fn hydrated(agent: AgentDefinition, extension: &Extension) -> AgentDefinition {
+fn hydrated_agent(agent: AgentDefinition, extension: &Extension) -> AgentDefinition {
     let text = |text: &mut String| *text = extension.hydrate(text);
     match agent {
         AgentDefinition::Local(mut agent) => {

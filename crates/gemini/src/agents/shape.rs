@@ -88,7 +88,7 @@ impl Shape {
     }
 
     /// What zod calls the type that it expects.
-    fn expected(&self) -> String {
+    fn expected_type(&self) -> String {
         let word = match self {
             Self::Text(_) => "string",
             Self::Number(_) => "number",
@@ -96,7 +96,7 @@ impl Shape {
             Self::List(_) => "array",
             Self::Record(_) | Self::Object(_) | Self::ByType(_) => "object",
             Self::Undefined => "undefined",
-            Self::Word(words) => return quoted(words, " | "),
+            Self::Word(words) => return quoted_words(words, " | "),
             Self::Literal(_) | Self::Union(_) => "",
         };
         word.to_owned()
@@ -115,30 +115,30 @@ impl Checker {
             (Shape::Undefined, None)
             | (Shape::Bool, Some(Yaml::Bool(_)))
             | (Shape::Number(NumberRule::Any), Some(Yaml::Int(_))) => Fit::Valid,
-            (Shape::Text(rule), Some(Yaml::Text(text))) => self.text(*rule, text),
-            (Shape::Number(rule), Some(Yaml::Int(number))) => self.number(*rule, *number > 0, true),
+            (Shape::Text(rule), Some(Yaml::Text(text))) => self.check_text(*rule, text),
+            (Shape::Number(rule), Some(Yaml::Int(number))) => self.check_number(*rule, *number > 0, true),
             (Shape::Number(rule), Some(Yaml::Float(number))) if !number.is_nan() => {
                 let is_whole = number.is_finite() && number.fract() == 0.0;
-                self.number(*rule, *number > 0.0, is_whole)
+                self.check_number(*rule, *number > 0.0, is_whole)
             }
-            (Shape::Literal(word), value) => self.literal(word, value),
-            (Shape::Word(words), Some(Yaml::Text(text))) => self.word(words, text),
+            (Shape::Literal(word), value) => self.check_literal(word, value),
+            (Shape::Word(words), Some(Yaml::Text(text))) => self.check_word(words, text),
             (Shape::List(item), Some(Yaml::List(items))) => {
                 let items = items.iter().enumerate();
-                self.each(item, items.map(|(place, value)| (place.to_string(), value)))
+                self.check_each(item, items.map(|(place, value)| (place.to_string(), value)))
             }
             (Shape::Record(item), Some(Yaml::Map(pairs))) => {
                 let pairs = js_order(pairs);
-                self.each(item, pairs.map(|(key, value)| (key.clone(), value)))
+                self.check_each(item, pairs.map(|(key, value)| (key.clone(), value)))
             }
-            (Shape::Object(shape), Some(value @ Yaml::Map(_))) => self.object(shape, value),
-            (Shape::Union(branches), value) => self.union(branches, value),
+            (Shape::Object(shape), Some(value @ Yaml::Map(_))) => self.check_object(shape, value),
+            (Shape::Union(branches), value) => self.check_union(branches, value),
             (Shape::ByType(choices), Some(value @ Yaml::Map(_))) => self.by_type(choices, value),
-            (shape, value) => self.wrong_type(&shape.expected(), value),
+            (shape, value) => self.wrong_type(&shape.expected_type(), value),
         }
     }
 
-    fn text(&mut self, rule: TextRule, text: &str) -> Fit {
+    fn check_text(&mut self, rule: TextRule, text: &str) -> Fit {
         let problem = match rule {
             TextRule::Any => None,
             TextRule::Slug => (!is_slug(text)).then_some("Name must be a valid slug"),
@@ -149,42 +149,42 @@ impl Checker {
         };
         match problem {
             None => Fit::Valid,
-            Some(message) => self.say(message, Fit::Dirty),
+            Some(message) => self.add_issue(message, Fit::Dirty),
         }
     }
 
-    fn number(&mut self, rule: NumberRule, is_positive: bool, is_whole: bool) -> Fit {
+    fn check_number(&mut self, rule: NumberRule, is_positive: bool, is_whole: bool) -> Fit {
         if rule == NumberRule::Any {
             return Fit::Valid;
         }
         let mut fit = Fit::Valid;
         if !is_whole {
-            fit = self.say("Expected integer, received float", Fit::Dirty);
+            fit = self.add_issue("Expected integer, received float", Fit::Dirty);
         }
         if !is_positive {
-            fit = self.say("Number must be greater than 0", Fit::Dirty);
+            fit = self.add_issue("Number must be greater than 0", Fit::Dirty);
         }
         fit
     }
 
-    fn literal(&mut self, word: &str, value: Option<&Yaml>) -> Fit {
+    fn check_literal(&mut self, word: &str, value: Option<&Yaml>) -> Fit {
         if value.and_then(Yaml::as_text) == Some(word) {
             return Fit::Valid;
         }
         let message = format!("Invalid literal value, expected \"{word}\"");
-        self.say(&message, Fit::Aborted)
+        self.add_issue(&message, Fit::Aborted)
     }
 
-    fn word(&mut self, words: &[&str], text: &str) -> Fit {
+    fn check_word(&mut self, words: &[&str], text: &str) -> Fit {
         if words.contains(&text) {
             return Fit::Valid;
         }
-        let words = quoted(words, " | ");
+        let words = quoted_words(words, " | ");
         let message = format!("Invalid enum value. Expected {words}, received '{text}'");
-        self.say(&message, Fit::Aborted)
+        self.add_issue(&message, Fit::Aborted)
     }
 
-    fn each<'a>(&mut self, item: &Shape, values: impl Iterator<Item = (String, &'a Yaml)>) -> Fit {
+    fn check_each<'a>(&mut self, item: &Shape, values: impl Iterator<Item = (String, &'a Yaml)>) -> Fit {
         let mut fit = Fit::Valid;
         for (step, value) in values {
             self.path.push(step);
@@ -194,7 +194,7 @@ impl Checker {
         fit
     }
 
-    fn object(&mut self, shape: &ObjectShape, value: &Yaml) -> Fit {
+    fn check_object(&mut self, shape: &ObjectShape, value: &Yaml) -> Fit {
         let mut fit = Fit::Valid;
         for field in shape.fields {
             let value = value.get(field.name);
@@ -211,7 +211,7 @@ impl Checker {
         };
         if !unknown.is_empty() {
             let first = unknown.first().map(|key| (*key).to_owned());
-            let unknown = quoted(&unknown, ", ");
+            let unknown = quoted_words(&unknown, ", ");
             self.issues.push(Issue::Plain {
                 path: self.path.clone(),
                 message: format!("Unrecognized key(s) in object: {unknown}"),
@@ -222,7 +222,7 @@ impl Checker {
         fit
     }
 
-    fn union(&mut self, branches: &[Shape], value: Option<&Yaml>) -> Fit {
+    fn check_union(&mut self, branches: &[Shape], value: Option<&Yaml>) -> Fit {
         let mut dirty = None;
         let mut all = Vec::new();
         for branch in branches {
@@ -249,14 +249,14 @@ impl Checker {
         let choice = choices.iter().find(|(name, _)| Some(*name) == word);
         let Some((_, shape)) = choice else {
             let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
-            let names = quoted(&names, " | ");
+            let names = quoted_words(&names, " | ");
             self.path.push("type".to_owned());
             let message = format!("Invalid discriminator value. Expected {names}");
-            let fit = self.say(&message, Fit::Aborted);
+            let fit = self.add_issue(&message, Fit::Aborted);
             self.path.pop();
             return fit;
         };
-        let fit = self.object(shape, value);
+        let fit = self.check_object(shape, value);
         if fit == Fit::Aborted || word != Some("http") {
             return fit;
         }
@@ -283,7 +283,7 @@ impl Checker {
         for (key, message) in needed {
             if text(key).is_empty() {
                 self.path.push((*key).to_owned());
-                fit = self.say(message, Fit::Dirty);
+                fit = self.add_issue(message, Fit::Dirty);
                 self.path.pop();
             }
         }
@@ -295,10 +295,10 @@ impl Checker {
             None => "Required".to_owned(),
             Some(value) => format!("Expected {expected}, received {}", type_name(value)),
         };
-        self.say(&message, Fit::Aborted)
+        self.add_issue(&message, Fit::Aborted)
     }
 
-    fn say(&mut self, message: &str, fit: Fit) -> Fit {
+    fn add_issue(&mut self, message: &str, fit: Fit) -> Fit {
         self.issues.push(Issue::Plain {
             path: self.path.clone(),
             message: message.to_owned(),
@@ -349,7 +349,7 @@ fn type_name(value: &Yaml) -> &'static str {
     }
 }
 
-fn quoted(words: &[&str], between: &str) -> String {
+fn quoted_words(words: &[&str], between: &str) -> String {
     let words = words.iter().map(|word| format!("'{word}'"));
     words.collect::<Vec<_>>().join(between)
 }

@@ -42,7 +42,7 @@ pub fn fill_template(template: &str, inputs: &AgentInputs) -> Result<String, Tem
     }
     let mut filled = String::with_capacity(template.len());
     let mut end = 0;
-    for (range, name) in placeholders(template) {
+    for (range, name) in find_placeholders(template) {
         filled.push_str(&template[end..range.start]);
         filled.push_str(&inputs.get(name).map(js_text).unwrap_or_default());
         end = range.end;
@@ -54,7 +54,7 @@ pub fn fill_template(template: &str, inputs: &AgentInputs) -> Result<String, Tem
 /// The names that a template has, each once, in its order.
 pub fn template_names(template: &str) -> Vec<&str> {
     let mut seen = std::collections::HashSet::new();
-    let names = placeholders(template).map(|(_, name)| name);
+    let names = find_placeholders(template).map(|(_, name)| name);
     names.filter(|name| seen.insert(*name)).collect()
 }
 
@@ -77,7 +77,7 @@ impl PromptConfig {
     }
 }
 
-fn placeholders(template: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &str)> {
+fn find_placeholders(template: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &str)> {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {

@@ -41,11 +41,11 @@ pub fn enable_agent(
 ) -> Result<ToggledAgent, ToggleAgentError> {
     let name = canonical_name(name);
     let scopes = scope.map_or_else(|| disabling_scopes(setup, name), |scope| vec![scope]);
-    toggle(setup, name, &scopes, true)
+    toggle_agent(setup, name, &scopes, true)
 }
 
 fn disabling_scopes(setup: &Setup, name: &str) -> Vec<SettingsScope> {
-    let disables = |scope: &SettingsScope| switch(setup, *scope, name) == Some(&Value::Bool(false));
+    let disables = |scope: &SettingsScope| enabled_switch(setup, *scope, name) == Some(&Value::Bool(false));
     let scopes = [SettingsScope::Workspace, SettingsScope::User].into_iter();
     let found: Vec<_> = scopes.filter(disables).collect();
     if found.is_empty() {
@@ -61,10 +61,10 @@ pub fn disable_agent(
     name: &str,
     scope: SettingsScope,
 ) -> Result<ToggledAgent, ToggleAgentError> {
-    toggle(setup, canonical_name(name), &[scope], false)
+    toggle_agent(setup, canonical_name(name), &[scope], false)
 }
 
-fn toggle(
+fn toggle_agent(
     setup: &Setup,
     name: &str,
     scopes: &[SettingsScope],
@@ -86,9 +86,9 @@ fn toggle(
     Ok(toggled)
 }
 
-fn switch<'a>(setup: &'a Setup, scope: SettingsScope, name: &str) -> Option<&'a Value> {
+fn enabled_switch<'a>(setup: &'a Setup, scope: SettingsScope, name: &str) -> Option<&'a Value> {
     let content = setup.in_scope(scope)?.content.as_ref().ok()?;
-    settings::at(content, &["agents", "overrides", name, "enabled"])
+    settings::value_at(content, &["agents", "overrides", name, "enabled"])
 }
 
 fn settings_path(setup: &Setup, scope: SettingsScope) -> Result<PathBuf, ToggleAgentError> {

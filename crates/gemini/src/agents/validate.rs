@@ -127,5 +127,5 @@ fn wrong_type(name: &str, expected: InputType, found: &'static str) -> InputErro
 }
 
 fn type_of(value: &Value) -> &'static str {
-    crate::settings::kind(value)
+    crate::settings::value_kind(value)
 }

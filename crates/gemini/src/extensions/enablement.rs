@@ -36,10 +36,10 @@ impl ExtensionRules {
 
     /// The rule that switches an extension off in a directory, if the last that holds does.
     pub(super) fn disabled_by(&self, name: &str, directory: &Path) -> Option<&str> {
-        let directory = slashed(&directory.to_string_lossy());
+        let directory = slashed_path(&directory.to_string_lossy());
         let rules = self.rules.get(name)?.get("overrides")?.as_array()?;
         let mut rules = rules.iter().filter_map(Value::as_str);
-        let last = rules.rfind(|rule| holds(rule, &directory))?;
+        let last = rules.rfind(|rule| is_directory_matched(rule, &directory))?;
         last.starts_with('!').then_some(last)
     }
 }
@@ -56,23 +56,23 @@ fn check(rules: Map<String, Value>) -> Result<Map<String, Value>, String> {
 }
 
 /// A rule is a path in which `*` stands for any text, a slash before it included. No rule is too long to be understood.
-fn holds(rule: &str, directory: &str) -> bool {
+fn is_directory_matched(rule: &str, directory: &str) -> bool {
     let rule = rule.strip_prefix('!').unwrap_or(rule);
-    let mut reached = MatchReach::start(directory);
+    let mut reached = MatchReach::from_start(directory);
     let mut parts = rule.split('*').peekable();
     let mut before = None;
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {
-            reached.pass(part);
+            reached.pass_part(part);
             break;
         }
         let bare = part.strip_suffix('/');
         let (part, star) =
             bare.map_or((part, StarMatch::Anything), |bare| (bare, StarMatch::Below));
-        reached.pass(part);
+        reached.pass_part(part);
         // Twice the same is no more than once.
         if before != Some(star) || !part.is_empty() {
-            reached.widen(star);
+            reached.pass_star(star);
         }
         before = Some(star);
         if reached.is_lost() {
@@ -96,18 +96,18 @@ struct MatchReach<'a> {
 }
 
 impl<'a> MatchReach<'a> {
-    fn start(directory: &'a str) -> Self {
+    fn from_start(directory: &'a str) -> Self {
         let mut places = vec![false; directory.len() + 1];
         places[0] = true;
         Self { directory, places }
     }
 
-    fn pass(&mut self, part: &str) {
+    fn pass_part(&mut self, part: &str) {
         if part.is_empty() {
             return;
         }
         let mut places = vec![false; self.places.len()];
-        for at in self.reached() {
+        for at in self.reached_places() {
             let rest = &self.directory.as_bytes()[at..];
             if rest.starts_with(part.as_bytes()) {
                 places[at + part.len()] = true;
@@ -117,7 +117,7 @@ impl<'a> MatchReach<'a> {
     }
 
     /// JavaScript's dot stands for all but the end of a line.
-    fn widen(&mut self, star: StarMatch) {
+    fn pass_star(&mut self, star: StarMatch) {
         let mut is_open = false;
         for at in 0..self.places.len() {
             let rest = &self.directory.as_bytes()[at..];
@@ -132,7 +132,7 @@ impl<'a> MatchReach<'a> {
         }
     }
 
-    fn reached(&self) -> impl Iterator<Item = usize> {
+    fn reached_places(&self) -> impl Iterator<Item = usize> {
         let places = self.places.iter().enumerate();
         places
             .filter(|(_, is_reached)| **is_reached)
@@ -140,7 +140,7 @@ impl<'a> MatchReach<'a> {
     }
 
     fn is_lost(&self) -> bool {
-        self.reached().next().is_none()
+        self.reached_places().next().is_none()
     }
 
     fn is_at_the_end(&self) -> bool {
@@ -148,7 +148,7 @@ impl<'a> MatchReach<'a> {
     }
 }
 
-fn slashed(path: &str) -> String {
+fn slashed_path(path: &str) -> String {
     let path = path.replace('\\', "/");
     let start = if path.starts_with('/') { "" } else { "/" };
     let end = if path.ends_with('/') { "" } else { "/" };
@@ -182,7 +182,7 @@ mod tests {
             ("", "", false),
         ] {
             assert_eq!(
-                holds(rule, &slashed(directory)),
+                is_directory_matched(rule, &slashed_path(directory)),
                 expected,
                 "{rule} {directory}"
             );
@@ -191,11 +191,11 @@ mod tests {
 
     #[test]
     fn a_rule_of_any_length_holds_or_does_not() {
-        let directory = slashed("/a/b");
-        assert!(holds(&("!".to_owned() + &"/*".repeat(20_000)), &directory));
-        assert!(holds(&"*".repeat(1_000_000), &directory));
-        assert!(!holds(&"a*".repeat(1_000_000), &directory));
-        assert!(!holds(&"/a".repeat(1_000_000), &directory));
+        let directory = slashed_path("/a/b");
+        assert!(is_directory_matched(&("!".to_owned() + &"/*".repeat(20_000)), &directory));
+        assert!(is_directory_matched(&"*".repeat(1_000_000), &directory));
+        assert!(!is_directory_matched(&"a*".repeat(1_000_000), &directory));
+        assert!(!is_directory_matched(&"/a".repeat(1_000_000), &directory));
     }
 
     proptest! {
@@ -205,8 +205,8 @@ mod tests {
             let bare = rule.strip_prefix('!').unwrap_or(&rule);
             let pattern = regex::escape(bare).replace(r"/\*", "(/.*)?").replace(r"\*", "(.*)?");
             let pattern = regex::Regex::new(&format!("^{pattern}$")).unwrap();
-            let directory = slashed(&directory);
-            prop_assert_eq!(holds(&rule, &directory), pattern.is_match(&directory));
+            let directory = slashed_path(&directory);
+            prop_assert_eq!(is_directory_matched(&rule, &directory), pattern.is_match(&directory));
         }
     }
 }

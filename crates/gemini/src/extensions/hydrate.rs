@@ -8,7 +8,7 @@ use serde_json::Value;
 const ENDS: [char; 5] = ['}', '\n', '\r', '\u{2028}', '\u{2029}'];
 
 /// Fills in variables that have a value. All others stay.
-pub(super) fn text(text: &str, variables: &BTreeMap<String, String>) -> String {
+pub(super) fn hydrate_text(text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
     // Looked for once, however many begin before it.
@@ -37,13 +37,13 @@ pub(super) fn text(text: &str, variables: &BTreeMap<String, String>) -> String {
 }
 
 /// Does the same in every text of a value.
-pub(super) fn value(from: &Value, variables: &BTreeMap<String, String>) -> Value {
+pub(super) fn hydrate_value(from: &Value, variables: &BTreeMap<String, String>) -> Value {
     match from {
-        Value::String(found) => Value::String(text(found, variables)),
-        Value::Array(items) => items.iter().map(|item| value(item, variables)).collect(),
+        Value::String(found) => Value::String(hydrate_text(found, variables)),
+        Value::Array(items) => items.iter().map(|item| hydrate_value(item, variables)).collect(),
         Value::Object(object) => {
             let pairs = object.iter().filter(|(key, _)| !is_dangerous(key));
-            let pairs = pairs.map(|(key, item)| (key.clone(), value(item, variables)));
+            let pairs = pairs.map(|(key, item)| (key.clone(), hydrate_value(item, variables)));
             Value::Object(pairs.collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => from.clone(),
@@ -75,7 +75,7 @@ mod tests {
             ("${${a}", "${${a}"),
             ("$a $${a}", "$a $1"),
         ] {
-            assert_eq!(text(given, &variables), expected, "{given}");
+            assert_eq!(hydrate_text(given, &variables), expected, "{given}");
         }
     }
 
@@ -84,7 +84,7 @@ mod tests {
         for (start, end) in [("${", ""), ("${", "\n"), ("${", "}"), ("${a", "\u{2028}")] {
             assert_linear(25_000, |count| {
                 let given = start.repeat(count) + end;
-                cost(|| assert_eq!(text(&given, &BTreeMap::new()), given))
+                cost(|| assert_eq!(hydrate_text(&given, &BTreeMap::new()), given))
             });
         }
     }

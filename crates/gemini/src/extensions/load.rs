@@ -25,25 +25,25 @@ pub(super) struct ExtensionLoader<'a> {
 impl ExtensionLoader<'_> {
     /// The extension in a directory, or why it is none.
     pub(super) fn load(&self, directory: &Path) -> Result<Extension, String> {
-        let install = install(directory);
-        self.allow(install.as_ref())?;
+        let install = read_install(directory);
+        self.check_allowed(install.as_ref())?;
         let linked = install.as_ref().filter(|install| install.kind == "link");
         let directory = match linked {
             Some(link) => PathBuf::from(&link.source),
             None => directory.to_owned(),
         };
-        let mut variables = self.variables(&directory);
-        let mut manifest = manifest(&directory, &variables)?;
-        let name = text(&manifest, "name")?;
+        let mut variables = self.path_variables(&directory);
+        let mut manifest = read_manifest(&directory, &variables)?;
+        let name = manifest_text(&manifest, "name")?;
         check_name(&name)?;
-        let version = text(&manifest, "version")?;
+        let version = manifest_text(&manifest, "version")?;
         let own = self.own_settings(&name);
         let known = VariableSource {
             own: Some(&own),
             vars: self.vars,
         };
         known.fill_object(&mut manifest);
-        let env = declared(&manifest, &own);
+        let env = declared_settings(&manifest, &own);
         variables.extend(own);
         let rule = self.enablement.disabled_by(&name, self.workspace);
         Ok(Extension {
@@ -59,8 +59,8 @@ impl ExtensionLoader<'_> {
     }
 
     /// Whether settings let it in.
-    fn allow(&self, install: Option<&ExtensionInstall>) -> Result<(), String> {
-        let security = |key| settings::at(self.merged, &["security", key]);
+    fn check_allowed(&self, install: Option<&ExtensionInstall>) -> Result<(), String> {
+        let security = |key| settings::value_at(self.merged, &["security", key]);
         let allowed = security("allowedExtensions").and_then(Value::as_array);
         if let Some(patterns) = allowed.filter(|patterns| !patterns.is_empty()) {
             let install = install.ok_or(
@@ -82,7 +82,7 @@ impl ExtensionLoader<'_> {
         Ok(())
     }
 
-    fn variables(&self, directory: &Path) -> BTreeMap<String, String> {
+    fn path_variables(&self, directory: &Path) -> BTreeMap<String, String> {
         let pairs = [
             ("extensionPath", directory.display().to_string()),
             ("workspacePath", self.workspace.display().to_string()),
@@ -97,9 +97,9 @@ impl ExtensionLoader<'_> {
         if !self.reads_settings {
             return BTreeMap::new();
         }
-        let mut own = dotenv::read(&self.folder.join(name).join(".env"));
+        let mut own = dotenv::read_variables(&self.folder.join(name).join(".env"));
         if self.is_trusted {
-            own.extend(dotenv::read(&self.workspace.join(".env")));
+            own.extend(dotenv::read_variables(&self.workspace.join(".env")));
         }
         own
     }
@@ -109,7 +109,7 @@ impl ExtensionLoader<'_> {
 fn allowed_by(patterns: &[Value], source: &str) -> Result<(), String> {
     let mut why = "`security.allowedExtensions` does not have it".to_owned();
     for pattern in patterns.iter().filter_map(Value::as_str) {
-        match regex::search(pattern, source) {
+        match regex::search_pattern(pattern, source) {
             PatternMatch::Certain(true) => return Ok(()),
             PatternMatch::Certain(false) => {}
             PatternMatch::Literal(_) => {
@@ -127,7 +127,7 @@ fn allowed_by(patterns: &[Value], source: &str) -> Result<(), String> {
     Err(why)
 }
 
-fn manifest(
+fn read_manifest(
     directory: &Path,
     variables: &BTreeMap<String, String>,
 ) -> Result<Map<String, Value>, String> {
@@ -135,14 +135,14 @@ fn manifest(
     let object = file::strict_object(&path)
         .map_err(|error| format!("`{}` {error}", path.display()))?
         .ok_or_else(|| format!("there is no `{}`", path.display()))?;
-    match hydrate::value(&Value::Object(object), variables) {
+    match hydrate::hydrate_value(&Value::Object(object), variables) {
         Value::Object(object) => Ok(object),
         _ => Ok(Map::new()),
     }
 }
 
 /// Where an extension came from. An unreadable file says nothing.
-fn install(directory: &Path) -> Option<ExtensionInstall> {
+fn read_install(directory: &Path) -> Option<ExtensionInstall> {
     let path = directory.join(".gemini-extension-install.json");
     let about = file::strict_object(&path).ok()??;
     let text = |key: &str| Some(about.get(key)?.as_str()?.to_owned());
@@ -152,7 +152,7 @@ fn install(directory: &Path) -> Option<ExtensionInstall> {
     })
 }
 
-fn text(manifest: &Map<String, Value>, key: &str) -> Result<String, String> {
+fn manifest_text(manifest: &Map<String, Value>, key: &str) -> Result<String, String> {
     let value = manifest.get(key).filter(|value| settings::is_truthy(value));
     match value {
         Some(Value::String(text)) => Ok(text.clone()),
@@ -174,7 +174,7 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// The settings that the manifest names and that have a value.
-fn declared(
+fn declared_settings(
     manifest: &Map<String, Value>,
     own: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {

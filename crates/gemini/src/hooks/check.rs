@@ -91,18 +91,18 @@ pub fn check(setup: &Setup, surroundings: CheckContext<'_>) -> Vec<LintFinding> 
         more: 0,
         worst: LintSeverity::Note,
     };
-    report.trust(&registry);
-    disabled::look(&mut report, &registry);
-    duplicates::look(&mut report, &registry);
-    definitions::look(&mut report, &registry);
-    keys::look(&mut report, &registry);
+    report.check_trust(&registry);
+    disabled::check_disabled(&mut report, &registry);
+    duplicates::check_duplicates(&mut report, &registry);
+    definitions::check_definitions(&mut report, &registry);
+    keys::check_keys(&mut report, &registry);
     for entry in &registry.hooks {
-        matchers::look(&mut report, entry);
-        timeouts::look(&mut report, entry);
-        scripts::look(&mut report, entry);
-        shown::look(&mut report, entry);
+        matchers::check_matcher(&mut report, entry);
+        timeouts::check_timeout(&mut report, entry);
+        scripts::check_script(&mut report, entry);
+        shown::check_shown_text(&mut report, entry);
     }
-    remarks::look(&mut report, &registry);
+    remarks::add_remarks(&mut report, &registry);
     let (more, worst) = (report.more, report.worst);
     let mut findings = report.findings;
     findings.sort_by(|one, other| {
@@ -148,12 +148,12 @@ struct UnplacedFinding<'a> {
 
 impl FindingReport<'_> {
     /// Adds a finding at a path of keys of a file.
-    fn add(&mut self, path: &Path, keys: &[String], found: UnplacedFinding<'_>) {
+    fn add_finding(&mut self, path: &Path, keys: &[String], found: UnplacedFinding<'_>) {
         let is_full = self.findings.len() >= MOST;
         let place = if is_full {
             None
         } else {
-            self.spots.place(path, keys)
+            self.spots.key_position(path, keys)
         };
         self.add_at(path, place, found);
     }
@@ -192,11 +192,11 @@ impl FindingReport<'_> {
         };
         keys.push(key.to_owned());
         let path = hook.origin.clone();
-        self.add(&path, &keys, found);
+        self.add_finding(&path, &keys, found);
     }
 
     /// The files in which hooks are written that could count, each once.
-    fn files(&self, registry: &HookRegistry) -> Vec<PathBuf> {
+    fn hook_files(&self, registry: &HookRegistry) -> Vec<PathBuf> {
         let settings = self.setup.settings.files.iter().map(|file| &file.path);
         let hooks = registry.hooks.iter().map(|entry| &entry.hook.origin);
         let left_out = registry.left_out.iter();
@@ -209,7 +209,7 @@ impl FindingReport<'_> {
     }
 
     /// In a folder that is not trusted all of this is in vain.
-    fn trust(&mut self, registry: &HookRegistry) {
+    fn check_trust(&mut self, registry: &HookRegistry) {
         if self.setup.is_trusted() {
             return;
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::registry::{HookProblem, LeftOut};
 use super::{Hook, HookEvent, HookSource, MatcherKind};
-use crate::settings::{SettingsScope, is_truthy, kind};
+use crate::settings::{SettingsScope, is_truthy, value_kind};
 
 /// The longest that Node's timers wait. A longer, negative or invalid timeout ends at once.
 const LONGEST_TIMER: f64 = 2_147_483_647.0;
@@ -29,26 +29,26 @@ pub(super) struct ParsedDefinition {
 }
 
 /// Reads one definition.
-pub(super) fn read(
+pub(super) fn read_definition(
     event: HookEvent,
     value: &Value,
     origin: HookOrigin<'_>,
     place: &[String],
 ) -> ParsedDefinition {
     let mut read = ParsedDefinition::default();
-    let hooks = match hooks(value) {
+    let hooks = match definition_hooks(value) {
         Ok(hooks) => hooks,
         Err(why) => {
-            let left = origin.leave(event.as_str(), place.to_vec(), (HookProblem::Shape, why));
+            let left = origin.left_out_entry(event.as_str(), place.to_vec(), (HookProblem::Shape, why));
             read.left_out.push(left);
             return read;
         }
     };
-    let matcher = match matcher(event, value.get("matcher")) {
+    let matcher = match matcher_text(event, value.get("matcher")) {
         Ok(matcher) => matcher,
         Err(why) => {
-            let place = under(place, &["matcher"]);
-            let left = origin.leave(event.as_str(), place, (HookProblem::Matcher, why));
+            let place = place_below(place, &["matcher"]);
+            let left = origin.left_out_entry(event.as_str(), place, (HookProblem::Matcher, why));
             read.left_out.push(left);
             return read;
         }
@@ -60,12 +60,12 @@ pub(super) fn read(
         origin,
     };
     for (index, hook) in hooks.iter().enumerate() {
-        let place = under(place, &["hooks", &index.to_string()]);
-        match frame.hook(hook, place.clone()) {
+        let place = place_below(place, &["hooks", &index.to_string()]);
+        match frame.read_hook(hook, place.clone()) {
             Ok(hook) => read.hooks.push(hook),
             Err(why) => {
-                let what = called(hook).unwrap_or(event.as_str());
-                read.left_out.push(origin.leave(what, place, why));
+                let what = invalid_hook_name(hook).unwrap_or(event.as_str());
+                read.left_out.push(origin.left_out_entry(what, place, why));
             }
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn read(
 type InvalidDetail = (HookProblem, String);
 
 impl HookOrigin<'_> {
-    fn leave(self, what: &str, place: Vec<String>, (misfit, why): InvalidDetail) -> LeftOut {
+    fn left_out_entry(self, what: &str, place: Vec<String>, (misfit, why): InvalidDetail) -> LeftOut {
         LeftOut {
             what: what.to_owned(),
             origin: self.path.to_owned(),
@@ -87,11 +87,11 @@ impl HookOrigin<'_> {
     }
 }
 
-fn hooks(definition: &Value) -> Result<&Vec<Value>, String> {
+fn definition_hooks(definition: &Value) -> Result<&Vec<Value>, String> {
     let hooks = match definition {
         Value::Object(definition) => definition.get("hooks"),
         other => {
-            let found = kind(other);
+            let found = value_kind(other);
             return Err(format!(
                 "a definition is an object with `hooks`, this is {found}"
             ));
@@ -101,20 +101,20 @@ fn hooks(definition: &Value) -> Result<&Vec<Value>, String> {
         Some(Value::Array(hooks)) => Ok(hooks),
         odd => Err(format!(
             "its `hooks` is {}, not a list",
-            odd.map_or("missing", kind)
+            odd.map_or("missing", value_kind)
         )),
     }
 }
 
 /// A matcher. A value that JavaScript takes for false is none; a value that is no text breaks Gemini CLI where it is looked at.
-fn matcher(event: HookEvent, value: Option<&Value>) -> Result<Option<String>, String> {
+fn matcher_text(event: HookEvent, value: Option<&Value>) -> Result<Option<String>, String> {
     match value {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(odd) if !is_truthy(odd) || event.matching() == MatcherKind::Ignored => Ok(None),
         Some(odd) => Err(format!(
             "its `matcher` is {}, not a text; Gemini CLI then runs no hook at all for {event}",
-            kind(odd)
+            value_kind(odd)
         )),
     }
 }
@@ -128,9 +128,9 @@ struct DefinitionFrame<'a> {
 }
 
 impl DefinitionFrame<'_> {
-    fn hook(&self, value: &Value, place: Vec<String>) -> Result<Hook, InvalidDetail> {
+    fn read_hook(&self, value: &Value, place: Vec<String>) -> Result<Hook, InvalidDetail> {
         let Value::Object(hook) = value else {
-            let why = format!("a hook is an object, this is {}", kind(value));
+            let why = format!("a hook is an object, this is {}", value_kind(value));
             return Err((HookProblem::Shape, why));
         };
         check_type(hook).map_err(|why| (HookProblem::Type, why))?;
@@ -139,9 +139,9 @@ impl DefinitionFrame<'_> {
             event: self.event,
             name: text("name").filter(|name| !name.is_empty()),
             description: text("description"),
-            command: command(hook).map_err(|why| (HookProblem::Command, why))?,
-            timeout: hook.get("timeout").and_then(timeout),
-            env: hook.get("env").map(variables).unwrap_or_default(),
+            command: command_text(hook).map_err(|why| (HookProblem::Command, why))?,
+            timeout: hook.get("timeout").and_then(timer_duration),
+            env: hook.get("env").map(hook_variables).unwrap_or_default(),
             fail_open: hook.get("failOpen") == Some(&Value::Bool(true)),
             matcher: self.matcher.clone(),
             sequential: self.sequential,
@@ -162,21 +162,21 @@ fn check_type(hook: &Map<String, Value>) -> Result<(), String> {
         }
         Some(Value::String(word)) => Err(format!("its `type` is `{word}`, not `command`")),
         None => Err("it has no `type`; it should be `command`".to_owned()),
-        Some(odd) => Err(format!("its `type` is {}, not `command`", kind(odd))),
+        Some(odd) => Err(format!("its `type` is {}, not `command`", value_kind(odd))),
     }
 }
 
-fn command(hook: &Map<String, Value>) -> Result<String, String> {
+fn command_text(hook: &Map<String, Value>) -> Result<String, String> {
     match hook.get("command") {
         Some(Value::String(command)) if !command.is_empty() => Ok(command.clone()),
         Some(Value::String(_)) => Err("its `command` is empty".to_owned()),
         None => Err("it has no `command`".to_owned()),
-        Some(odd) => Err(format!("its `command` is {}, not a text", kind(odd))),
+        Some(odd) => Err(format!("its `command` is {}, not a text", value_kind(odd))),
     }
 }
 
 /// What JavaScript's timer makes of it, in milliseconds.
-fn timeout(value: &Value) -> Option<Duration> {
+fn timer_duration(value: &Value) -> Option<Duration> {
     let number = match value {
         Value::Null => return None,
         Value::Number(number) => number.as_f64().unwrap_or(f64::NAN),
@@ -189,7 +189,7 @@ fn timeout(value: &Value) -> Option<Duration> {
     Some(Duration::from_secs_f64(milliseconds / 1000.0))
 }
 
-fn variables(value: &Value) -> BTreeMap<String, String> {
+fn hook_variables(value: &Value) -> BTreeMap<String, String> {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -201,12 +201,12 @@ fn variables(value: &Value) -> BTreeMap<String, String> {
 }
 
 /// A name for an invalid hook.
-fn called(value: &Value) -> Option<&str> {
+fn invalid_hook_name(value: &Value) -> Option<&str> {
     let text = |key: &str| value.get(key)?.as_str().filter(|text| !text.is_empty());
     text("name").or_else(|| text("command"))
 }
 
-pub(super) fn under(place: &[String], steps: &[&str]) -> Vec<String> {
+pub(super) fn place_below(place: &[String], steps: &[&str]) -> Vec<String> {
     let steps = steps.iter().map(|step| (*step).to_owned());
     place.iter().cloned().chain(steps).collect()
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::settings::{SettingsFile, at};
+use crate::settings::{SettingsFile, value_at};
 
 const ENABLED: [[&str; 2]; 2] = [["hooksConfig", "enabled"], ["hooks", "enabled"]];
 const DISABLED: [[&str; 2]; 2] = [["hooksConfig", "disabled"], ["hooks", "disabled"]];
@@ -28,13 +28,13 @@ impl HookSwitches {
         for file in files {
             let Ok(content) = &file.content else { continue };
             for (generation, keys) in ENABLED.iter().enumerate() {
-                if let Some(value) = at(content, keys) {
+                if let Some(value) = value_at(content, keys) {
                     let is_off = is_off(value, generation);
                     off[generation] = is_off.then(|| file.path.clone());
                 }
             }
             for keys in &DISABLED {
-                let off = at(content, keys).map(names).unwrap_or_default();
+                let off = value_at(content, keys).map(disabled_names).unwrap_or_default();
                 for name in off {
                     let files = switches.disabled.entry(name).or_default();
                     files.push(file.path.clone());
@@ -47,7 +47,7 @@ impl HookSwitches {
     }
 
     /// The files that disable a hook of that name, files that disable all hooks included.
-    pub(super) fn against(&self, name: &str) -> Vec<PathBuf> {
+    pub(super) fn disabling_files(&self, name: &str) -> Vec<PathBuf> {
         let mut files = self.off.clone();
         files.extend(self.disabled.get(name).into_iter().flatten().cloned());
         files.dedup();
@@ -67,7 +67,7 @@ fn is_off(value: &Value, generation: usize) -> bool {
 }
 
 /// A list of names; a single one is a list of one.
-fn names(value: &Value) -> Vec<String> {
+fn disabled_names(value: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match value {
         Value::Array(items) => items.iter().filter_map(text).collect(),

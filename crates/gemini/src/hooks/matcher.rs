@@ -5,7 +5,7 @@
 
 use super::{Hook, MatcherKind};
 use crate::js;
-use crate::js::regex::{PatternMatch, search};
+use crate::js::regex::{PatternMatch, search_pattern};
 
 /// The result of a matcher.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl From<bool> for MatcherJudgement {
 }
 
 /// Compares a hook's matcher with a tool's name or a session's word.
-pub(super) fn judge(hook: &Hook, context: Option<&str>) -> MatcherJudgement {
+pub(super) fn judge_matcher(hook: &Hook, context: Option<&str>) -> MatcherJudgement {
     let (Some(matcher), Some(context)) = (&hook.matcher, context) else {
         return true.into();
     };
@@ -36,7 +36,7 @@ pub(super) fn judge(hook: &Hook, context: Option<&str>) -> MatcherJudgement {
     match hook.event.matching() {
         MatcherKind::Ignored => true.into(),
         MatcherKind::Exact(_) => (matcher == context).into(),
-        MatcherKind::ToolName => match search(matcher, context) {
+        MatcherKind::ToolName => match search_pattern(matcher, context) {
             PatternMatch::Certain(found) | PatternMatch::Literal(found) => found.into(),
             PatternMatch::Unknown(why) => MatcherJudgement {
                 matches: true,

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::HookEvent;
-use super::definition::under;
+use super::definition::place_below;
 use super::registry::{HookProblem, LeftOut};
-use crate::settings::{SettingsFile, kind};
+use crate::settings::{SettingsFile, value_kind};
 
 /// What `hooks` held before there were `hooksConfig`: no events.
 pub(super) const SWITCHES: [&str; 3] = ["enabled", "disabled", "notifications"];
@@ -33,7 +33,7 @@ pub(super) struct WrittenDefinition<'a> {
 }
 
 /// Puts files over one another, the weakest first.
-pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> HookLayers<'a> {
+pub(super) fn merge_hooks<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> HookLayers<'a> {
     let mut layers = HookLayers {
         events: HookEvent::ALL.map(|event| (event, Vec::new())).into(),
         unknown: Vec::new(),
@@ -44,15 +44,15 @@ pub(super) fn merge<'a>(files: impl Iterator<Item = &'a SettingsFile>) -> HookLa
         let content = file.content.as_ref().ok();
         match content.and_then(|content| content.get("hooks")) {
             None => {}
-            Some(Value::Object(hooks)) => layers.add(file, hooks),
-            Some(odd) => layers.replace(file, odd),
+            Some(Value::Object(hooks)) => layers.add_hooks(file, hooks),
+            Some(odd) => layers.replace_all(file, odd),
         }
     }
     layers
 }
 
 impl<'a> HookLayers<'a> {
-    fn add(&mut self, file: &'a SettingsFile, hooks: &'a Map<String, Value>) {
+    fn add_hooks(&mut self, file: &'a SettingsFile, hooks: &'a Map<String, Value>) {
         for (name, value) in hooks {
             if SWITCHES.contains(&name.as_str()) {
                 continue;
@@ -68,14 +68,14 @@ impl<'a> HookLayers<'a> {
                 continue;
             }
             match name.parse() {
-                Ok(event) => self.definitions(file, event, value),
+                Ok(event) => self.add_definitions(file, event, value),
                 Err(_) if !self.seen.insert(name) => {}
                 Err(_) => self.unknown.push((name, &file.path)),
             }
         }
     }
 
-    fn definitions(&mut self, file: &'a SettingsFile, event: HookEvent, value: &'a Value) {
+    fn add_definitions(&mut self, file: &'a SettingsFile, event: HookEvent, value: &'a Value) {
         let place = vec!["hooks".to_owned(), event.to_string()];
         let found = self.events.iter().position(|(known, _)| *known == event);
         let index = match (found, value) {
@@ -90,7 +90,7 @@ impl<'a> HookLayers<'a> {
                     origin: file.path.clone(),
                     place,
                     misfit: HookProblem::Shape,
-                    why: format!("it is {}, not a list", kind(odd)),
+                    why: format!("it is {}, not a list", value_kind(odd)),
                 });
             }
         };
@@ -101,7 +101,7 @@ impl<'a> HookLayers<'a> {
                 items
                     .iter()
                     .enumerate()
-                    .map(|(index, item)| written(item, under(&place, &[&index.to_string()]))),
+                    .map(|(index, item)| written(item, place_below(&place, &[&index.to_string()]))),
             ),
             // The defaults have a list for every event, and a value that is added to a list becomes an item of it.
             one => list.push(written(one, place)),
@@ -109,7 +109,7 @@ impl<'a> HookLayers<'a> {
     }
 
     /// A value that is no object replaces everything in weaker files.
-    fn replace(&mut self, file: &'a SettingsFile, odd: &Value) {
+    fn replace_all(&mut self, file: &'a SettingsFile, odd: &Value) {
         let lost: usize = self.events.iter().map(|(_, list)| list.len()).sum();
         let lost = lost + self.unknown.len();
         self.unknown.clear();
@@ -126,7 +126,7 @@ impl<'a> HookLayers<'a> {
             origin: file.path.clone(),
             place: vec!["hooks".to_owned()],
             misfit: HookProblem::Shape,
-            why: format!("`hooks` is {}, not an object{and_more}", kind(odd)),
+            why: format!("`hooks` is {}, not an object{and_more}", value_kind(odd)),
         });
     }
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::names::claude_event;
 use super::{HookEvent, MatcherKind};
 use crate::file::{self, ReadError};
-use crate::settings::kind;
+use crate::settings::value_kind;
 
 /// The hooks of a workspace's settings for Claude Code, translated.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ impl ClaudeHooks {
                 source,
             })?;
             if let Some(content) = content {
-                claude.file(&path, &content);
+                claude.migrate_file(&path, &content);
                 claude.sources.push(path);
             }
         }
@@ -114,7 +114,7 @@ impl ClaudeHooks {
         hooks.is_some_and(|hooks| !hooks.is_empty())
     }
 
-    fn file(&mut self, path: &Path, content: &Map<String, Value>) {
+    fn migrate_file(&mut self, path: &Path, content: &Map<String, Value>) {
         if content.get("disableAllHooks") == Some(&Value::Bool(true)) {
             self.remarks.push(format!(
                 "`disableAllHooks` switches all of these off in {}; in Gemini CLI they run unless `hooksConfig.enabled` is false",
@@ -125,22 +125,22 @@ impl ClaudeHooks {
             None => return,
             Some(Value::Object(hooks)) => hooks,
             Some(odd) => {
-                return self.skip(path, "hooks", format!("it is {}, not an object", kind(odd)));
+                return self.skip_hook(path, "hooks", format!("it is {}, not an object", value_kind(odd)));
             }
         };
         for (name, definitions) in hooks {
-            self.event(path, name, definitions);
+            self.migrate_event(path, name, definitions);
         }
     }
 
-    fn event(&mut self, path: &Path, name: &str, definitions: &Value) {
+    fn migrate_event(&mut self, path: &Path, name: &str, definitions: &Value) {
         let event = match event_of(name) {
             Ok(event) => event,
-            Err(why) => return self.skip(path, name, why),
+            Err(why) => return self.skip_hook(path, name, why),
         };
         let Value::Array(definitions) = definitions else {
-            let why = format!("it is {}, not a list", kind(definitions));
-            return self.skip(path, name, why);
+            let why = format!("it is {}, not a list", value_kind(definitions));
+            return self.skip_hook(path, name, why);
         };
         for (index, definition) in definitions.iter().enumerate() {
             let spot = SourceSpot {
@@ -148,42 +148,42 @@ impl ClaudeHooks {
                 event: name,
                 place: format!("hooks.{name}[{index}]"),
             };
-            self.definition(&spot, event, definition);
+            self.migrate_definition(&spot, event, definition);
         }
     }
 
-    fn definition(&mut self, spot: &SourceSpot<'_>, event: HookEvent, definition: &Value) {
+    fn migrate_definition(&mut self, spot: &SourceSpot<'_>, event: HookEvent, definition: &Value) {
         let matcher = match definition.get("matcher") {
             None | Some(Value::Null) => "",
             Some(Value::String(matcher)) => matcher,
             Some(odd) => {
-                let (place, odd) = (&spot.place, kind(odd));
+                let (place, odd) = (&spot.place, value_kind(odd));
                 let why = format!(
                     "`{place}.matcher` is {odd}, not a string: it is not known which tools it is for"
                 );
-                return self.skip(spot.path, spot.event, why);
+                return self.skip_hook(spot.path, spot.event, why);
             }
         };
         let Some(hooks) = definition.get("hooks").and_then(Value::as_array) else {
             let why = format!("`{}` has no list of hooks", spot.place);
-            return self.skip(spot.path, event.as_str(), why);
+            return self.skip_hook(spot.path, event.as_str(), why);
         };
         let hooks: Vec<_> = hooks
             .iter()
             .enumerate()
-            .filter_map(|(index, hook)| self.hook(&spot.hook(index), event, hook))
+            .filter_map(|(index, hook)| self.migrate_hook(&spot.hook_spot(index), event, hook))
             .collect();
         if hooks.is_empty() {
             return;
         }
-        self.remarks.extend(lost::subagents(spot, matcher));
+        self.remarks.extend(lost::subagent_loss(spot, matcher));
         let translated = match event.matching() {
-            MatcherKind::ToolName => matchers::tool(matcher),
-            MatcherKind::Exact(_) => matchers::words(event, matcher),
-            MatcherKind::Ignored => matchers::ignored(event, matcher),
+            MatcherKind::ToolName => matchers::translate_tools(matcher),
+            MatcherKind::Exact(_) => matchers::translate_words(event, matcher),
+            MatcherKind::Ignored => matchers::translate_ignored(event, matcher),
         };
         for (what, why) in translated.lost {
-            self.skip(spot.path, &what, why);
+            self.skip_hook(spot.path, &what, why);
         }
         self.remarks.extend(translated.remarks);
         for matcher in translated.matchers {
@@ -197,7 +197,7 @@ impl ClaudeHooks {
     }
 
     /// A hook in Gemini CLI's words. Of what Claude Code knows only the command and the timeout mean the same.
-    fn hook(
+    fn migrate_hook(
         &mut self,
         spot: &SourceSpot<'_>,
         event: HookEvent,
@@ -226,22 +226,22 @@ impl ClaudeHooks {
                     spot.place
                 ),
             };
-            self.skip(spot.path, what.unwrap_or(event.as_str()), why);
+            self.skip_hook(spot.path, what.unwrap_or(event.as_str()), why);
             return None;
         };
         let mut translated = Map::new();
         translated.insert("type".to_owned(), json!("command"));
-        translated.insert("command".to_owned(), json!(command::translate(command)));
-        let timeout = hook.get("timeout").and_then(timeout::milliseconds);
-        let timeout = timeout.unwrap_or_else(|| timeout::usual(spot.event));
+        translated.insert("command".to_owned(), json!(command::translate_command(command)));
+        let timeout = hook.get("timeout").and_then(timeout::timeout_milliseconds);
+        let timeout = timeout.unwrap_or_else(|| timeout::default_milliseconds(spot.event));
         translated.insert("timeout".to_owned(), json!(timeout));
-        self.remarks.extend(lost::fields(spot, hook));
-        self.remarks.extend(lost::answers(spot, command));
-        self.remarks.extend(lost::context(spot, command));
+        self.remarks.extend(lost::lost_fields(spot, hook));
+        self.remarks.extend(lost::answer_loss(spot, command));
+        self.remarks.extend(lost::context_loss(spot, command));
         Some(translated)
     }
 
-    fn skip(&mut self, path: &Path, what: &str, why: String) {
+    fn skip_hook(&mut self, path: &Path, what: &str, why: String) {
         self.skipped.push(SkippedHook {
             origin: path.to_owned(),
             what: what.to_owned(),
@@ -260,7 +260,7 @@ struct SourceSpot<'a> {
 }
 
 impl SourceSpot<'_> {
-    fn hook(&self, index: usize) -> Self {
+    fn hook_spot(&self, index: usize) -> Self {
         Self {
             path: self.path,
             event: self.event,
@@ -273,7 +273,7 @@ impl SourceSpot<'_> {
 fn event_of(name: &str) -> Result<HookEvent, String> {
     match claude_event(name) {
         Ok(Some(event)) => Ok(event),
-        Ok(None) => Err(lost::event(name).to_owned()),
-        Err(()) => name.parse().map_err(|_| lost::event(name).to_owned()),
+        Ok(None) => Err(lost::event_loss(name).to_owned()),
+        Err(()) => name.parse().map_err(|_| lost::event_loss(name).to_owned()),
     }
 }

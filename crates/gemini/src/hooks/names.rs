@@ -39,7 +39,7 @@ pub(crate) const BUILT_IN_TOOLS: [&str; 27] = [
 ];
 
 /// The same, and one that it had before. Those of MCP servers begin with `mcp_`.
-pub(super) fn tools() -> impl Iterator<Item = &'static str> {
+pub(super) fn known_tools() -> impl Iterator<Item = &'static str> {
     BUILT_IN_TOOLS.into_iter().chain(["save_memory"])
 }
 
@@ -127,7 +127,7 @@ pub(super) fn tool_meant(name: &str) -> Option<&'static str> {
     let known = known
         .filter(|(other, _)| *other == name)
         .map(|(_, ours)| *ours);
-    let same = tools().filter(|tool| tool.eq_ignore_ascii_case(name) && *tool != name);
+    let same = known_tools().filter(|tool| tool.eq_ignore_ascii_case(name) && *tool != name);
     known.chain(same).next()
 }
 

@@ -34,7 +34,7 @@ pub struct PassedOver {
     pub why: String,
 }
 
-/// The hooks of an event that [`plan`] leaves out.
+/// The hooks of an event that [`plan_hooks`] leaves out.
 pub(super) fn passed_over<'a>(
     event: HookEvent,
     context: Option<&str>,
@@ -51,7 +51,7 @@ pub(super) fn passed_over<'a>(
                 .iter()
                 .map(|path| path.display().to_string());
             format!("disabled by {}", files.collect::<Vec<_>>().join(", "))
-        } else if !matcher::judge(hook, context).matches {
+        } else if !matcher::judge_matcher(hook, context).matches {
             let matcher = hook.matcher.as_deref().unwrap_or_default();
             let verb = match event.matching() {
                 MatcherKind::ToolName => "does not match",
@@ -73,7 +73,7 @@ pub(super) fn passed_over<'a>(
 }
 
 /// Plans hooks that are switched on, in the order in which they were found.
-pub(super) fn plan<'a>(
+pub(super) fn plan_hooks<'a>(
     event: HookEvent,
     context: Option<&str>,
     hooks: impl Iterator<Item = &'a Hook>,
@@ -83,7 +83,7 @@ pub(super) fn plan<'a>(
     let mut plan = HookPlan::default();
     let mut seen = HashSet::new();
     for hook in candidates {
-        let judged = matcher::judge(hook, context);
+        let judged = matcher::judge_matcher(hook, context);
         plan.diagnostics.extend(judged.doubt);
         if judged.matches && seen.insert(hook.key()) {
             plan.hooks.push(hook.clone());

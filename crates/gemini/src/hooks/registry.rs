@@ -10,7 +10,7 @@ use super::merge::{self, SWITCHES};
 use super::{Hook, HookEvent, HookPlan, HookSource, PassedOver, TrustedHooks, plan};
 use crate::extensions::Extension;
 use crate::file;
-use crate::settings::{SettingsFile, SettingsScope, kind};
+use crate::settings::{SettingsFile, SettingsScope, value_kind};
 use crate::setup::Setup;
 use crate::trust::Trust;
 
@@ -92,7 +92,7 @@ impl HookRegistry {
             switched_off_by: switches.off.clone(),
             ..Self::default()
         };
-        registry.unreadable(setup);
+        registry.add_unreadable_files(setup);
         if is_trusted {
             registry.warn_of_unseen(setup);
             registry.add_settings(files(), &switches);
@@ -109,7 +109,7 @@ impl HookRegistry {
     /// session's event (`startup`, `exit`, `auto`, …).
     pub fn plan(&self, event: HookEvent, context: Option<&str>) -> HookPlan {
         let enabled = self.hooks.iter().filter(|entry| entry.enabled);
-        plan::plan(event, context, enabled.map(|entry| &entry.hook))
+        plan::plan_hooks(event, context, enabled.map(|entry| &entry.hook))
     }
 
     /// The hooks of an event that do not run, and why.
@@ -133,7 +133,7 @@ impl HookRegistry {
         &self.warnings[usize::from(!self.unseen.is_empty())..]
     }
 
-    fn unreadable(&mut self, setup: &Setup) {
+    fn add_unreadable_files(&mut self, setup: &Setup) {
         for file in &setup.settings.files {
             if let Err(error) = &file.content {
                 self.left_out.push(LeftOut {
@@ -171,7 +171,7 @@ impl HookRegistry {
         files: impl Iterator<Item = &'a SettingsFile>,
         switches: &HookSwitches,
     ) {
-        let mut layers = merge::merge(files);
+        let mut layers = merge::merge_hooks(files);
         self.left_out.append(&mut layers.left_out);
         for (name, path) in layers.unknown {
             let place = vec!["hooks".to_owned(), name.to_owned()];
@@ -184,8 +184,8 @@ impl HookRegistry {
                     scope: Some(written.file.scope),
                     path: &written.file.path,
                 };
-                let read = definition::read(*event, written.value, origin, &written.place);
-                self.add(read, switches);
+                let read = definition::read_definition(*event, written.value, origin, &written.place);
+                self.add_parsed(read, switches);
             }
         }
     }
@@ -206,10 +206,10 @@ impl HookRegistry {
         });
     }
 
-    fn add(&mut self, mut read: ParsedDefinition, switches: &HookSwitches) {
+    fn add_parsed(&mut self, mut read: ParsedDefinition, switches: &HookSwitches) {
         self.left_out.append(&mut read.left_out);
         self.hooks.extend(read.hooks.into_iter().map(|hook| {
-            let disabled_by = switches.against(hook.display_name());
+            let disabled_by = switches.disabling_files(hook.display_name());
             HookEntry {
                 enabled: disabled_by.is_empty(),
                 disabled_by,
@@ -277,7 +277,7 @@ impl HookRegistry {
             };
             let definitions = extension.hydrate_all(definitions);
             let Value::Array(definitions) = &definitions else {
-                let why = format!("it is {}, not a list", kind(&definitions));
+                let why = format!("it is {}, not a list", value_kind(&definitions));
                 let what = name.clone();
                 self.left_out.push(LeftOut {
                     what,
@@ -292,12 +292,12 @@ impl HookRegistry {
                 path: &path,
             };
             for (index, value) in definitions.iter().enumerate() {
-                let place = definition::under(&place, &[&index.to_string()]);
-                let mut read = definition::read(event, value, origin, &place);
+                let place = definition::place_below(&place, &[&index.to_string()]);
+                let mut read = definition::read_definition(event, value, origin, &place);
                 for hook in &mut read.hooks {
                     hook.env.extend(extension.env.clone());
                 }
-                self.add(read, switches);
+                self.add_parsed(read, switches);
             }
         }
     }

@@ -32,10 +32,10 @@ impl TrustedHooks {
 
     /// The names of hooks in a project's settings that were never seen.
     pub fn unseen(&self, project: &Path, hooks: &Map<String, Value>) -> Vec<String> {
-        let known: HashSet<String> = self.known(project).into_iter().collect();
+        let known: HashSet<String> = self.known_keys(project).into_iter().collect();
         let mut told = HashSet::new();
         let mut unseen: Vec<String> = Vec::new();
-        for hook in all(hooks).filter(|hook| !known.contains(&key(hook))) {
+        for hook in all_hooks(hooks).filter(|hook| !known.contains(&hook_key(hook))) {
             let text = |key: &str| hook.get(key)?.as_str().filter(|text| !text.is_empty());
             let called = text("name").or_else(|| text("command"));
             let called = called.unwrap_or("unknown-hook");
@@ -48,9 +48,9 @@ impl TrustedHooks {
 
     /// Writes down that the user has been told about the hooks of a project.
     pub fn record(&mut self, project: &Path, hooks: &Map<String, Value>) -> Result<(), EditError> {
-        let mut known = self.known(project);
+        let mut known = self.known_keys(project);
         let mut seen: HashSet<String> = known.iter().cloned().collect();
-        known.extend(all(hooks).map(key).filter(|key| seen.insert(key.clone())));
+        known.extend(all_hooks(hooks).map(hook_key).filter(|key| seen.insert(key.clone())));
         let project = project.to_string_lossy().into_owned();
         let known = Value::from(known);
         edit(&self.path, |file| file.set(&[&project], known.clone()))?;
@@ -58,7 +58,7 @@ impl TrustedHooks {
         Ok(())
     }
 
-    fn known(&self, project: &Path) -> Vec<String> {
+    fn known_keys(&self, project: &Path) -> Vec<String> {
         let list = self.projects.get(&*project.to_string_lossy());
         let list = list.and_then(Value::as_array).into_iter().flatten();
         list.filter_map(|key| key.as_str().map(str::to_owned))
@@ -67,7 +67,7 @@ impl TrustedHooks {
 }
 
 /// Every hook in a project's `hooks`, those too that cannot run.
-fn all(hooks: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+fn all_hooks(hooks: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let definitions = hooks.values().filter_map(Value::as_array).flatten();
     let lists = definitions.filter_map(|definition| definition.get("hooks")?.as_array());
     let is_ours = |hook: &&Value| hook.get("type").and_then(Value::as_str) != Some("runtime");
@@ -75,7 +75,7 @@ fn all(hooks: &Map<String, Value>) -> impl Iterator<Item = &Value> {
 }
 
 /// The key by which a hook counts as seen.
-fn key(hook: &Value) -> String {
+fn hook_key(hook: &Value) -> String {
     let text = |key: &str| hook.get(key).and_then(Value::as_str).unwrap_or_default();
     let command = if text("type") == "command" {
         text("command")

@@ -109,7 +109,7 @@ fn closes_too_often(pattern: &str) -> bool {
 }
 
 /// Whether a JavaScript regular expression is found anywhere in a name.
-pub(crate) fn search(pattern: &str, name: &str) -> PatternMatch {
+pub(crate) fn search_pattern(pattern: &str, name: &str) -> PatternMatch {
     if let Some(words) = plain_words(pattern) {
         return PatternMatch::Certain(words.into_iter().any(|word| name.contains(word)));
     }
@@ -120,7 +120,7 @@ pub(crate) fn search(pattern: &str, name: &str) -> PatternMatch {
     if regress::Regex::new(pattern).is_err() {
         return PatternMatch::Literal(pattern == name);
     }
-    let translated = match dialect::translate(pattern) {
+    let translated = match dialect::translate_pattern(pattern) {
         Ok(translated) => Some(translated),
         Err(UntranslatedPattern::Wrong) => return PatternMatch::Literal(pattern == name),
         Err(UntranslatedPattern::Foreign) => None,
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn patterns_mean_what_they_mean_in_javascript() {
         let check = |pattern: &str, name: &str, expected: PatternMatch| {
-            assert_eq!(search(pattern, name), expected, "{pattern} on {name}");
+            assert_eq!(search_pattern(pattern, name), expected, "{pattern} on {name}");
         };
         let (yes, no) = (PatternMatch::Certain(true), PatternMatch::Certain(false));
         check("write_file", "write_file", yes.clone());
@@ -215,19 +215,19 @@ mod tests {
         ];
         for pattern in patterns {
             let given_up = PatternMatch::Unknown("it takes too many steps");
-            assert_eq!(search(pattern, &name), given_up, "{pattern}");
+            assert_eq!(search_pattern(pattern, &name), given_up, "{pattern}");
         }
-        assert_eq!(search("^(a+)+$", &name), PatternMatch::Certain(false));
+        assert_eq!(search_pattern("^(a+)+$", &name), PatternMatch::Certain(false));
     }
 
     #[test]
     fn a_pattern_of_any_size_is_answered() {
         let deep = "(".repeat(50_000) + &")".repeat(50_000);
-        assert!(matches!(search(&deep, "x"), PatternMatch::Unknown(_)));
+        assert!(matches!(search_pattern(&deep, "x"), PatternMatch::Unknown(_)));
         let long = "a+".repeat(40_000);
-        assert!(matches!(search(&long, "x"), PatternMatch::Unknown(_)));
+        assert!(matches!(search_pattern(&long, "x"), PatternMatch::Unknown(_)));
         assert!(matches!(
-            search("(?:a{1000}){1000}", "x"),
+            search_pattern("(?:a{1000}){1000}", "x"),
             PatternMatch::Unknown(_)
         ));
     }
@@ -240,7 +240,7 @@ mod tests {
             name in "[ab_1{,}x -]{0,8}",
         ) {
             let Ok(oracle) = regress::Regex::new(&pattern) else { return Ok(()) };
-            match search(&pattern, &name) {
+            match search_pattern(&pattern, &name) {
                 PatternMatch::Certain(found) => prop_assert_eq!(found, oracle.find(&name).is_some()),
                 // `regress` lets places be repeated.
                 PatternMatch::Literal(_) => prop_assert!(pattern.contains(['^', '$', 'b', 'B'])),

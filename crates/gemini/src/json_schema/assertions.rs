@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use super::audit::whole;
+use super::audit::whole_count;
 use super::equality::is_equal;
 use super::evaluation::{Evaluation, Extent, Findings, Flow, Place};
 use super::number::Decimal;
@@ -32,7 +32,7 @@ pub(super) fn check_type(
     if names.iter().any(|name| is_of_type(value, name)) {
         return Flow::Continue(());
     }
-    check.report(place, format!("must be {}", names.join(",")), found)
+    check.report_violation(place, format!("must be {}", names.join(",")), found)
 }
 
 fn is_of_type(value: &Value, name: &str) -> bool {
@@ -74,7 +74,7 @@ pub(super) fn check_number(
         if let Some(Value::Number(limit)) = schema.get(keyword)
             && !fits(Decimal::new(number), Decimal::new(limit))
         {
-            check.report(place, format!("{words} {limit}"), found)?;
+            check.report_violation(place, format!("{words} {limit}"), found)?;
         }
     }
     Flow::Continue(())
@@ -109,7 +109,7 @@ pub(super) fn check_count(
     place: Place<'_>,
     found: &mut Findings,
 ) -> Flow {
-    let limit = |keyword| schema.get(keyword).and_then(whole);
+    let limit = |keyword| schema.get(keyword).and_then(whole_count);
     let message = match (limit(most), limit(least)) {
         (Some(limit), _) if count as u64 > limit => {
             format!("must NOT have more than {limit} {of}")
@@ -119,7 +119,7 @@ pub(super) fn check_count(
         }
         _ => return Flow::Continue(()),
     };
-    check.report(place, message, found)
+    check.report_violation(place, message, found)
 }
 
 pub(super) fn check_choice(
@@ -132,21 +132,21 @@ pub(super) fn check_choice(
     if let Some(constant) = schema.get("const")
         && !is_equal(constant, value)
     {
-        let message = named(check, "must be equal to constant", constant);
-        check.report(place, message, found)?;
+        let message = with_wanted_value(check, "must be equal to constant", constant);
+        check.report_violation(place, message, found)?;
     }
     if let Some(Value::Array(allowed)) = schema.get("enum")
         && !allowed.iter().any(|one| is_equal(one, value))
     {
         let words = "must be equal to one of the allowed values";
-        let message = named(check, words, &schema["enum"]);
-        check.report(place, message, found)?;
+        let message = with_wanted_value(check, words, &schema["enum"]);
+        check.report_violation(place, message, found)?;
     }
     Flow::Continue(())
 }
 
 /// Ajv does not name the value that is wanted. A model that repairs its answer needs it.
-fn named(check: &Evaluation<'_>, words: &str, wanted: &Value) -> String {
+fn with_wanted_value(check: &Evaluation<'_>, words: &str, wanted: &Value) -> String {
     match check.extent() {
         Extent::First => words.to_owned(),
         Extent::Complete(_) => match wanted.to_string() {
@@ -172,7 +172,7 @@ pub(super) fn check_required(
     };
     for name in names(schema.get("required")) {
         let message = format!("must have required property '{name}'");
-        check.report(place, message, found)?;
+        check.report_violation(place, message, found)?;
     }
     let dependent = schema.get("dependentRequired").and_then(Value::as_object);
     for (given, wanted) in dependent.into_iter().flatten() {
@@ -181,7 +181,7 @@ pub(super) fn check_required(
             .filter(|_| members.contains_key(given))
         {
             let message = format!("must have property {name} when property {given} is present");
-            check.report(place, message, found)?;
+            check.report_violation(place, message, found)?;
         }
     }
     Flow::Continue(())

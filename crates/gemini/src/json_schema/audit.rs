@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::DEEPEST_SCHEMA;
-use super::evaluation::{compile, decoded};
-use super::keywords::{KeywordForm, SchemaDialect, applies_in_place, form, is_annotation};
+use super::evaluation::{compile_pattern, decoded_pointer};
+use super::keywords::{KeywordForm, SchemaDialect, applies_in_place, keyword_form, is_annotation};
 use super::number::Decimal;
 use super::schema_error::SchemaError;
 
@@ -17,7 +17,7 @@ const TYPES: [&str; 7] = [
 ];
 
 /// Refuses a schema that cannot be checked exactly.
-pub(super) fn audit(document: &Value) -> Result<(), SchemaError> {
+pub(super) fn audit_document(document: &Value) -> Result<(), SchemaError> {
     let mut audit = SchemaAudit {
         dialect: SchemaDialect::Draft2020,
         places: BTreeMap::new(),
@@ -36,7 +36,7 @@ pub(super) fn audit(document: &Value) -> Result<(), SchemaError> {
                 most: DEEPEST_SCHEMA,
             });
         }
-        for (below, part) in audit.schema(&pointer, schema)? {
+        for (below, part) in audit.audit_schema(&pointer, schema)? {
             waiting.push((below, part, depth + 1));
         }
     }
@@ -54,7 +54,7 @@ struct SchemaAudit {
 
 impl SchemaAudit {
     /// One schema. The answer is the schemas within it.
-    fn schema<'a>(
+    fn audit_schema<'a>(
         &mut self,
         pointer: &str,
         schema: &'a Value,
@@ -73,16 +73,16 @@ impl SchemaAudit {
         };
         let (mut parts, mut in_place) = (Vec::new(), Vec::new());
         for (keyword, value) in members {
-            let known = form(keyword).filter(|_| self.dialect.has(keyword));
+            let known = keyword_form(keyword).filter(|_| self.dialect.has_keyword(keyword));
             let Some(form) = known else {
                 return Err(SchemaError::UnknownKeyword {
                     pointer: pointer.to_owned(),
                     keyword: keyword.clone(),
                 });
             };
-            self.value(pointer, keyword, form, value)?;
-            for (below, part) in form.schemas(value) {
-                let below = format!("{pointer}/{}{below}", super::keywords::escaped(keyword));
+            self.audit_value(pointer, keyword, form, value)?;
+            for (below, part) in form.inner_schemas(value) {
+                let below = format!("{pointer}/{}{below}", super::keywords::escaped_part(keyword));
                 if applies_in_place(keyword) {
                     in_place.push(below.clone());
                 }
@@ -95,7 +95,7 @@ impl SchemaAudit {
     }
 
     /// The value of a keyword.
-    fn value(
+    fn audit_value(
         &mut self,
         pointer: &str,
         keyword: &str,
@@ -126,7 +126,7 @@ impl SchemaAudit {
             }
             _ => {}
         }
-        match expected(form) {
+        match expected_values(form) {
             (_, is_valid) if is_valid(value) => Ok(()),
             (expected, _) => Err(SchemaError::Value {
                 pointer: place(),
@@ -157,7 +157,7 @@ impl SchemaAudit {
 
     fn references_lead_somewhere(&mut self) -> Result<(), SchemaError> {
         for (pointer, target) in &self.references {
-            let inside = decoded(target).filter(|inside| self.places.contains_key(inside));
+            let inside = decoded_pointer(target).filter(|inside| self.places.contains_key(inside));
             let Some(inside) = inside else {
                 return Err(SchemaError::NoTarget {
                     pointer: pointer.clone(),
@@ -199,7 +199,7 @@ impl SchemaAudit {
 }
 
 fn pattern_error(pointer: &str, pattern: &str) -> Result<(), SchemaError> {
-    match compile(pattern) {
+    match compile_pattern(pattern) {
         Ok(_) => Ok(()),
         Err(reason) => Err(SchemaError::Pattern {
             pointer: pointer.to_owned(),
@@ -210,7 +210,7 @@ fn pattern_error(pointer: &str, pattern: &str) -> Result<(), SchemaError> {
 }
 
 /// The values of a form, in words and as a check.
-fn expected(form: KeywordForm) -> (&'static str, fn(&Value) -> bool) {
+fn expected_values(form: KeywordForm) -> (&'static str, fn(&Value) -> bool) {
     match form {
         KeywordForm::Any => ("any value", |_| true),
         KeywordForm::Text | KeywordForm::Dialect => ("text", Value::is_string),
@@ -228,7 +228,7 @@ fn expected(form: KeywordForm) -> (&'static str, fn(&Value) -> bool) {
             members.is_some_and(|members| members.values().all(are_names))
         }),
         KeywordForm::Count => ("a whole number from 0", |value| {
-            value.as_u64().is_some() || whole(value).is_some()
+            value.as_u64().is_some() || whole_count(value).is_some()
         }),
         KeywordForm::Number => ("a number", Value::is_number),
         KeywordForm::PositiveNumber => ("a number above 0", |value| {
@@ -247,7 +247,7 @@ fn expected(form: KeywordForm) -> (&'static str, fn(&Value) -> bool) {
 }
 
 /// A count that is written as `2.0`.
-pub(super) fn whole(value: &Value) -> Option<u64> {
+pub(super) fn whole_count(value: &Value) -> Option<u64> {
     let number = value.as_number()?;
     let is_whole = Decimal::new(number).is_integer();
     let number = number.as_f64().filter(|it| is_whole && *it >= 0.0)?;

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use fancy_regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
-use super::keywords::escaped;
+use super::keywords::escaped_part;
 use super::{SchemaViolation, assertions, audit, equality};
 use crate::js::regex::{PatternError, translate};
 
@@ -57,8 +57,8 @@ pub(super) struct Place<'p> {
 
 impl Place<'_> {
     /// The path of a part of the value.
-    fn below(self, name: &str) -> String {
-        format!("{}/{}", self.path, escaped(name))
+    fn path_below(self, name: &str) -> String {
+        format!("{}/{}", self.path, escaped_part(name))
     }
 }
 
@@ -67,7 +67,7 @@ impl<'a> Evaluation<'a> {
         Self::new(root, Extent::First)
     }
 
-    pub(super) fn complete(root: &'a Value, most: usize) -> Self {
+    pub(super) fn complete_up_to(root: &'a Value, most: usize) -> Self {
         Self::new(root, Extent::Complete(most))
     }
 
@@ -85,7 +85,7 @@ impl<'a> Evaluation<'a> {
     pub(super) fn run(self, value: &Value) -> Vec<SchemaViolation> {
         let mut found = Findings::default();
         let place = Place { path: "", depth: 0 };
-        let _ = self.value(self.root, value, place, &mut found);
+        let _ = self.check_value(self.root, value, place, &mut found);
         if let Extent::Complete(most) = self.extent {
             found.violations.truncate(most);
         }
@@ -103,15 +103,15 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Reports a violation. The check goes on while more are wanted.
-    pub(super) fn report(&self, place: Place<'_>, message: String, found: &mut Findings) -> Flow {
+    pub(super) fn report_violation(&self, place: Place<'_>, message: String, found: &mut Findings) -> Flow {
         found.violations.push(SchemaViolation {
             path: place.path.to_owned(),
             message,
         });
-        self.enough(found)
+        self.check_limit(found)
     }
 
-    fn enough(&self, found: &Findings) -> Flow {
+    fn check_limit(&self, found: &Findings) -> Flow {
         let most = match self.extent {
             Extent::First => 1,
             Extent::Complete(most) => most,
@@ -129,7 +129,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// A value against a schema.
-    fn value(
+    fn check_value(
         &self,
         schema: &'a Value,
         value: &Value,
@@ -146,40 +146,40 @@ impl<'a> Evaluation<'a> {
         let schema = match schema {
             Value::Object(schema) => schema,
             Value::Bool(false) => {
-                return self.report(place, "boolean schema is false".to_owned(), found);
+                return self.report_violation(place, "boolean schema is false".to_owned(), found);
             }
             _ => return Flow::Continue(()),
         };
         if let Some(target) = schema.get("$ref").and_then(Value::as_str)
-            && let Some(target) = self.referenced(target)
+            && let Some(target) = self.referenced_schema(target)
         {
-            self.part(target, value, place, found)?;
+            self.check_part(target, value, place, found)?;
         }
         assertions::check_type(self, schema, value, place, found)?;
         match value {
             Value::Number(number) => assertions::check_number(self, schema, number, place, found)?,
             Value::String(text) => {
                 assertions::check_length(self, schema, text, place, found)?;
-                self.pattern(schema, text, place, found)?;
+                self.check_pattern(schema, text, place, found)?;
             }
             _ => {}
         }
         assertions::check_choice(self, schema, value, place, found)?;
-        self.combinations(schema, value, place, found)?;
+        self.check_combinations(schema, value, place, found)?;
         match value {
-            Value::Array(items) => self.items(schema, items, place, found),
-            Value::Object(members) => self.members(schema, (value, members), place, found),
+            Value::Array(items) => self.check_items(schema, items, place, found),
+            Value::Object(members) => self.check_members(schema, (value, members), place, found),
             _ => Flow::Continue(()),
         }
     }
 
     /// A part of the same schema: `#/$defs/x`.
-    fn referenced(&self, target: &str) -> Option<&'a Value> {
-        self.root.pointer(&decoded(target.strip_prefix('#')?)?)
+    fn referenced_schema(&self, target: &str) -> Option<&'a Value> {
+        self.root.pointer(&decoded_pointer(target.strip_prefix('#')?)?)
     }
 
     /// The same value against another schema.
-    fn part(
+    fn check_part(
         &self,
         schema: &'a Value,
         value: &Value,
@@ -187,24 +187,24 @@ impl<'a> Evaluation<'a> {
         found: &mut Findings,
     ) -> Flow {
         let depth = place.depth + 1;
-        self.value(schema, value, Place { depth, ..place }, found)
+        self.check_value(schema, value, Place { depth, ..place }, found)
     }
 
     /// A part of the value against a schema.
-    fn member(
+    fn check_member(
         &self,
         schema: &'a Value,
         value: &Value,
         (place, name): (Place<'_>, &str),
         found: &mut Findings,
     ) -> Flow {
-        let (path, depth) = (place.below(name), place.depth + 1);
-        self.value(schema, value, Place { path: &path, depth }, found)
+        let (path, depth) = (place.path_below(name), place.depth + 1);
+        self.check_value(schema, value, Place { path: &path, depth }, found)
     }
 
-    fn fits(&self, schema: &'a Value, value: &Value, place: Place<'_>) -> Result<(), Findings> {
+    fn check_fit(&self, schema: &'a Value, value: &Value, place: Place<'_>) -> Result<(), Findings> {
         let mut found = Findings::default();
-        let _ = self.part(schema, value, place, &mut found);
+        let _ = self.check_part(schema, value, place, &mut found);
         if found.violations.is_empty() {
             Ok(())
         } else {
@@ -212,7 +212,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn pattern(
+    fn check_pattern(
         &self,
         schema: &'a Map<String, Value>,
         text: &str,
@@ -223,18 +223,18 @@ impl<'a> Evaluation<'a> {
             return Flow::Continue(());
         };
         // A pattern that is none is ignored, as Ajv ignores it in Gemini CLI.
-        if self.matches(pattern, text)?.unwrap_or(true) {
+        if self.match_pattern(pattern, text)?.unwrap_or(true) {
             return Flow::Continue(());
         }
-        self.report(place, format!("must match pattern \"{pattern}\""), found)
+        self.report_violation(place, format!("must match pattern \"{pattern}\""), found)
     }
 
     /// Whether a text has a match; none if the pattern is no regular expression.
-    fn matches(&self, pattern: &'a str, text: &str) -> ControlFlow<(), Option<bool>> {
+    fn match_pattern(&self, pattern: &'a str, text: &str) -> ControlFlow<(), Option<bool>> {
         let mut patterns = self.patterns.borrow_mut();
         let regex = patterns
             .entry(pattern)
-            .or_insert_with(|| compile(pattern).ok());
+            .or_insert_with(|| compile_pattern(pattern).ok());
         let Some(regex) = regex else {
             return ControlFlow::Continue(None);
         };
@@ -245,7 +245,7 @@ impl<'a> Evaluation<'a> {
         ControlFlow::Continue(Some(matches))
     }
 
-    fn combinations(
+    fn check_combinations(
         &self,
         schema: &'a Map<String, Value>,
         value: &Value,
@@ -253,35 +253,35 @@ impl<'a> Evaluation<'a> {
         found: &mut Findings,
     ) -> Flow {
         if let Some(not) = schema.get("not")
-            && self.fits(not, value, place).is_ok()
+            && self.check_fit(not, value, place).is_ok()
         {
-            self.report(place, "must NOT be valid".to_owned(), found)?;
+            self.report_violation(place, "must NOT be valid".to_owned(), found)?;
         }
         let list = |keyword| schema.get(keyword).and_then(Value::as_array);
         if let Some(any) = list("anyOf") {
-            let (fitting, violations) = self.branches(any, value, place);
+            let (fitting, violations) = self.check_branches(any, value, place);
             if fitting == 0 {
                 found.violations.extend(violations);
-                self.report(place, "must match a schema in anyOf".to_owned(), found)?;
+                self.report_violation(place, "must match a schema in anyOf".to_owned(), found)?;
             }
         }
         if let Some(one) = list("oneOf") {
-            let (fitting, violations) = self.branches(one, value, place);
+            let (fitting, violations) = self.check_branches(one, value, place);
             if fitting != 1 {
                 found
                     .violations
                     .extend(violations.into_iter().filter(|_| fitting == 0));
                 let message = "must match exactly one schema in oneOf";
-                self.report(place, message.to_owned(), found)?;
+                self.report_violation(place, message.to_owned(), found)?;
             }
         }
         for all in list("allOf").into_iter().flatten() {
-            self.part(all, value, place, found)?;
+            self.check_part(all, value, place, found)?;
         }
-        self.condition(schema, value, place, found)
+        self.check_condition(schema, value, place, found)
     }
 
-    fn condition(
+    fn check_condition(
         &self,
         schema: &'a Map<String, Value>,
         value: &Value,
@@ -291,21 +291,21 @@ impl<'a> Evaluation<'a> {
         let Some(condition) = schema.get("if") else {
             return Flow::Continue(());
         };
-        let holds = self.fits(condition, value, place).is_ok();
+        let holds = self.check_fit(condition, value, place).is_ok();
         let branch = if holds { "then" } else { "else" };
         let Some(consequence) = schema.get(branch) else {
             return Flow::Continue(());
         };
-        if let Err(more) = self.fits(consequence, value, place) {
+        if let Err(more) = self.check_fit(consequence, value, place) {
             found.violations.extend(more.violations);
             let message = format!("must match \"{branch}\" schema");
-            self.report(place, message, found)?;
+            self.report_violation(place, message, found)?;
         }
         Flow::Continue(())
     }
 
     /// How many branches fit, and the violations of the others.
-    fn branches(
+    fn check_branches(
         &self,
         branches: &'a [Value],
         value: &Value,
@@ -313,7 +313,7 @@ impl<'a> Evaluation<'a> {
     ) -> (usize, Vec<SchemaViolation>) {
         let (mut fitting, mut violations) = (0, Vec::new());
         for branch in branches {
-            match self.fits(branch, value, place) {
+            match self.check_fit(branch, value, place) {
                 Ok(()) => fitting += 1,
                 Err(more) => violations.extend(more.violations),
             }
@@ -321,7 +321,7 @@ impl<'a> Evaluation<'a> {
         (fitting, violations)
     }
 
-    fn items(
+    fn check_items(
         &self,
         schema: &'a Map<String, Value>,
         items: &[Value],
@@ -336,21 +336,21 @@ impl<'a> Evaluation<'a> {
             let message = format!(
                 "must NOT have duplicate items (items ## {first} and {second} are identical)"
             );
-            self.report(place, message, found)?;
+            self.report_violation(place, message, found)?;
         }
         let tuple = schema.get("prefixItems").and_then(Value::as_array);
         let tuple = tuple.map_or(&[][..], |list| list);
         for (index, item) in items.iter().enumerate() {
             let wanted = tuple.get(index).or_else(|| schema.get("items"));
             if let Some(wanted) = wanted {
-                self.member(wanted, item, (place, &index.to_string()), found)?;
+                self.check_member(wanted, item, (place, &index.to_string()), found)?;
             }
         }
-        self.contained(schema, items, place, found)
+        self.check_contains(schema, items, place, found)
     }
 
     /// `contains`, with its limits.
-    fn contained(
+    fn check_contains(
         &self,
         schema: &'a Map<String, Value>,
         items: &[Value],
@@ -360,10 +360,10 @@ impl<'a> Evaluation<'a> {
         let Some(wanted) = schema.get("contains") else {
             return Flow::Continue(());
         };
-        let limit = |keyword| schema.get(keyword).and_then(audit::whole);
+        let limit = |keyword| schema.get(keyword).and_then(audit::whole_count);
         let (least, most) = (limit("minContains").unwrap_or(1), limit("maxContains"));
         let fitting = items.iter();
-        let fitting = fitting.filter(|item| self.fits(wanted, item, place).is_ok());
+        let fitting = fitting.filter(|item| self.check_fit(wanted, item, place).is_ok());
         let count = fitting.count() as u64;
         let message = match most {
             _ if count >= least && most.is_none_or(|most| count <= most) => {
@@ -374,10 +374,10 @@ impl<'a> Evaluation<'a> {
             }
             None => format!("must contain at least {least} valid item(s)"),
         };
-        self.report(place, message, found)
+        self.report_violation(place, message, found)
     }
 
-    fn members(
+    fn check_members(
         &self,
         schema: &'a Map<String, Value>,
         (value, members): (&Value, &Map<String, Value>),
@@ -390,28 +390,28 @@ impl<'a> Evaluation<'a> {
         assertions::check_required(self, schema, members, place, found)?;
         if let Some(names) = schema.get("propertyNames") {
             for name in members.keys() {
-                if let Err(more) = self.fits(names, &Value::from(name.as_str()), place) {
+                if let Err(more) = self.check_fit(names, &Value::from(name.as_str()), place) {
                     found.violations.extend(more.violations);
-                    self.report(place, "property name must be valid".to_owned(), found)?;
+                    self.report_violation(place, "property name must be valid".to_owned(), found)?;
                 }
             }
         }
-        self.additional(schema, members, place, found)?;
+        self.check_additional(schema, members, place, found)?;
         let of = |keyword| schema.get(keyword).and_then(Value::as_object);
         for (name, wanted) in of("dependentSchemas").into_iter().flatten() {
             if members.contains_key(name) {
-                self.part(wanted, value, place, found)?;
+                self.check_part(wanted, value, place, found)?;
             }
         }
         for (name, wanted) in of("properties").into_iter().flatten() {
             if let Some(value) = members.get(name) {
-                self.member(wanted, value, (place, name), found)?;
+                self.check_member(wanted, value, (place, name), found)?;
             }
         }
         for (pattern, wanted) in of("patternProperties").into_iter().flatten() {
             for (name, value) in members {
-                if self.matches(pattern, name)?.unwrap_or_default() {
-                    self.member(wanted, value, (place, name), found)?;
+                if self.match_pattern(pattern, name)?.unwrap_or_default() {
+                    self.check_member(wanted, value, (place, name), found)?;
                 }
             }
         }
@@ -419,7 +419,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Members that neither `properties` nor `patternProperties` name.
-    fn additional(
+    fn check_additional(
         &self,
         schema: &'a Map<String, Value>,
         members: &Map<String, Value>,
@@ -437,19 +437,19 @@ impl<'a> Evaluation<'a> {
                 .flatten()
                 .map(|(it, _)| it)
             {
-                is_known |= self.matches(pattern, name)?.unwrap_or_default();
+                is_known |= self.match_pattern(pattern, name)?.unwrap_or_default();
             }
             match (is_known, wanted, self.extent) {
                 (true, ..) => {}
                 (false, Value::Bool(false), Extent::First) => {
                     let message = "must NOT have additional properties";
-                    self.report(place, message.to_owned(), found)?;
+                    self.report_violation(place, message.to_owned(), found)?;
                 }
                 (false, Value::Bool(false), Extent::Complete(_)) => {
                     let message = format!("must NOT have the additional property '{name}'");
-                    self.report(place, message, found)?;
+                    self.report_violation(place, message, found)?;
                 }
-                (false, ..) => self.member(wanted, value, (place, name), found)?,
+                (false, ..) => self.check_member(wanted, value, (place, name), found)?,
             }
         }
         Flow::Continue(())
@@ -457,7 +457,7 @@ impl<'a> Evaluation<'a> {
 }
 
 /// A pattern as JavaScript reads it.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
     let translated = translate(pattern).map_err(|error| match error {
         PatternError::Invalid(reason) => reason,
         PatternError::TooLarge => "it is too long or too deep".to_owned(),
@@ -469,7 +469,7 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
 }
 
 /// The pointer of a reference, in which `%20` is a space.
-pub(super) fn decoded(fragment: &str) -> Option<String> {
+pub(super) fn decoded_pointer(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());
     }

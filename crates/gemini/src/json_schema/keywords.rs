@@ -28,7 +28,7 @@ impl SchemaDialect {
     }
 
     /// Whether the keyword is one of this version.
-    pub(super) fn has(self, keyword: &str) -> bool {
+    pub(super) fn has_keyword(self, keyword: &str) -> bool {
         match keyword {
             "prefixItems" => self >= Self::Draft2020,
             "dependentRequired" | "dependentSchemas" | "minContains" | "maxContains" => {
@@ -81,7 +81,7 @@ pub(super) enum KeywordForm {
 }
 
 /// The form of a keyword's value; none if the keyword is not known.
-pub(super) fn form(keyword: &str) -> Option<KeywordForm> {
+pub(super) fn keyword_form(keyword: &str) -> Option<KeywordForm> {
     Some(match keyword {
         "const" | "default" => KeywordForm::Any,
         "$id" | "$comment" | "title" | "description" | "format" | "contentEncoding"
@@ -145,7 +145,7 @@ pub(super) fn applies_in_place(keyword: &str) -> bool {
 
 impl KeywordForm {
     /// The schemas within a keyword's value, each with its place there.
-    pub(super) fn schemas(self, value: &Value) -> Vec<(String, &Value)> {
+    pub(super) fn inner_schemas(self, value: &Value) -> Vec<(String, &Value)> {
         match (self, value) {
             // The list form of `items` is read, so that its schemas are found.
             (Self::Schema | Self::Schemas, Value::Array(list)) => {
@@ -156,7 +156,7 @@ impl KeywordForm {
             (Self::SchemaByMember | Self::SchemaByPattern, Value::Object(members)) => {
                 let named = members.iter();
                 named
-                    .map(|(name, it)| (format!("/{}", escaped(name)), it))
+                    .map(|(name, it)| (format!("/{}", escaped_part(name)), it))
                     .collect()
             }
             _ => Vec::new(),
@@ -165,6 +165,6 @@ impl KeywordForm {
 }
 
 /// A name as a part of a JSON pointer.
-pub(super) fn escaped(name: &str) -> String {
+pub(super) fn escaped_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

@@ -37,10 +37,10 @@ impl Decimal {
             digits,
             exponent: exponent.saturating_sub(shift),
         }
-        .normalised()
+        .into_normalised()
     }
 
-    fn normalised(mut self) -> Self {
+    fn into_normalised(mut self) -> Self {
         if self.digits == 0 {
             return Self {
                 is_negative: false,

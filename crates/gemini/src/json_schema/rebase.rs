@@ -21,7 +21,7 @@ pub fn rebased(schema: &Value, pointer: &str) -> Value {
         members.remove("$schema"); // only a whole document has one
         members.remove("$id");
         for (keyword, value) in members.iter_mut() {
-            match (super::keywords::form(keyword), value) {
+            match (super::keywords::keyword_form(keyword), value) {
                 (Some(super::keywords::KeywordForm::Reference), Value::String(target)) => {
                     if let Some(inside) = target.strip_prefix('#') {
                         *target = format!("#{pointer}{inside}");

@@ -22,7 +22,7 @@ pub enum SchemaError {
     /// A schema is neither an object nor a boolean.
     #[error(
         "{} is not a schema: a schema is an object, `true` or `false`",
-        place(pointer)
+        pointer_words(pointer)
     )]
     NotASchema {
         /// Where.
@@ -31,7 +31,7 @@ pub enum SchemaError {
     /// `$schema` names a version that is not supported.
     #[error(
         "{} names `{uri}`, a version of JSON Schema that is not supported",
-        place(pointer)
+        pointer_words(pointer)
     )]
     Dialect {
         /// Where.
@@ -42,7 +42,7 @@ pub enum SchemaError {
     /// A keyword is not known.
     #[error(
         "{} has the keyword `{keyword}`, which is not supported",
-        place(pointer)
+        pointer_words(pointer)
     )]
     UnknownKeyword {
         /// Where.
@@ -51,7 +51,7 @@ pub enum SchemaError {
         keyword: String,
     },
     /// The value of a keyword is none that it can have.
-    #[error("{} is no valid `{keyword}`: it must be {expected}", place(&format!("{pointer}/{keyword}")))]
+    #[error("{} is no valid `{keyword}`: it must be {expected}", pointer_words(&format!("{pointer}/{keyword}")))]
     Value {
         /// The schema that has the keyword.
         pointer: String,
@@ -61,7 +61,7 @@ pub enum SchemaError {
         expected: &'static str,
     },
     /// A regular expression cannot be used.
-    #[error("{} has the pattern `{pattern}`: {reason}", place(pointer))]
+    #[error("{} has the pattern `{pattern}`: {reason}", pointer_words(pointer))]
     Pattern {
         /// Where.
         pointer: String,
@@ -71,7 +71,7 @@ pub enum SchemaError {
         reason: String,
     },
     /// A reference leaves the document.
-    #[error("{} refers to `{target}`, outside the document", place(pointer))]
+    #[error("{} refers to `{target}`, outside the document", pointer_words(pointer))]
     Outside {
         /// Where.
         pointer: String,
@@ -79,7 +79,7 @@ pub enum SchemaError {
         target: String,
     },
     /// A reference leads to no schema.
-    #[error("{} refers to `{target}`, where there is no schema", place(pointer))]
+    #[error("{} refers to `{target}`, where there is no schema", pointer_words(pointer))]
     NoTarget {
         /// Where.
         pointer: String,
@@ -87,7 +87,7 @@ pub enum SchemaError {
         target: String,
     },
     /// A schema refers to itself for one and the same value.
-    #[error("{} refers to itself without end", place(pointer))]
+    #[error("{} refers to itself without end", pointer_words(pointer))]
     Endless {
         /// Where.
         pointer: String,
@@ -95,7 +95,7 @@ pub enum SchemaError {
     /// Draft 7 ignores a keyword beside `$ref`.
     #[error(
         "{} has `{keyword}` beside `$ref`, where draft 7 ignores it",
-        place(pointer)
+        pointer_words(pointer)
     )]
     BesideReference {
         /// Where.
@@ -106,7 +106,7 @@ pub enum SchemaError {
     /// An `$id` below the root would change the meaning of references.
     #[error(
         "{} has an `$id`, which only the whole document can have",
-        place(pointer)
+        pointer_words(pointer)
     )]
     NestedId {
         /// Where.
@@ -115,7 +115,7 @@ pub enum SchemaError {
 }
 
 /// A place in words. The empty pointer is the whole schema.
-fn place(pointer: &str) -> String {
+fn pointer_words(pointer: &str) -> String {
     match pointer {
         "" => "the schema".to_owned(),
         pointer => format!("`{pointer}`"),

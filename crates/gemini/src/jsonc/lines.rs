@@ -24,7 +24,7 @@ impl<'a> LineIndex<'a> {
         let blocks = text.as_bytes().chunks(BLOCK);
         let letters = blocks.scan(0, |before, block| {
             let here = *before;
-            *before += count(block);
+            *before += count_letters(block);
             Some(here)
         });
         Self {
@@ -35,32 +35,32 @@ impl<'a> LineIndex<'a> {
     }
 
     /// Where a line begins. The first is 1.
-    pub(super) fn start(&self, line: usize) -> usize {
+    pub(super) fn line_start(&self, line: usize) -> usize {
         let start = self.starts.get(line.saturating_sub(1));
         start.copied().unwrap_or(self.text.len())
     }
 
     /// Where a byte is.
-    pub(crate) fn place(&self, byte: usize) -> TextPosition {
+    pub(crate) fn byte_position(&self, byte: usize) -> TextPosition {
         let byte = byte.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= byte);
         let start = self.starts[line - 1];
         TextPosition {
             line,
-            column: self.before(byte) - self.before(start) + 1,
+            column: self.letters_before(byte) - self.letters_before(start) + 1,
         }
     }
 
     /// How many letters begin before a byte.
-    fn before(&self, byte: usize) -> usize {
+    fn letters_before(&self, byte: usize) -> usize {
         let block = (byte / BLOCK).min(self.letters.len().saturating_sub(1));
         let letters = self.letters.get(block).copied().unwrap_or_default();
-        letters + count(&self.text.as_bytes()[block * BLOCK..byte])
+        letters + count_letters(&self.text.as_bytes()[block * BLOCK..byte])
     }
 }
 
 /// How many letters begin in these bytes of UTF-8.
-fn count(bytes: &[u8]) -> usize {
+fn count_letters(bytes: &[u8]) -> usize {
     bytes
         .iter()
         .filter(|byte| (**byte & 0b1100_0000) != 0b1000_0000)
@@ -91,7 +91,7 @@ mod tests {
             let lines = LineIndex::new(&text);
             let letters = text.char_indices().map(|(at, _)| at);
             for byte in letters.step_by(23).chain([text.len()]) {
-                prop_assert_eq!(lines.place(byte), counted(&text, byte));
+                prop_assert_eq!(lines.byte_position(byte), counted(&text, byte));
             }
         }
     }

@@ -47,40 +47,40 @@ impl JsoncTree {
             text: &plain.text,
             at: 0,
         };
-        let root = walk.value()?;
+        let root = walk.read_value()?;
         Some(Self { plain, root })
     }
 
     /// The value at a path of keys.
-    pub(crate) fn find(&self, keys: &[impl AsRef<str>]) -> Option<&JsoncNode> {
+    pub(crate) fn find_node(&self, keys: &[impl AsRef<str>]) -> Option<&JsoncNode> {
         keys.iter().try_fold(&self.root, |node, key| {
-            Some(&node.child(key.as_ref())?.node)
+            Some(&node.child_by_key(key.as_ref())?.node)
         })
     }
 
     /// Where the value at a path of keys begins, with its key.
-    pub(crate) fn start(&self, keys: &[impl AsRef<str>]) -> Option<usize> {
+    pub(crate) fn entry_start(&self, keys: &[impl AsRef<str>]) -> Option<usize> {
         let Some((last, way)) = keys.split_last() else {
             return Some(self.root.span.start);
         };
-        Some(self.find(way)?.child(last.as_ref())?.start)
+        Some(self.find_node(way)?.child_by_key(last.as_ref())?.start)
     }
 
     /// All of it as JavaScript reads it, as far as we have values for it: half of a surrogate pair becomes the replacement
     /// character, as when it is written, and an infinite number the largest one.
-    pub(super) fn value(&self) -> Value {
-        self.root.value(&self.plain.text)
+    pub(super) fn to_value(&self) -> Value {
+        self.root.to_value(&self.plain.text)
     }
 }
 
 impl JsoncNode {
     /// The value at a key. Of two with the same key the last counts.
-    pub(crate) fn child(&self, key: &str) -> Option<&JsoncChild> {
-        Some(&self.children[self.position(key)?])
+    pub(crate) fn child_by_key(&self, key: &str) -> Option<&JsoncChild> {
+        Some(&self.children[self.child_index(key)?])
     }
 
     /// Which of the children that is.
-    pub(crate) fn position(&self, key: &str) -> Option<usize> {
+    pub(crate) fn child_index(&self, key: &str) -> Option<usize> {
         if self.by_key.is_empty() {
             return self.children.iter().rposition(|child| child.key == key);
         }
@@ -104,30 +104,30 @@ impl JsoncNode {
         }
     }
 
-    fn value(&self, text: &str) -> Value {
+    fn to_value(&self, text: &str) -> Value {
         let own = &text[self.span.clone()];
         let children = self.children.iter();
         match own.as_bytes().first() {
             Some(b'{') => {
-                let pairs = children.map(|child| (child.key.clone(), child.node.value(text)));
+                let pairs = children.map(|child| (child.key.clone(), child.node.to_value(text)));
                 Value::Object(pairs.collect())
             }
-            Some(b'[') => children.map(|child| child.node.value(text)).collect(),
-            Some(b'"') => Value::String(unescaped(own)),
-            _ => serde_json::from_str(own).unwrap_or_else(|_| endless(own)),
+            Some(b'[') => children.map(|child| child.node.to_value(text)).collect(),
+            Some(b'"') => Value::String(unescaped_text(own)),
+            _ => serde_json::from_str(own).unwrap_or_else(|_| infinite_number(own)),
         }
     }
 }
 
 /// The text of a string that is valid JSON.
-fn unescaped(string: &str) -> String {
+fn unescaped_text(string: &str) -> String {
     let token = Token::parse(string).ok();
     let text = token.and_then(Token::string);
     text.map(Into::into).unwrap_or_default()
 }
 
 /// A number that JavaScript calls infinite.
-fn endless(number: &str) -> Value {
+fn infinite_number(number: &str) -> Value {
     if number.starts_with('-') {
         f64::MIN.into()
     } else {
@@ -141,19 +141,19 @@ struct TreeWalk<'a> {
 }
 
 impl TreeWalk<'_> {
-    fn value(&mut self) -> Option<JsoncNode> {
+    fn read_value(&mut self) -> Option<JsoncNode> {
         let start = self.skip_space();
         let mut children = Vec::new();
         match self.next()? {
-            b'{' => self.members(&mut children, b'}')?,
-            b'[' => self.members(&mut children, b']')?,
+            b'{' => self.read_members(&mut children, b'}')?,
+            b'[' => self.read_members(&mut children, b']')?,
             b'"' => self.skip_text()?,
             _ => self.skip_word(),
         }
         Some(JsoncNode::new(start..self.at, children))
     }
 
-    fn members(&mut self, children: &mut Vec<JsoncChild>, end: u8) -> Option<()> {
+    fn read_members(&mut self, children: &mut Vec<JsoncChild>, end: u8) -> Option<()> {
         self.at += 1;
         loop {
             let start = self.skip_space();
@@ -165,10 +165,10 @@ impl TreeWalk<'_> {
                 b',' => self.at += 1,
                 _ => {
                     let key = match end {
-                        b'}' => self.key()?,
+                        b'}' => self.read_key()?,
                         _ => children.len().to_string(),
                     };
-                    let node = self.value()?;
+                    let node = self.read_value()?;
                     children.push(JsoncChild { key, start, node });
                 }
             }
@@ -176,10 +176,10 @@ impl TreeWalk<'_> {
     }
 
     /// A key and the colon behind it.
-    fn key(&mut self) -> Option<String> {
+    fn read_key(&mut self) -> Option<String> {
         let start = self.at;
         self.skip_text()?;
-        let key = unescaped(&self.text[start..self.at]);
+        let key = unescaped_text(&self.text[start..self.at]);
         self.skip_space();
         self.at += 1;
         Some(key)
@@ -231,7 +231,7 @@ mod tests {
                 .collect();
             let text = format!("{{{}}}", pairs.join(", "));
             let tree = JsoncTree::parse(&text).unwrap();
-            let found = |key: &str| Some(&text[tree.find(&[key])?.span.clone()]);
+            let found = |key: &str| Some(&text[tree.find_node(&[key])?.span.clone()]);
             assert_eq!(found("k0"), Some(&*(count - 1).to_string()));
             for at in 1..count - 1 {
                 assert_eq!(found(&format!("k{at}")), Some(&*at.to_string()));
@@ -240,7 +240,7 @@ mod tests {
         }
         let text = format!("[{}]", ["7"; 100].join(","));
         let tree = JsoncTree::parse(&text).unwrap();
-        assert_eq!(tree.start(&["42"]), Some(1 + 2 * 42));
-        assert_eq!(tree.start(&["100"]), None);
+        assert_eq!(tree.entry_start(&["42"]), Some(1 + 2 * 42));
+        assert_eq!(tree.entry_start(&["100"]), None);
     }
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::edit::kind;
+use super::edit::value_kind;
 use super::schema::{self, KeyShape, ValueKind};
 
 /// A value at a path of keys that does not fit.
@@ -26,7 +26,7 @@ pub(super) fn check(
         path: Vec::new(),
         misfits: Vec::new(),
     };
-    let fitted = check.object(schema::root(), object);
+    let fitted = check.check_object(schema::root_shape(), object);
     if check.misfits.is_empty() {
         *object = fitted;
     }
@@ -41,20 +41,20 @@ struct SettingsCheck<'a> {
 
 impl SettingsCheck<'_> {
     /// The value as it is meant. Values that do not fit are reported.
-    fn value(&mut self, shape: &KeyShape, value: &Value) -> Value {
-        let shape = shape.resolved();
+    fn check_value(&mut self, shape: &KeyShape, value: &Value) -> Value {
+        let shape = shape.resolved_shape();
         match (shape.kind, value) {
             (ValueKind::Any, _)
             | (ValueKind::Boolean, Value::Bool(_))
             | (ValueKind::Number, Value::Number(_))
             | (ValueKind::String, Value::String(_)) => value.clone(),
             (ValueKind::Boolean, Value::String(text)) => {
-                self.or_misfit(boolean(text), shape, value)
+                self.or_misfit(parse_boolean(text), shape, value)
             }
-            (ValueKind::Number, Value::String(text)) => self.or_misfit(number(text), shape, value),
+            (ValueKind::Number, Value::String(text)) => self.or_misfit(parse_number(text), shape, value),
             (ValueKind::Enum, Value::String(word)) if shape.options.contains(word) => value.clone(),
-            (ValueKind::List, Value::Array(list)) => self.list(shape, list),
-            (ValueKind::Object, Value::Object(object)) => Value::Object(self.object(shape, object)),
+            (ValueKind::List, Value::Array(list)) => self.check_list(shape, list),
+            (ValueKind::Object, Value::Object(object)) => Value::Object(self.check_object(shape, object)),
             (ValueKind::OneOf, _) => self.one_of(shape, value),
             _ => self.or_misfit(None, shape, value),
         }
@@ -64,36 +64,36 @@ impl SettingsCheck<'_> {
         found.unwrap_or_else(|| {
             let found = self
                 .as_written()
-                .map_or_else(|| kind(value).to_owned(), told);
-            self.misfit(format!("is {found}, not {}", expected(shape)));
+                .map_or_else(|| value_kind(value).to_owned(), short_value);
+            self.add_misfit(format!("is {found}, not {}", expected_words(shape)));
             value.clone()
         })
     }
 
-    fn list(&mut self, shape: &KeyShape, list: &[Value]) -> Value {
+    fn check_list(&mut self, shape: &KeyShape, list: &[Value]) -> Value {
         let Some(items) = &shape.items else {
             return Value::Array(list.to_vec());
         };
         let checked = list.iter().enumerate();
         checked
-            .map(|(at, item)| self.below(at.to_string(), items, item))
+            .map(|(at, item)| self.check_below(at.to_string(), items, item))
             .collect()
     }
 
-    fn object(&mut self, shape: &KeyShape, object: &Map<String, Value>) -> Map<String, Value> {
+    fn check_object(&mut self, shape: &KeyShape, object: &Map<String, Value>) -> Map<String, Value> {
         for key in &shape.required {
             if !object.contains_key(key) {
-                self.misfit(format!("has no `{key}`"));
+                self.add_misfit(format!("has no `{key}`"));
             }
         }
         let mut checked = Map::new();
         for (key, value) in object {
             let known = shape.keys.as_ref().and_then(|keys| keys.get(key));
             let fitted = match known.or(shape.others.as_deref()) {
-                Some(shape) => self.below(key.clone(), shape, value),
+                Some(shape) => self.check_below(key.clone(), shape, value),
                 None if shape.strict => {
                     self.path.push(key.clone());
-                    self.misfit("is not a key that Gemini CLI knows".to_owned());
+                    self.add_misfit("is not a key that Gemini CLI knows".to_owned());
                     self.path.pop();
                     value.clone()
                 }
@@ -112,7 +112,7 @@ impl SettingsCheck<'_> {
                 path: self.path.clone(),
                 misfits: Vec::new(),
             };
-            let fitted = attempt.value(choice, value);
+            let fitted = attempt.check_value(choice, value);
             if attempt.misfits.is_empty() {
                 return fitted;
             }
@@ -129,9 +129,9 @@ impl SettingsCheck<'_> {
         value.clone()
     }
 
-    fn below(&mut self, key: String, shape: &KeyShape, value: &Value) -> Value {
+    fn check_below(&mut self, key: String, shape: &KeyShape, value: &Value) -> Value {
         self.path.push(key);
-        let fitted = self.value(shape, value);
+        let fitted = self.check_value(shape, value);
         self.path.pop();
         fitted
     }
@@ -146,7 +146,7 @@ impl SettingsCheck<'_> {
         })
     }
 
-    fn misfit(&mut self, sentence: String) {
+    fn add_misfit(&mut self, sentence: String) {
         self.misfits.push(SettingsMisfit {
             keys: self.path.clone(),
             sentence,
@@ -154,7 +154,7 @@ impl SettingsCheck<'_> {
     }
 }
 
-fn boolean(text: &str) -> Option<Value> {
+fn parse_boolean(text: &str) -> Option<Value> {
     match text.to_lowercase().as_str() {
         "true" => Some(true.into()),
         "false" => Some(false.into()),
@@ -163,7 +163,7 @@ fn boolean(text: &str) -> Option<Value> {
 }
 
 /// A text that JavaScript takes for a number.
-fn number(text: &str) -> Option<Value> {
+fn parse_number(text: &str) -> Option<Value> {
     let text = text.trim();
     let based = [("0x", 16), ("0o", 8), ("0b", 2)];
     let based = based.into_iter().find_map(|(prefix, base)| {
@@ -186,25 +186,25 @@ fn number(text: &str) -> Option<Value> {
 }
 
 /// A value as one names it: short ones as they are.
-fn told(value: &Value) -> String {
+fn short_value(value: &Value) -> String {
     const SHORT: usize = 40;
     match value {
-        Value::Array(_) | Value::Object(_) => kind(value).to_owned(),
+        Value::Array(_) | Value::Object(_) => value_kind(value).to_owned(),
         single => {
             let text = single.to_string();
             let is_short = text.chars().count() <= SHORT;
             let text = if is_short {
                 text
             } else {
-                kind(single).to_owned()
+                value_kind(single).to_owned()
             };
             if is_short { format!("`{text}`") } else { text }
         }
     }
 }
 
-fn expected(shape: &KeyShape) -> String {
-    let shape = shape.resolved();
+fn expected_words(shape: &KeyShape) -> String {
+    let shape = shape.resolved_shape();
     match shape.kind {
         ValueKind::Boolean => "true or false".to_owned(),
         ValueKind::Number => "a number".to_owned(),
@@ -214,7 +214,7 @@ fn expected(shape: &KeyShape) -> String {
         ValueKind::Object => "an object".to_owned(),
         ValueKind::Any | ValueKind::Shape => "a value".to_owned(),
         ValueKind::OneOf => {
-            let choices: Vec<_> = shape.of.iter().map(expected).collect();
+            let choices: Vec<_> = shape.of.iter().map(expected_words).collect();
             choices.join(" or ")
         }
     }

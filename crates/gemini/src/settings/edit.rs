@@ -117,7 +117,7 @@ pub fn edit<E: From<EditError>>(
     path: &Path,
     change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
 ) -> Result<EditOutcome, E> {
-    EditTarget::open(path)?.edit(change)
+    EditTarget::open(path)?.edit_document(change)
 }
 
 /// The same for a file in another author's directory: if a link leads out of it, nothing is changed.
@@ -126,7 +126,7 @@ pub fn edit_within<E: From<EditError>>(
     path: &Path,
     change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
 ) -> Result<EditOutcome, E> {
-    EditTarget::within(path, root)?.edit(change)
+    EditTarget::open_within(path, root)?.edit_document(change)
 }
 
 /// The same as [`edit`], but a file that is made can be read by its owner only.
@@ -134,11 +134,11 @@ pub(crate) fn edit_private<E: From<EditError>>(
     path: &Path,
     change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
 ) -> Result<EditOutcome, E> {
-    EditTarget::private(path)?.edit(change)
+    EditTarget::open_private(path)?.edit_document(change)
 }
 
 /// The kind of a value, in words.
-pub(crate) fn kind(value: &Value) -> &'static str {
+pub(crate) fn value_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",

@@ -31,21 +31,21 @@ impl<'a> VariableSource<'a> {
 
     fn get(&self, name: &str) -> Option<String> {
         let own = self.own.and_then(|own| own.get(name)).cloned();
-        own.or_else(|| Some(self.vars.raw(name)?.to_string_lossy().into_owned()))
+        own.or_else(|| Some(self.vars.raw_value(name)?.to_string_lossy().into_owned()))
     }
 
     /// Fills in the variables of every text. Keys stay as they are.
-    pub(crate) fn fill(&self, value: &mut Value) {
+    pub(crate) fn fill_value(&self, value: &mut Value) {
         match value {
             Value::String(text) if text.contains('$') => *text = self.fill_text(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.fill(item)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.fill_value(item)),
             Value::Object(object) => self.fill_object(object),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 
     pub(crate) fn fill_object(&self, object: &mut Map<String, Value>) {
-        object.values_mut().for_each(|value| self.fill(value));
+        object.values_mut().for_each(|value| self.fill_value(value));
     }
 
     /// A variable without a value or a default stays as it is written.
@@ -58,7 +58,7 @@ impl<'a> VariableSource<'a> {
             out.push_str(&rest[..at]);
             rest = &rest[at..];
             let is_closed = text.len() - rest.len() < last;
-            let Some(found) = reference(rest, is_closed) else {
+            let Some(found) = leading_reference(rest, is_closed) else {
                 out.push('$');
                 rest = &rest[1..];
                 continue;
@@ -87,7 +87,7 @@ struct VariableReference<'a> {
 }
 
 /// The reference that a text begins with, if it does. The text begins with `$`, and a brace is closed in it or not.
-fn reference(text: &str, is_closed: bool) -> Option<VariableReference<'_>> {
+fn leading_reference(text: &str, is_closed: bool) -> Option<VariableReference<'_>> {
     let behind = &text[1..];
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let word = behind.find(|letter| !is_word(letter));

@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use super::schema::{self, MergeStrategy};
 
 /// The merged settings: the contents of the files, the weakest first, over the defaults.
-pub(crate) fn merge<'a>(files: impl Iterator<Item = &'a Map<String, Value>>) -> Map<String, Value> {
-    let mut merged = schema::defaults();
+pub(crate) fn merge_files<'a>(files: impl Iterator<Item = &'a Map<String, Value>>) -> Map<String, Value> {
+    let mut merged = schema::default_settings();
     for file in files {
         into(&mut merged, file, &mut Vec::new());
     }
     // Only the account's administrator decides these, and no file.
-    if let Some(Value::Object(admin)) = schema::defaults().remove("admin") {
+    if let Some(Value::Object(admin)) = schema::default_settings().remove("admin") {
         merged.insert("admin".to_owned(), Value::Object(admin));
     }
     merged
@@ -32,19 +32,19 @@ fn into<'a>(
         }
         path.push(key);
         let weaker = target.get_mut(key).map(Value::take);
-        target.insert(key.clone(), merged(weaker, value, path));
+        target.insert(key.clone(), merged_value(weaker, value, path));
         path.pop();
     }
 }
 
-fn merged<'a>(weaker: Option<Value>, value: &'a Value, path: &mut Vec<&'a str>) -> Value {
-    let strategy = schema::strategy(path);
+fn merged_value<'a>(weaker: Option<Value>, value: &'a Value, path: &mut Vec<&'a str>) -> Value {
+    let strategy = schema::merge_strategy(path);
     match (weaker, value, strategy) {
         (Some(weaker), value, Some(MergeStrategy::ShallowMerge))
             if is_truthy(&weaker) && is_truthy(value) =>
         {
-            let mut object = spread(weaker);
-            object.extend(spread(value.clone()));
+            let mut object = spread_keys(weaker);
+            object.extend(spread_keys(value.clone()));
             Value::Object(object)
         }
         (Some(Value::Array(mut list)), value, Some(MergeStrategy::Concat)) => {
@@ -77,12 +77,12 @@ fn as_list(value: &Value) -> Vec<Value> {
 
 fn each_once(list: Vec<Value>) -> Vec<Value> {
     let mut known = HashSet::new();
-    let is_new = |item: &Value| identity(item).is_none_or(|identity| known.insert(identity));
+    let is_new = |item: &Value| value_identity(item).is_none_or(|identity| known.insert(identity));
     list.into_iter().filter(is_new).collect()
 }
 
 /// What values that are the same in JavaScript share: `1` and `1.0` are one number. Two objects or lists are never the same.
-fn identity(value: &Value) -> Option<String> {
+fn value_identity(value: &Value) -> Option<String> {
     match value {
         Value::Object(_) | Value::Array(_) => None,
         // A number that is added to nothing has no sign of zero.
@@ -92,7 +92,7 @@ fn identity(value: &Value) -> Option<String> {
 }
 
 /// A list has its positions for keys.
-pub(super) fn spread(value: Value) -> Map<String, Value> {
+pub(super) fn spread_keys(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(object) => object,
         Value::Array(list) => {

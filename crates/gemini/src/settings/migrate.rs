@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::check::SettingsMisfit;
-use super::edit::kind;
-use super::merge::spread;
+use super::edit::value_kind;
+use super::merge::spread_keys;
 
 /// Keys whose meaning was turned around: section, old name, new name.
 const TURNED: [(&[&str], &str, &str); 4] = [
@@ -46,7 +46,7 @@ const MOVED: [(&[&str], &str); 9] = [
 ];
 
 /// Whether a path is one of an older version.
-pub(super) fn knows(path: &[&str]) -> bool {
+pub(super) fn is_old_path(path: &[&str]) -> bool {
     let is_turned = TURNED
         .iter()
         .any(|(section, old, _)| path.split_last() == Some((old, section)));
@@ -54,21 +54,21 @@ pub(super) fn knows(path: &[&str]) -> bool {
 }
 
 /// Reads old keys as new ones, and says so.
-pub(super) fn migrate(object: &mut Map<String, Value>) -> Vec<SettingsMisfit> {
+pub(super) fn migrate_keys(object: &mut Map<String, Value>) -> Vec<SettingsMisfit> {
     let mut found = old_keys(object);
     for (section, old, new) in TURNED {
-        turn(object, section, old, new);
+        turn_switch(object, section, old, new);
     }
-    phrases(object);
+    migrate_phrases(object);
     approval_mode(object);
-    experimental(object);
+    migrate_experimental(object);
     found.sort_by(|one, other| one.keys.cmp(&other.keys));
     found
 }
 
 fn old_keys(object: &Map<String, Value>) -> Vec<SettingsMisfit> {
     let moved = MOVED.iter().filter_map(|(path, new)| {
-        super::at(object, path)?;
+        super::value_at(object, path)?;
         let sentence = match path[0] {
             "hooks" => format!(
                 "is of an older version; Gemini CLI reads `{new}` instead, and passes over this"
@@ -76,33 +76,33 @@ fn old_keys(object: &Map<String, Value>) -> Vec<SettingsMisfit> {
             "agents" => format!("is not read by Gemini CLI; it reads `{new}`"),
             _ => format!("is of an older version, and read as `{new}`"),
         };
-        Some(misfit(path, sentence))
+        Some(key_misfit(path, sentence))
     });
     let turned = TURNED.iter().filter_map(|(section, old, new)| {
         let path = [*section, &[*old]].concat();
-        let value = super::at(object, &path)?;
+        let value = super::value_at(object, &path)?;
         let sentence = match value {
             Value::Bool(_) => {
                 format!("is of an older version, and read as `{new}`, turned around")
             }
             odd => format!(
                 "is of an older version and {}, not true or false",
-                kind(odd)
+                value_kind(odd)
             ),
         };
-        Some(misfit(&path, sentence))
+        Some(key_misfit(&path, sentence))
     });
     moved.chain(turned).collect()
 }
 
-fn misfit(path: &[&str], sentence: String) -> SettingsMisfit {
+fn key_misfit(path: &[&str], sentence: String) -> SettingsMisfit {
     SettingsMisfit {
         keys: path.iter().map(|&key| key.to_owned()).collect(),
         sentence,
     }
 }
 
-fn section<'a>(
+fn section_at<'a>(
     object: &'a mut Map<String, Value>,
     path: &[&str],
 ) -> Option<&'a mut Map<String, Value>> {
@@ -111,8 +111,8 @@ fn section<'a>(
 }
 
 /// Today's key wins if both are there.
-fn turn(object: &mut Map<String, Value>, path: &[&str], old: &str, new: &str) {
-    let Some(section) = section(object, path) else {
+fn turn_switch(object: &mut Map<String, Value>, path: &[&str], old: &str, new: &str) {
+    let Some(section) = section_at(object, path) else {
         return;
     };
     let Some(Value::Bool(disabled)) = section.get(old) else {
@@ -126,10 +126,10 @@ fn turn(object: &mut Map<String, Value>, path: &[&str], old: &str, new: &str) {
 }
 
 /// Phrases that were switched off still are.
-fn phrases(object: &mut Map<String, Value>) {
-    let enabled = super::at(object, &["ui", "accessibility", "enableLoadingPhrases"]);
+fn migrate_phrases(object: &mut Map<String, Value>) {
+    let enabled = super::value_at(object, &["ui", "accessibility", "enableLoadingPhrases"]);
     let is_off = enabled == Some(&Value::Bool(false));
-    if let Some(ui) = section(object, &["ui"])
+    if let Some(ui) = section_at(object, &["ui"])
         && is_off
         && !ui.contains_key("loadingPhrases")
     {
@@ -139,7 +139,7 @@ fn phrases(object: &mut Map<String, Value>) {
 
 fn approval_mode(object: &mut Map<String, Value>) {
     let Some(mode) =
-        section(object, &["tools"]).and_then(|tools| tools.shift_remove("approvalMode"))
+        section_at(object, &["tools"]).and_then(|tools| tools.shift_remove("approvalMode"))
     else {
         return;
     };
@@ -147,8 +147,8 @@ fn approval_mode(object: &mut Map<String, Value>) {
     general.entry("defaultApprovalMode").or_insert(mode);
 }
 
-fn experimental(object: &mut Map<String, Value>) {
-    let Some(section) = section(object, &["experimental"]) else {
+fn migrate_experimental(object: &mut Map<String, Value>) {
+    let Some(section) = section_at(object, &["experimental"]) else {
         return;
     };
     let plan = section.shift_remove("plan");
@@ -159,11 +159,11 @@ fn experimental(object: &mut Map<String, Value>) {
     }
     let overrides = object_at(object_at(object, "agents"), "overrides");
     if let Some(old) = investigator {
-        investigate(object_at(overrides, "codebase_investigator"), &old);
+        migrate_investigator(object_at(overrides, "codebase_investigator"), &old);
     }
     if let Some(old) = help {
         let agent = object_at(overrides, "cli_help");
-        carry(&old, "enabled", agent, "enabled");
+        carry_value(&old, "enabled", agent, "enabled");
     }
     if let Some(plan) = plan {
         let today = object_at(object_at(object, "general"), "plan");
@@ -171,27 +171,27 @@ fn experimental(object: &mut Map<String, Value>) {
     }
 }
 
-fn investigate(agent: &mut Map<String, Value>, old: &Value) {
-    carry(old, "enabled", agent, "enabled");
+fn migrate_investigator(agent: &mut Map<String, Value>, old: &Value) {
+    carry_value(old, "enabled", agent, "enabled");
     for (name, new) in [
         ("maxNumTurns", "maxTurns"),
         ("maxTimeMinutes", "maxTimeMinutes"),
     ] {
         if old.get(name).is_some() {
-            carry(old, name, object_at(agent, "runConfig"), new);
+            carry_value(old, name, object_at(agent, "runConfig"), new);
         }
     }
     if old.get("model").is_some() {
-        carry(old, "model", object_at(agent, "modelConfig"), "model");
+        carry_value(old, "model", object_at(agent, "modelConfig"), "model");
     }
     if old.get("thinkingBudget").is_some() {
         let config = object_at(object_at(agent, "modelConfig"), "generateContentConfig");
         let thinking = object_at(config, "thinkingConfig");
-        carry(old, "thinkingBudget", thinking, "thinkingBudget");
+        carry_value(old, "thinkingBudget", thinking, "thinkingBudget");
     }
 }
 
-fn carry(from: &Value, old: &str, to: &mut Map<String, Value>, new: &str) {
+fn carry_value(from: &Value, old: &str, to: &mut Map<String, Value>, new: &str) {
     if let Some(value) = from.get(old) {
         to.insert(new.to_owned(), value.clone());
     }
@@ -203,7 +203,7 @@ fn object_at<'a>(object: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<S
         .entry(key)
         .or_insert_with(|| Value::Object(Map::new()));
     if !value.is_object() {
-        *value = Value::Object(spread(value.take()));
+        *value = Value::Object(spread_keys(value.take()));
     }
     value
         .as_object_mut()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::check::{self, SettingsMisfit};
 use super::{
-    Settings, SettingsFile, SettingsScope, VariableSource, WorkspaceTrust, at, migrate, unknown,
+    Settings, SettingsFile, SettingsScope, VariableSource, WorkspaceTrust, value_at, migrate, unknown,
 };
 use crate::jsonc::{JsoncTree, LineIndex};
 use crate::notice::FileNotice;
@@ -32,7 +32,7 @@ impl SettingsReading {
             let Ok(content) = &mut file.content else {
                 continue;
             };
-            let odd = unknown::unknown(content);
+            let odd = unknown::unknown_keys(content);
             let written = content.clone();
             VariableSource::from_vars(vars).fill_object(content);
             let mut misfits = check::check(content, &written);
@@ -42,7 +42,7 @@ impl SettingsReading {
             rename_theme(file.scope, content);
             // A mistake that the CLI reports itself is not reported twice.
             misfits.extend(new(odd, &misfits));
-            reading.notices.extend(notices(file, misfits));
+            reading.notices.extend(misfit_notices(file, misfits));
         }
         reading
     }
@@ -54,16 +54,16 @@ impl SettingsReading {
             let is_systems = matches!(file.scope, SettingsScope::System | SettingsScope::SystemDefaults);
             let is_left_out = is_systems && file.is_open_to_others;
             if is_left_out {
-                notices.push(about(
+                notices.push(file_notice(
                     file,
                     "is skipped: a user other than root can write it, or a directory on the way to it",
                 ));
             } else if let Err(error) = &file.content {
                 // The place is told already.
-                let sentence = format!("{}; {}", error.problem(), error.verdict(&file.path));
+                let sentence = format!("{}; {}", error.problem_text(), error.verdict(&file.path));
                 notices.push(FileNotice {
                     place: error.place(),
-                    ..about(file, &sentence)
+                    ..file_notice(file, &sentence)
                 });
             }
             !is_left_out
@@ -71,14 +71,14 @@ impl SettingsReading {
     }
 
     /// Reads old keys as new ones in the files that count.
-    pub(crate) fn migrate(&mut self, workspace: WorkspaceTrust) {
+    pub(crate) fn migrate_files(&mut self, workspace: WorkspaceTrust) {
         for file in &mut self.settings.files {
             if file.scope == SettingsScope::Workspace && workspace == WorkspaceTrust::IsIgnored {
                 continue;
             }
             if let Ok(content) = &mut file.content {
-                let old = migrate::migrate(content);
-                self.notices.extend(notices(file, old));
+                let old = migrate::migrate_keys(content);
+                self.notices.extend(misfit_notices(file, old));
             }
         }
     }
@@ -98,7 +98,7 @@ fn say_what_it_ends(misfit: &mut SettingsMisfit, content: &Map<String, Value>) {
     let Some(rest) = misfit.keys.strip_prefix(&DISABLED.map(str::to_owned)) else {
         return;
     };
-    let list = at(content, &DISABLED);
+    let list = value_at(content, &DISABLED);
     if !rest.is_empty() || list.is_some_and(Value::is_number) {
         let end = "; where that counts, Gemini CLI ends with an error";
         misfit.sentence.push_str(end);
@@ -120,25 +120,25 @@ fn rename_theme(scope: SettingsScope, content: &mut Map<String, Value>) {
     }
 }
 
-fn notices(file: &SettingsFile, misfits: Vec<SettingsMisfit>) -> Vec<FileNotice> {
+fn misfit_notices(file: &SettingsFile, misfits: Vec<SettingsMisfit>) -> Vec<FileNotice> {
     if misfits.is_empty() {
         return Vec::new();
     }
     let tree = JsoncTree::parse(&file.text);
     let lines = LineIndex::new(&file.text);
     let told = misfits.into_iter().map(|misfit| {
-        let start = tree.as_ref().and_then(|tree| tree.start(&misfit.keys));
+        let start = tree.as_ref().and_then(|tree| tree.entry_start(&misfit.keys));
         FileNotice {
-            place: start.map(|start| lines.place(start)),
+            place: start.map(|start| lines.byte_position(start)),
             key: Some(misfit.keys.join(".")),
-            ..about(file, &misfit.sentence)
+            ..file_notice(file, &misfit.sentence)
         }
     });
     told.collect()
 }
 
 /// A remark about the file as a whole.
-pub(crate) fn about(file: &SettingsFile, sentence: &str) -> FileNotice {
+pub(crate) fn file_notice(file: &SettingsFile, sentence: &str) -> FileNotice {
     FileNotice {
         path: file.path.clone(),
         place: None,

@@ -80,35 +80,35 @@ pub(super) enum MergeStrategy {
 
 impl KeyShape {
     /// The shape itself, if this is only its name.
-    pub(super) fn resolved(&self) -> &Self {
+    pub(super) fn resolved_shape(&self) -> &Self {
         let named = self.named.as_ref();
         named
             .and_then(|name| TABLE.shapes.get(name))
             .unwrap_or(self)
     }
 
-    fn key(&self, name: &str) -> Option<&Self> {
+    fn key_shape(&self, name: &str) -> Option<&Self> {
         self.keys.as_ref()?.get(name)
     }
 
-    fn defaults(&self) -> Option<Value> {
+    fn default_value(&self) -> Option<Value> {
         let Some(keys) = &self.keys else {
             return self.default.clone();
         };
         let pairs = keys.iter();
-        let pairs = pairs.filter_map(|(name, shape)| Some((name.clone(), shape.defaults()?)));
+        let pairs = pairs.filter_map(|(name, shape)| Some((name.clone(), shape.default_value()?)));
         Some(Value::Object(pairs.collect()))
     }
 }
 
 /// All keys there are.
-pub(super) fn root() -> &'static KeyShape {
+pub(super) fn root_shape() -> &'static KeyShape {
     &TABLE.root
 }
 
 /// The settings without any file.
-pub(super) fn defaults() -> Map<String, Value> {
-    match root().defaults() {
+pub(super) fn default_settings() -> Map<String, Value> {
+    match root_shape().default_value() {
         Some(Value::Object(object)) => object,
         _ => Map::new(),
     }
@@ -118,11 +118,11 @@ pub(super) fn defaults() -> Map<String, Value> {
 ///
 /// The rule for unknown keys is looked up one level too high, as in Gemini CLI 0.61: a list at an unknown event of `hooks`
 /// replaces the weaker one.
-pub(super) fn strategy(path: &[&str]) -> Option<MergeStrategy> {
+pub(super) fn merge_strategy(path: &[&str]) -> Option<MergeStrategy> {
     let mut parent: Option<&KeyShape> = None;
-    let mut current = root();
+    let mut current = root_shape();
     for (depth, key) in path.iter().enumerate() {
-        let Some(next) = current.key(key) else {
+        let Some(next) = current.key_shape(key) else {
             return parent.and_then(|parent| parent.others_merge);
         };
         parent = (depth > 0).then_some(current);
@@ -132,10 +132,10 @@ pub(super) fn strategy(path: &[&str]) -> Option<MergeStrategy> {
 }
 
 /// The shape at a path of keys.
-pub(super) fn at(path: &[&str]) -> Option<&'static KeyShape> {
-    let mut shape = root();
+pub(super) fn shape_at(path: &[&str]) -> Option<&'static KeyShape> {
+    let mut shape = root_shape();
     for key in path {
-        shape = shape.key(key)?;
+        shape = shape.key_shape(key)?;
     }
     Some(shape)
 }

@@ -20,20 +20,20 @@ const SECTIONS: [&str; 8] = [
 ];
 
 /// The unknown keys.
-pub(super) fn unknown(object: &Map<String, Value>) -> Vec<SettingsMisfit> {
+pub(super) fn unknown_keys(object: &Map<String, Value>) -> Vec<SettingsMisfit> {
     let mut found = Vec::new();
     let mut path = Vec::new();
     for (key, value) in object {
-        let known = schema::at(&[key]);
+        let known = schema::shape_at(&[key]);
         match (known, value) {
             (Some(shape), Value::Object(inner)) if SECTIONS.contains(&key.as_str()) => {
                 path.push(key.as_str());
-                within(shape, inner, &mut path, &mut found);
+                collect_unknown(shape, inner, &mut path, &mut found);
                 path.pop();
             }
             // An unknown section may be another program's; one that is nearly known is a slip.
-            (None, _) if nearest(schema::root(), key).is_some() => {
-                found.push(misfit(schema::root(), &[key]));
+            (None, _) if nearest_key(schema::root_shape(), key).is_some() => {
+                found.push(unknown_key_misfit(schema::root_shape(), &[key]));
             }
             _ => {}
         }
@@ -41,7 +41,7 @@ pub(super) fn unknown(object: &Map<String, Value>) -> Vec<SettingsMisfit> {
     found
 }
 
-fn within<'a>(
+fn collect_unknown<'a>(
     shape: &KeyShape,
     object: &'a Map<String, Value>,
     path: &mut Vec<&'a str>,
@@ -54,22 +54,22 @@ fn within<'a>(
         path.push(key);
         match (keys.get(key), value) {
             (Some(known), Value::Object(inner)) if known.kind == ValueKind::Object => {
-                within(known, inner, path, found);
+                collect_unknown(known, inner, path, found);
             }
-            (None, _) if !migrate::knows(path) => found.push(misfit(shape, path)),
+            (None, _) if !migrate::is_old_path(path) => found.push(unknown_key_misfit(shape, path)),
             _ => {}
         }
         path.pop();
     }
 }
 
-fn misfit(shape: &KeyShape, path: &[&str]) -> SettingsMisfit {
+fn unknown_key_misfit(shape: &KeyShape, path: &[&str]) -> SettingsMisfit {
     let key = path.last().copied().unwrap_or_default();
     let what = match path {
         ["hooks", _] => "is not a hook event",
         _ => "is not a key that Gemini CLI knows",
     };
-    let sentence = match nearest(shape, key) {
+    let sentence = match nearest_key(shape, key) {
         Some(meant) => format!("{what}; did you mean `{meant}`?"),
         None => what.to_owned(),
     };
@@ -80,7 +80,7 @@ fn misfit(shape: &KeyShape, path: &[&str]) -> SettingsMisfit {
 }
 
 /// The known key that is nearest to a word, if it is near.
-fn nearest<'a>(shape: &'a KeyShape, word: &str) -> Option<&'a str> {
+fn nearest_key<'a>(shape: &'a KeyShape, word: &str) -> Option<&'a str> {
     /// No key is longer.
     const LONGEST: usize = 64;
     let word = word.to_lowercase();
@@ -102,11 +102,11 @@ mod tests {
 
     #[test]
     fn the_nearest_key_is_found() {
-        let hooks = schema::at(&["hooks"]).unwrap();
-        assert_eq!(nearest(hooks, "beforetool"), Some("BeforeTool"));
-        assert_eq!(nearest(hooks, "BeforeTools"), Some("BeforeTool"));
-        assert_eq!(nearest(hooks, "PreToolUse"), None);
-        assert_eq!(nearest(schema::root(), "skill"), Some("skills"));
-        assert_eq!(nearest(schema::root(), "x"), None);
+        let hooks = schema::shape_at(&["hooks"]).unwrap();
+        assert_eq!(nearest_key(hooks, "beforetool"), Some("BeforeTool"));
+        assert_eq!(nearest_key(hooks, "BeforeTools"), Some("BeforeTool"));
+        assert_eq!(nearest_key(hooks, "PreToolUse"), None);
+        assert_eq!(nearest_key(schema::root_shape(), "skill"), Some("skills"));
+        assert_eq!(nearest_key(schema::root_shape(), "x"), None);
     }
 }

@@ -112,7 +112,7 @@ pub fn unpack(path: &Path, into: &Path, is_stopped: &dyn Fn() -> bool) -> Result
         files: 0,
         folders: HashSet::new(),
     };
-    match unpacker.all() {
+    match unpacker.unpack_all() {
         Err(_) if is_stopped() => Err(ArchiveError::Stopped),
         done => done,
     }
@@ -132,28 +132,28 @@ struct ArchiveUnpacker<'a> {
 }
 
 impl ArchiveUnpacker<'_> {
-    fn all(&mut self) -> Result<(), ArchiveError> {
-        let file = file::open_regular(self.path).map_err(self.io())?;
-        let file = file.ok_or_else(|| self.io()(io::Error::other("it is not a regular file")))?;
-        self.unread = file.metadata().map_err(self.io())?.len();
+    fn unpack_all(&mut self) -> Result<(), ArchiveError> {
+        let file = file::open_regular(self.path).map_err(self.io_error())?;
+        let file = file.ok_or_else(|| self.io_error()(io::Error::other("it is not a regular file")))?;
+        self.unread = file.metadata().map_err(self.io_error())?.len();
         let checked = CheckedArchive::open(file, self.is_stopped);
-        let checked = checked.map_err(|problem| self.problem(problem))?;
+        let checked = checked.map_err(|problem| self.directory_error(problem))?;
         let count = checked.count;
-        let mut archive = ZipArchive::new(BufReader::new(checked)).map_err(self.broken())?;
+        let mut archive = ZipArchive::new(BufReader::new(checked)).map_err(self.zip_error())?;
         if archive.len() != count {
-            return Err(self.problem(DirectoryProblem::Broken));
+            return Err(self.directory_error(DirectoryProblem::Broken));
         }
         for number in 0..count {
-            self.one(archive.by_index(number).map_err(self.broken())?)?;
+            self.unpack_entry(archive.by_index(number).map_err(self.zip_error())?)?;
         }
         Ok(())
     }
 
-    fn one(&mut self, entry: ZipFile<'_, impl Read>) -> Result<(), ArchiveError> {
+    fn unpack_entry(&mut self, entry: ZipFile<'_, impl Read>) -> Result<(), ArchiveError> {
         let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
-        let place = self.place(&name, &entry)?;
+        let place = self.entry_path(&name, &entry)?;
         let unread = self.unread.checked_sub(entry.compressed_size());
-        self.unread = unread.ok_or_else(|| self.problem(DirectoryProblem::Overlapping))?;
+        self.unread = unread.ok_or_else(|| self.directory_error(DirectoryProblem::Overlapping))?;
         if entry.is_dir() {
             return self.make_folders(&place);
         }
@@ -164,13 +164,13 @@ impl ArchiveUnpacker<'_> {
         self.check_count()?;
         let mut written = match File::create_new(self.into.join(&place)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(self.problem(DirectoryProblem::Twice(name)));
+                return Err(self.directory_error(DirectoryProblem::Twice(name)));
             }
             made => made.map_err(|error| self.not_made(error, &place))?,
         };
         let mode = entry.unix_mode();
-        self.write(entry, &mut written)?;
-        set_mode(&written, mode).map_err(self.unwritable())
+        self.write_entry(entry, &mut written)?;
+        set_mode(&written, mode).map_err(self.unwritable_error())
     }
 
     /// Makes a directory, and its parents.
@@ -184,7 +184,7 @@ impl ArchiveUnpacker<'_> {
         match fs::create_dir_all(self.into.join(place)) {
             Err(error) if is_in_the_way(&error) => {
                 let name = place.display().to_string();
-                Err(self.problem(DirectoryProblem::Twice(name)))
+                Err(self.directory_error(DirectoryProblem::Twice(name)))
             }
             made => made.map_err(|error| self.not_made(error, place)),
         }
@@ -192,36 +192,36 @@ impl ArchiveUnpacker<'_> {
 
     fn not_made(&self, error: io::Error, place: &Path) -> ArchiveError {
         if error.kind() == io::ErrorKind::InvalidFilename {
-            let (path, name) = (self.path.to_owned(), shortened(place));
+            let (path, name) = (self.path.to_owned(), shortened_name(place));
             return ArchiveError::TooLong { path, name };
         }
-        self.unwritable()(error)
+        self.unwritable_error()(error)
     }
 
     fn check_count(&self) -> Result<(), ArchiveError> {
         if self.files + self.folders.len() as u64 > MOST_FILES {
-            return Err(self.problem(DirectoryProblem::TooMuch));
+            return Err(self.directory_error(DirectoryProblem::TooMuch));
         }
         Ok(())
     }
 
-    fn write(&mut self, mut entry: impl Read, written: &mut File) -> Result<(), ArchiveError> {
+    fn write_entry(&mut self, mut entry: impl Read, written: &mut File) -> Result<(), ArchiveError> {
         let mut buffer = vec![0; 64 * 1024];
         loop {
             let read = entry.read(&mut buffer);
-            let count = read.map_err(|error| self.broken()(ZipError::Io(error)))?;
+            let count = read.map_err(|error| self.zip_error()(ZipError::Io(error)))?;
             if count == 0 {
                 return Ok(());
             }
             let left = self.left.checked_sub(count as u64);
-            self.left = left.ok_or_else(|| self.problem(DirectoryProblem::TooMuch))?;
+            self.left = left.ok_or_else(|| self.directory_error(DirectoryProblem::TooMuch))?;
             let all = written.write_all(&buffer[..count]);
-            all.map_err(self.unwritable())?;
+            all.map_err(self.unwritable_error())?;
         }
     }
 
     /// Where an entry goes, below the directory.
-    fn place(&self, name: &str, entry: &ZipFile<'_, impl Read>) -> Result<PathBuf, ArchiveError> {
+    fn entry_path(&self, name: &str, entry: &ZipFile<'_, impl Read>) -> Result<PathBuf, ArchiveError> {
         let path = self.path.to_owned();
         if !is_ordinary(entry.unix_mode()) {
             let name = name.to_owned();
@@ -245,7 +245,7 @@ impl ArchiveUnpacker<'_> {
         Ok(place)
     }
 
-    fn io(&self) -> impl Fn(io::Error) -> ArchiveError + use<> {
+    fn io_error(&self) -> impl Fn(io::Error) -> ArchiveError + use<> {
         let path = self.path.to_owned();
         move |source| ArchiveError::Io {
             path: path.clone(),
@@ -253,7 +253,7 @@ impl ArchiveUnpacker<'_> {
         }
     }
 
-    fn broken(&self) -> impl Fn(ZipError) -> ArchiveError + use<> {
+    fn zip_error(&self) -> impl Fn(ZipError) -> ArchiveError + use<> {
         let path = self.path.to_owned();
         move |source| ArchiveError::Zip {
             path: path.clone(),
@@ -261,7 +261,7 @@ impl ArchiveUnpacker<'_> {
         }
     }
 
-    fn unwritable(&self) -> impl Fn(io::Error) -> ArchiveError + use<> {
+    fn unwritable_error(&self) -> impl Fn(io::Error) -> ArchiveError + use<> {
         let path = self.path.to_owned();
         move |source| ArchiveError::Unwritable {
             path: path.clone(),
@@ -269,7 +269,7 @@ impl ArchiveUnpacker<'_> {
         }
     }
 
-    fn problem(&self, problem: DirectoryProblem) -> ArchiveError {
+    fn directory_error(&self, problem: DirectoryProblem) -> ArchiveError {
         let path = self.path.to_owned();
         match problem {
             DirectoryProblem::Io(source) => ArchiveError::Io { path, source },
@@ -285,7 +285,7 @@ impl ArchiveUnpacker<'_> {
 }
 
 /// So much of a name as people read.
-fn shortened(place: &Path) -> String {
+fn shortened_name(place: &Path) -> String {
     const SHOWN: usize = 80;
     let name = place.display().to_string();
     let start: String = name.chars().take(SHOWN).collect();

@@ -124,35 +124,35 @@ fn of_place(place: &SkillPlace, known: &KnownSkills<'_>) -> Vec<LoadCandidate> {
         .skills
         .into_iter()
         .map(|skill| LoadCandidate {
-            fate: fate(&skill, place, known),
+            fate: load_outcome(&skill, place, known),
             tokens: Some((
                 tokens(&skill.entry()),
                 tokens(&skill.activation(&skill.name)),
             )),
             not_yaml: not_yaml.remove(&skill.location),
             name: Some(skill.name),
-            ..candidate(skill.location, place.tier)
+            ..new_candidate(skill.location, place.tier)
         })
         .collect();
     candidates.extend(found.refused.into_iter().map(|refusal| LoadCandidate {
         fate: LoadOutcome::Refused(refusal.why.to_string()),
-        ..candidate(refusal.path, place.tier)
+        ..new_candidate(refusal.path, place.tier)
     }));
     candidates.sort_by(|one, other| one.path.cmp(&other.path));
-    let strays = unseen_files::find(&place.directory).into_iter();
+    let strays = unseen_files::find_unseen(&place.directory).into_iter();
     candidates.extend(strays.map(|(path, why)| LoadCandidate {
         fate: LoadOutcome::NotLookedFor(why),
-        ..candidate(path, place.tier)
+        ..new_candidate(path, place.tier)
     }));
     for candidate in &mut candidates {
-        candidate.severity = severity(candidate, place);
+        candidate.severity = candidate_severity(candidate, place);
         candidate.links_to = links_to(&candidate.path, place);
     }
     candidates
 }
 
 /// A problem in a place that does not count is harmless yet, and one file that is found on two ways is no problem.
-fn severity(candidate: &LoadCandidate, place: &SkillPlace) -> Option<LoadSeverity> {
+fn candidate_severity(candidate: &LoadCandidate, place: &SkillPlace) -> Option<LoadSeverity> {
     match &candidate.fate {
         LoadOutcome::Loaded | LoadOutcome::Disabled(_) => None,
         LoadOutcome::Overridden(by) if is_same(by, &candidate.path) => None,
@@ -176,7 +176,7 @@ fn links_to(path: &Path, place: &SkillPlace) -> Option<PathBuf> {
     way.find_map(|step| step.read_link().ok())
 }
 
-fn candidate(path: PathBuf, tier: DiscoveryTier) -> LoadCandidate {
+fn new_candidate(path: PathBuf, tier: DiscoveryTier) -> LoadCandidate {
     LoadCandidate {
         path,
         tier,
@@ -190,7 +190,7 @@ fn candidate(path: PathBuf, tier: DiscoveryTier) -> LoadCandidate {
     }
 }
 
-fn fate(skill: &SkillDefinition, place: &SkillPlace, known: &KnownSkills<'_>) -> LoadOutcome {
+fn load_outcome(skill: &SkillDefinition, place: &SkillPlace, known: &KnownSkills<'_>) -> LoadOutcome {
     if let Some(why) = known.switched_off.or(place.left_out.as_ref()) {
         return LoadOutcome::LeftOut(why.clone());
     }

@@ -72,7 +72,7 @@ pub(super) struct SkillCopier<'a> {
 
 impl<'a> SkillCopier<'a> {
     pub(super) fn new(within: &Path, is_stopped: &'a dyn Fn() -> bool) -> Result<Self, CopyError> {
-        let within = within.canonicalize().map_err(reading(within))?;
+        let within = within.canonicalize().map_err(read_error_at(within))?;
         Ok(Self {
             within,
             is_stopped,
@@ -81,16 +81,16 @@ impl<'a> SkillCopier<'a> {
     }
 
     /// Checks whether a directory can be copied, so that the limits are reported before the disk is full.
-    pub(super) fn measure(&mut self, root: &Path) -> Result<(), CopyError> {
-        self.walk(root, None)
+    pub(super) fn measure_directory(&mut self, root: &Path) -> Result<(), CopyError> {
+        self.walk_directory(root, None)
     }
 
     /// Copies a directory with all that is in it.
-    pub(super) fn copy(&mut self, root: &Path, to: PathBuf) -> Result<(), CopyError> {
-        self.walk(root, Some(to))
+    pub(super) fn copy_directory(&mut self, root: &Path, to: PathBuf) -> Result<(), CopyError> {
+        self.walk_directory(root, Some(to))
     }
 
-    fn walk(&mut self, root: &Path, to: Option<PathBuf>) -> Result<(), CopyError> {
+    fn walk_directory(&mut self, root: &Path, to: Option<PathBuf>) -> Result<(), CopyError> {
         let mut tally = CopyTally::default();
         let mut waiting = vec![(root.to_owned(), to, 0)];
         while let Some((from, to, depth)) = waiting.pop() {
@@ -100,24 +100,24 @@ impl<'a> SkillCopier<'a> {
             if let Some(to) = &to {
                 make_directory(&from, to)?;
             }
-            for entry in fs::read_dir(&from).map_err(reading(&from))? {
-                let name = entry.map_err(reading(&from))?.file_name();
+            for entry in fs::read_dir(&from).map_err(read_error_at(&from))? {
+                let name = entry.map_err(read_error_at(&from))?.file_name();
                 if name == ".git" {
                     continue;
                 }
                 let from = from.join(&name);
-                let (real, about) = self.look(&from)?;
-                tally.add(&about);
+                let (real, about) = self.resolve_entry(&from)?;
+                tally.add_entry(&about);
                 tally.check(root)?;
-                self.total.add(&about);
+                self.total.add_entry(&about);
                 self.check_total()?;
                 let to = to.as_ref().map(|to| to.join(&name));
                 if about.is_dir() {
                     waiting.push((from, to, depth + 1));
                 } else if let Some(to) = to {
-                    let source = file::open_regular(&real).map_err(reading(&from))?;
+                    let source = file::open_regular(&real).map_err(read_error_at(&from))?;
                     let source = source.ok_or_else(|| CopyError::Special(from.clone()))?;
-                    copy_file(&source, &to, about.len()).map_err(writing(&to))?;
+                    copy_file(&source, &to, about.len()).map_err(write_error_at(&to))?;
                 }
             }
         }
@@ -125,16 +125,16 @@ impl<'a> SkillCopier<'a> {
     }
 
     /// Follows links to a file or directory, and returns its real path and metadata.
-    fn look(&self, from: &Path) -> Result<(PathBuf, Metadata), CopyError> {
+    fn resolve_entry(&self, from: &Path) -> Result<(PathBuf, Metadata), CopyError> {
         if (self.is_stopped)() {
             return Err(CopyError::Stopped);
         }
-        let real = from.canonicalize().map_err(reading(from))?;
+        let real = from.canonicalize().map_err(read_error_at(from))?;
         if !real.starts_with(&self.within) {
             let within = self.within.clone();
             return Err(CopyError::LeadsOut(from.to_owned(), within));
         }
-        let about = fs::symlink_metadata(&real).map_err(reading(from))?;
+        let about = fs::symlink_metadata(&real).map_err(read_error_at(from))?;
         if about.is_dir() || about.is_file() {
             Ok((real, about))
         } else {
@@ -151,12 +151,12 @@ impl<'a> SkillCopier<'a> {
     }
 }
 
-fn reading(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+fn read_error_at(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
     let path = path.to_owned();
     move |source| CopyError::Io { path, source }
 }
 
-fn writing(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+fn write_error_at(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
     let path = path.to_owned();
     move |source| CopyError::Unwritable { path, source }
 }
@@ -168,7 +168,7 @@ struct CopyTally {
 }
 
 impl CopyTally {
-    fn add(&mut self, about: &Metadata) {
+    fn add_entry(&mut self, about: &Metadata) {
         self.files += 1;
         if about.is_file() {
             self.bytes += about.len();
@@ -199,10 +199,10 @@ fn copy_file(source: &fs::File, to: &Path, size: u64) -> io::Result<()> {
 /// Keeps the source's permissions, so that a private directory stays private. The owner gets all three: we still have to write
 /// into the copy and move it.
 fn make_directory(from: &Path, to: &Path) -> Result<(), CopyError> {
-    let allowed = fs::metadata(from).map_err(reading(from))?.permissions();
+    let allowed = fs::metadata(from).map_err(read_error_at(from))?.permissions();
     let made = fs::create_dir(to);
     let made = made.and_then(|()| fs::set_permissions(to, harmless(&allowed, 0o700)));
-    made.map_err(writing(to))
+    made.map_err(write_error_at(to))
 }
 
 /// Keeps the permission bits and drops set-user-ID, set-group-ID and sticky. The owner gets at least `least`.

@@ -43,7 +43,7 @@ pub fn discover(directory: &Path, tier: DiscoveryTier) -> SkillDiscovery {
         .filter(|name| !is_passed_over(name))
         .collect();
     names.sort_unstable_by(|one, other| other.cmp(one));
-    found.take(directory.join(FILE), tier);
+    found.add_skill_file(directory.join(FILE), tier);
     for name in names {
         let inner = directory.join(&name);
         // Gemini CLI passes over it in silence. It was a skill once, or was meant to be one.
@@ -54,7 +54,7 @@ pub fn discover(directory: &Path, tier: DiscoveryTier) -> SkillDiscovery {
             let (path, why) = (inner.join(FILE), WhyNot::NoName);
             found.refused.push(RefusedSkill { path, why });
         } else {
-            found.take(inner.join(FILE), tier);
+            found.add_skill_file(inner.join(FILE), tier);
         }
     }
     found
@@ -65,8 +65,8 @@ pub(super) fn is_passed_over(name: &std::ffi::OsStr) -> bool {
 }
 
 impl SkillDiscovery {
-    fn take(&mut self, path: PathBuf, tier: DiscoveryTier) {
-        match read(&path) {
+    fn add_skill_file(&mut self, path: PathBuf, tier: DiscoveryTier) {
+        match read_frontmatter(&path) {
             Ok(Some(read)) => {
                 if let Some(problem) = read.not_yaml {
                     self.not_yaml.push((path.clone(), problem));
@@ -89,7 +89,7 @@ impl SkillDiscovery {
 }
 
 /// Reads and parses one file; `None` if there is no such file.
-fn read(path: &Path) -> Result<Option<super::SkillFrontmatter>, WhyNot> {
+fn read_frontmatter(path: &Path) -> Result<Option<super::SkillFrontmatter>, WhyNot> {
     match file::text(path) {
         Ok(Some(text)) => frontmatter(&text).map(Some),
         Err(file::ReadError::LeadsNowhere) if path.is_symlink() => Err(WhyNot::LeadsNowhere),

@@ -48,7 +48,7 @@ pub enum InstallError {
     #[error("`{0}` was changed by another process: nothing was installed")]
     Changed(PathBuf),
     /// One could not be moved, and others not moved back.
-    #[error("{source}; new: {}; what was there before is still in `{}`", listed(new), path.display())]
+    #[error("{source}; new: {}; what was there before is still in `{}`", listed_names(new), path.display())]
     Stuck {
         /// Skills that are the new ones.
         new: Vec<String>,
@@ -78,7 +78,7 @@ pub enum InstallError {
 /// How many names are said in one sentence.
 const MOST_LISTED: usize = 20;
 
-pub(super) fn listed(names: &[String]) -> String {
+pub(super) fn listed_names(names: &[String]) -> String {
     let first = names.iter().take(MOST_LISTED);
     let mut said: Vec<String> = first.map(|name| format!("`{name}`")).collect();
     if names.len() > MOST_LISTED {
@@ -97,7 +97,7 @@ impl From<CopyError> for InstallError {
     }
 }
 
-pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
+pub(super) fn io_error_at(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
     let path = path.to_owned();
     move |source| InstallError::Io { path, source }
 }

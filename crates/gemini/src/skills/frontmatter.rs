@@ -59,7 +59,7 @@ pub enum WhyNot {
 /// assert_eq!((skill.name.as_str(), skill.body.as_str()), ("a-b", "Do it."));
 /// ```
 pub fn frontmatter(text: &str) -> Result<SkillFrontmatter, WhyNot> {
-    let (header, body) = split(text)?;
+    let (header, body) = split_frontmatter(text)?;
     let (name, description, not_yaml) = match from_yaml(header) {
         Ok((name, description)) => (name, description, None),
         Err(problem) => {
@@ -68,7 +68,7 @@ pub fn frontmatter(text: &str) -> Result<SkillFrontmatter, WhyNot> {
         }
     };
     Ok(SkillFrontmatter {
-        name: sanitized(&name),
+        name: sanitized_name(&name),
         description,
         body: js::trim(body).to_owned(),
         not_yaml,
@@ -77,7 +77,7 @@ pub fn frontmatter(text: &str) -> Result<SkillFrontmatter, WhyNot> {
 
 /// Returns the text between the dashes, and the text behind them. The end is the first line that begins with three dashes; if
 /// other characters follow on that line, the body is empty.
-pub(crate) fn split(text: &str) -> Result<(&str, &str), WhyNot> {
+pub(crate) fn split_frontmatter(text: &str) -> Result<(&str, &str), WhyNot> {
     let inside = text.strip_prefix("---").and_then(after_newline);
     let inside = inside.ok_or_else(|| why_no_beginning(text))?;
     let end = inside.find("\n---").ok_or(WhyNot::Unfinished)?;
@@ -158,7 +158,7 @@ fn is_indented(line: &str) -> bool {
     inside.len() < line.len() && !inside.starts_with(js::is_space) && !inside.is_empty()
 }
 
-fn sanitized(name: &str) -> String {
+fn sanitized_name(name: &str) -> String {
     const NOT_IN_FILE_NAMES: [char; 9] = [':', '\\', '/', '<', '>', '*', '?', '"', '|'];
     name.replace(NOT_IN_FILE_NAMES, "-")
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::copy::SkillCopier;
 use super::discover::{discover, is_passed_over};
-use super::failure::{InstallError, at};
+use super::failure::{InstallError, io_error_at};
 use super::package::SkillPackage;
 use super::staging::{PlacedSkill, SkillsLock};
 use super::{DiscoveryTier, FILE, SkillDefinition};
@@ -51,26 +51,26 @@ impl SkillPackage {
             check_name(&skill.name)?;
         }
         if way == InstallMode::Copy {
-            self.measure(is_stopped)?;
+            self.measure_skills(is_stopped)?;
         }
-        fs::create_dir_all(target).map_err(at(target))?;
+        fs::create_dir_all(target).map_err(io_error_at(target))?;
         for skill in &self.skills {
             check_for_itself(skill, target, way)?;
         }
-        let desk = SkillsLock::wait(target, is_stopped)?.desk()?;
+        let desk = SkillsLock::wait_for_lock(target, is_stopped)?.make_staging()?;
         let mut copier = SkillCopier::new(&self.directory, is_stopped)?;
         for (number, skill) in self.skills.iter().enumerate() {
-            let (from, made) = (skill.directory(), desk.made(number));
+            let (from, made) = (skill.directory(), desk.made_path(number));
             match way {
-                InstallMode::Copy => copier.copy(&from, made)?,
-                InstallMode::Link => link(&from, &made).map_err(at(&made))?,
+                InstallMode::Copy => copier.copy_directory(&from, made)?,
+                InstallMode::Link => link(&from, &made).map_err(io_error_at(&made))?,
             }
         }
         if is_stopped() {
             return Err(InstallError::Stopped);
         }
         let names: Vec<String> = self.skills.iter().map(|skill| skill.name.clone()).collect();
-        desk.put(&names)
+        desk.place_skills(&names)
     }
 
     /// The names that exist in `target` already and would be replaced.
@@ -83,10 +83,10 @@ impl SkillPackage {
     }
 
     /// Whether all of it can be copied.
-    fn measure(&self, is_stopped: &dyn Fn() -> bool) -> Result<(), InstallError> {
+    fn measure_skills(&self, is_stopped: &dyn Fn() -> bool) -> Result<(), InstallError> {
         let mut copier = SkillCopier::new(&self.directory, is_stopped)?;
         for skill in &self.skills {
-            copier.measure(&skill.directory())?;
+            copier.measure_directory(&skill.directory())?;
         }
         Ok(())
     }
@@ -128,8 +128,8 @@ fn check_for_itself(
     way: InstallMode,
 ) -> Result<(), InstallError> {
     let from = skill.directory();
-    let real = from.canonicalize().map_err(at(&from))?;
-    let home = target.canonicalize().map_err(at(target))?;
+    let real = from.canonicalize().map_err(io_error_at(&from))?;
+    let home = target.canonicalize().map_err(io_error_at(target))?;
     // A link may replace its own target, if that lies among the skills: then the link is dangling, and the skill is lost.
     if way == InstallMode::Link && real.starts_with(&home) {
         return Err(InstallError::OverItself(from, target.to_owned()));
@@ -146,13 +146,13 @@ pub fn uninstall(target: &Path, name: &str) -> Result<Option<PlacedSkill>, Insta
     if !target.is_dir() {
         return Ok(None);
     }
-    let lock = SkillsLock::wait(target, &|| false)?;
-    let Some(location) = location(target, name) else {
+    let lock = SkillsLock::wait_for_lock(target, &|| false)?;
+    let Some(location) = installed_location(target, name) else {
         return Ok(None);
     };
-    let desk = lock.desk()?;
-    let aside = desk.path("gone");
-    fs::rename(&location, &aside).map_err(at(&location))?;
+    let desk = lock.make_staging()?;
+    let aside = desk.inner_path("gone");
+    fs::rename(&location, &aside).map_err(io_error_at(&location))?;
     desk.clear()?;
     Ok(Some(PlacedSkill {
         name: name.to_owned(),
@@ -162,7 +162,7 @@ pub fn uninstall(target: &Path, name: &str) -> Result<Option<PlacedSkill>, Insta
 }
 
 /// The directory, or the link to it, that has a skill of that name.
-fn location(target: &Path, name: &str) -> Option<PathBuf> {
+fn installed_location(target: &Path, name: &str) -> Option<PathBuf> {
     let found = discover(target, DiscoveryTier::User).skills;
     // The last one counts. The one that lies in the directory of skills itself has no directory of its own.
     let mut by_name = found.iter().rev().filter(|skill| skill.name == name);

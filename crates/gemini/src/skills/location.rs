@@ -29,7 +29,7 @@ impl SkillSources {
     /// whose directory is.
     pub fn whereabouts(&self, name: &str) -> Vec<SkillLocation> {
         let wanted = name.to_lowercase();
-        let all = self.everywhere();
+        let all = self.all_locations();
         let is_called = |found: &&SkillLocation| found.name.to_lowercase() == wanted;
         let found: Vec<_> = all.iter().filter(is_called).cloned().collect();
         if !found.is_empty() {
@@ -44,13 +44,13 @@ impl SkillSources {
 
     /// The skill name closest to a mistyped one, whether that skill counts or not.
     pub fn nearest(&self, name: &str) -> Option<String> {
-        let all = self.everywhere();
+        let all = self.all_locations();
         let names = all.iter().map(|found| found.name.as_str());
         let names = names.filter(|name| name.len() <= LONGEST);
         nearest(name, names).map(str::to_owned)
     }
 
-    fn everywhere(&self) -> Vec<SkillLocation> {
+    fn all_locations(&self) -> Vec<SkillLocation> {
         let places = self.places.iter().rev();
         places.flat_map(|place| self.in_place(place)).collect()
     }

@@ -80,7 +80,7 @@ impl SkillManager {
         }
         for place in std::mem::take(&mut self.sources.places) {
             if place.left_out.is_none() {
-                self.load(&place);
+                self.load_place(&place);
             }
             self.sources.places.push(place);
         }
@@ -93,7 +93,7 @@ impl SkillManager {
         self.set_disabled_skills(&disabled);
     }
 
-    fn load(&mut self, place: &SkillPlace) {
+    fn load_place(&mut self, place: &SkillPlace) {
         let mut found = place.discover();
         self.refused.append(&mut found.refused);
         self.not_yaml.append(&mut found.not_yaml);
@@ -114,13 +114,13 @@ impl SkillManager {
                 }
                 Some(&place) => {
                     let loser = std::mem::replace(&mut self.skills[place], skill);
-                    self.note(&loser, place);
+                    self.note_conflict(&loser, place);
                 }
             }
         }
     }
 
-    fn note(&mut self, loser: &SkillDefinition, place: usize) {
+    fn note_conflict(&mut self, loser: &SkillDefinition, place: usize) {
         let winner = &self.skills[place];
         if loser.location == winner.location {
             return;

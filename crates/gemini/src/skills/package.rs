@@ -56,7 +56,7 @@ pub enum PackageError {
     /// There is no skill.
     #[error(
         "No valid skills found in {source_name}{}. Ensure a SKILL.md file exists with valid frontmatter.",
-        at(path.as_deref())
+        path_clause(path.as_deref())
     )]
     NoSkills {
         /// The package, as the user named it.
@@ -70,7 +70,7 @@ pub enum PackageError {
     },
 }
 
-fn at(path: Option<&str>) -> String {
+fn path_clause(path: Option<&str>) -> String {
     path.map(|path| format!(r#" at path "{path}""#))
         .unwrap_or_default()
 }
@@ -78,13 +78,13 @@ fn at(path: Option<&str>) -> String {
 impl SkillPackage {
     /// The skills of a directory, or of one in it.
     pub fn find(request: &PackageRequest<'_>) -> Result<Self, PackageError> {
-        let directory = request.directory()?;
+        let directory = request.package_directory()?;
         if let Some(path) = request.path.filter(|_| !directory.is_dir()) {
             return Err(PackageError::NoDirectory {
                 source_name: request.name.to_owned(),
                 path: path.to_owned(),
                 is_file: directory.is_file(),
-                below: request.below(request.root),
+                below: request.skill_directories(request.root),
             });
         }
         if is_too_much(&directory) {
@@ -100,7 +100,7 @@ impl SkillPackage {
                 source_name: request.name.to_owned(),
                 path: request.path.map(str::to_owned),
                 refused: found.refused,
-                below: request.below(&directory),
+                below: request.skill_directories(&directory),
             });
         }
         Ok(Self {
@@ -125,7 +125,7 @@ pub struct PackageRequest<'a> {
 }
 
 impl PackageRequest<'_> {
-    fn directory(&self) -> Result<PathBuf, PackageError> {
+    fn package_directory(&self) -> Result<PathBuf, PackageError> {
         let Some(path) = self.path else {
             return Ok(self.root.to_owned());
         };
@@ -163,7 +163,7 @@ impl PackageRequest<'_> {
     }
 
     /// Directories further down that hold skills, relative to the root of the package, with how many each holds.
-    fn below(&self, directory: &Path) -> Vec<(PathBuf, usize)> {
+    fn skill_directories(&self, directory: &Path) -> Vec<(PathBuf, usize)> {
         let mut found = Vec::new();
         let mut left = MOST;
         let mut waiting = VecDeque::from([(directory.to_owned(), 0)]);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::failure::{InstallError, listed};
+use super::failure::{InstallError, listed_names};
 use super::staging::{self, SkillsLock};
 use crate::owned_dir::OwnedDir;
 
@@ -27,14 +27,14 @@ pub fn recover(
     if !target.is_dir() {
         return Ok(Vec::new());
     }
-    let lock = SkillsLock::wait(target, is_stopped)?;
-    let desks = lock.abandoned().into_iter();
+    let lock = SkillsLock::wait_for_lock(target, is_stopped)?;
+    let desks = lock.abandoned_staging().into_iter();
     let held = desks.filter_map(|desk| OwnedDir::find(&desk));
-    Ok(held.map(|desk| one(target, &desk)).collect())
+    Ok(held.map(|desk| recover_install(target, &desk)).collect())
 }
 
-fn one(target: &Path, desk: &OwnedDir) -> RecoveredInstall {
-    let (undone, trouble) = match staging::settle(target, desk) {
+fn recover_install(target: &Path, desk: &OwnedDir) -> RecoveredInstall {
+    let (undone, trouble) = match staging::settle_staging(target, desk) {
         Ok(names) => (names, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
@@ -52,7 +52,7 @@ impl fmt::Display for RecoveredInstall {
             Some(why) => write!(f, "is still in `{}`: {why}", self.desk.display()),
             None if self.undone.is_empty() => write!(f, "was cleared away"),
             None => {
-                let names = listed(&self.undone);
+                let names = listed_names(&self.undone);
                 write!(f, "was undone, and all is as it was before: {names}")
             }
         }

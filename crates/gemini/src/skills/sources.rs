@@ -54,7 +54,7 @@ impl SkillSources {
         places.extend(
             builtin.map(|directory| SkillPlace::new(DiscoveryTier::Builtin, directory.to_owned())),
         );
-        places.extend(setup.extensions.iter().map(extension));
+        places.extend(setup.extensions.iter().map(extension_place));
         let home = &setup.home.home;
         for (tier, directory) in [
             (DiscoveryTier::User, home.join(".gemini/skills")),
@@ -72,14 +72,14 @@ impl SkillSources {
             if tier >= DiscoveryTier::Workspace && !setup.is_trusted() {
                 place.left_out = Some(format!(
                     "the workspace is not trusted: {}",
-                    why(&setup.trust)
+                    trust_reason(&setup.trust)
                 ));
             }
             places.push(place);
         }
         Self {
             places,
-            disabled: disabled(setup),
+            disabled: disabled_skills(setup),
             switched_off: switched_off(setup),
         }
     }
@@ -111,14 +111,14 @@ impl SkillPlace {
     }
 }
 
-fn why(trust: &Trust) -> String {
+fn trust_reason(trust: &Trust) -> String {
     match trust {
         Trust::Trusted(reason) | Trust::Untrusted(reason) => reason.to_string(),
         Trust::Unknown(doubt) => format!("it is unknown here, because {doubt}"),
     }
 }
 
-fn extension(extension: &Extension) -> SkillPlace {
+fn extension_place(extension: &Extension) -> SkillPlace {
     let mut place = SkillPlace::new(DiscoveryTier::Extension, extension.directory.join("skills"));
     place.left_out = extension
         .inactive
@@ -140,14 +140,14 @@ fn switched_off(setup: &Setup) -> Option<String> {
     is_off.then(|| format!("the setting `skills.enabled` is {value}"))
 }
 
-fn disabled(setup: &Setup) -> Vec<SkillDisabledBy> {
+fn disabled_skills(setup: &Setup) -> Vec<SkillDisabledBy> {
     let counts =
         |file: &&SettingsFile| file.scope != SettingsScope::Workspace || setup.is_trusted();
     let files = setup.settings.files.iter().filter(counts);
-    files.flat_map(names).collect()
+    files.flat_map(disabled_in_file).collect()
 }
 
-fn names(file: &SettingsFile) -> Vec<SkillDisabledBy> {
+fn disabled_in_file(file: &SettingsFile) -> Vec<SkillDisabledBy> {
     let list = file.content.as_ref().ok().and_then(|content| {
         let list = content.get("skills")?.get("disabled")?;
         // A single text is taken for a list of one when settings are merged.

@@ -24,7 +24,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::failure::{InstallError, at};
+use super::failure::{InstallError, io_error_at};
 use crate::lock;
 use crate::owned_dir::{self, OwnedDir};
 use moves::{MoveDisk, REAL, SkillMove};
@@ -53,7 +53,7 @@ pub(super) struct SkillsLock {
 
 impl SkillsLock {
     /// Two who install at once take turns: the directory itself is locked, so that nothing is left behind.
-    pub(super) fn wait(target: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Self, InstallError> {
+    pub(super) fn wait_for_lock(target: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Self, InstallError> {
         let held = File::open(target).ok();
         if let Some(directory) = &held {
             let attempt = || {
@@ -67,7 +67,7 @@ impl SkillsLock {
                 Ok(true) => {}
                 Ok(false) => return Err(InstallError::Busy(target.to_owned())),
                 Err(_) if is_stopped() => return Err(InstallError::Stopped),
-                Err(error) => return Err(at(target)(error)),
+                Err(error) => return Err(io_error_at(target)(error)),
             }
         }
         Ok(Self {
@@ -78,7 +78,7 @@ impl SkillsLock {
 
     /// The staging directories of killed processes. The owner of one holds the lock while it works; we hold it now, so no owner
     /// lives. Those whose owner was killed before the mark was written, or after it was removed, go at once.
-    pub(super) fn abandoned(&self) -> Vec<PathBuf> {
+    pub(super) fn abandoned_staging(&self) -> Vec<PathBuf> {
         if self.held.is_none() {
             return Vec::new();
         }
@@ -93,13 +93,13 @@ impl SkillsLock {
     }
 
     /// Makes a staging directory.
-    pub(super) fn desk(self) -> Result<StagingDir, InstallError> {
-        let directory = OwnedDir::make(&self.target, DESK).map_err(at(&self.target))?;
+    pub(super) fn make_staging(self) -> Result<StagingDir, InstallError> {
+        let directory = OwnedDir::make(&self.target, DESK).map_err(io_error_at(&self.target))?;
         match directory.mark() {
             // On a full disk go on without a mark: removing a skill makes room and needs none.
             Err(error) if error.kind() != io::ErrorKind::StorageFull => {
                 let _ = directory.clear();
-                return Err(at(directory.path())(error));
+                return Err(io_error_at(directory.path())(error));
             }
             _ => {}
         }
@@ -119,7 +119,7 @@ pub(super) fn is_desk(path: &Path) -> bool {
 }
 
 /// Moves the replaced skills of a staging directory back whose places are empty, then removes it. Returns their names.
-pub(super) fn settle(target: &Path, desk: &OwnedDir) -> io::Result<Vec<String>> {
+pub(super) fn settle_staging(target: &Path, desk: &OwnedDir) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     let old = desk.path().join(OLD);
     for entry in fs::read_dir(&old).into_iter().flatten() {
@@ -137,24 +137,24 @@ pub(super) fn settle(target: &Path, desk: &OwnedDir) -> io::Result<Vec<String>> 
 impl Drop for StagingDir {
     fn drop(&mut self) {
         if !self.is_needed {
-            let _ = settle(&self.target, &self.directory);
+            let _ = settle_staging(&self.target, &self.directory);
         }
     }
 }
 
 impl StagingDir {
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn inner_path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// Where the skill of that number is made.
-    pub(super) fn made(&self, number: usize) -> PathBuf {
-        self.path(&format!("new-{number}"))
+    pub(super) fn made_path(&self, number: usize) -> PathBuf {
+        self.inner_path(&format!("new-{number}"))
     }
 
     /// Moves the made skills to their places, in the order of the names. If one cannot be moved, the ones before it are moved
     /// back.
-    pub(super) fn put(self, names: &[String]) -> Result<Vec<PlacedSkill>, InstallError> {
+    pub(super) fn place_skills(self, names: &[String]) -> Result<Vec<PlacedSkill>, InstallError> {
         self.put_with(names, REAL)
     }
 
@@ -164,19 +164,19 @@ impl StagingDir {
         disk: MoveDisk<'_>,
     ) -> Result<Vec<PlacedSkill>, InstallError> {
         let mut done: Vec<SkillMove> = Vec::new();
-        for mut step in self.steps(names) {
-            match step.forward(disk) {
+        for mut step in self.move_steps(names) {
+            match step.move_forward(disk) {
                 Ok(()) => done.push(step),
-                Err(error) => return Err(self.undo(done, step.refusal(error), disk)),
+                Err(error) => return Err(self.undo_moves(done, step.refusal_error(error), disk)),
             }
         }
         self.clear()?;
-        Ok(placed(&self.target, names, &done))
+        Ok(placed_skills(&self.target, names, &done))
     }
 
     /// Removes the staging directory, and with it the replaced or removed skills.
     pub(super) fn clear(&self) -> Result<(), InstallError> {
-        let settled = settle(&self.target, &self.directory);
+        let settled = settle_staging(&self.target, &self.directory);
         let left = |source| InstallError::Left {
             path: self.directory.path().to_owned(),
             source,
@@ -185,29 +185,29 @@ impl StagingDir {
     }
 
     /// Of two skills of one name only the last one is ever seen.
-    fn steps(&self, names: &[String]) -> Vec<SkillMove> {
+    fn move_steps(&self, names: &[String]) -> Vec<SkillMove> {
         let last: HashMap<&String, usize> = names.iter().zip(0..).collect();
         let numbered = names.iter().enumerate();
         let seen = numbered.filter(|(number, name)| last.get(name) == Some(number));
         seen.map(|(number, name)| SkillMove {
             name: name.clone(),
-            made: self.made(number),
+            made: self.made_path(number),
             place: self.target.join(name),
-            aside: self.path(OLD).join(name),
+            aside: self.inner_path(OLD).join(name),
             was: None,
         })
         .collect()
     }
 
     /// Takes steps back, the last one first.
-    fn undo(
+    fn undo_moves(
         &mut self,
         done: Vec<SkillMove>,
         source: InstallError,
         disk: MoveDisk<'_>,
     ) -> InstallError {
         let steps = done.into_iter().rev();
-        let stuck = steps.filter(|step| step.back(disk).is_err());
+        let stuck = steps.filter(|step| step.move_back(disk).is_err());
         let new: Vec<String> = stuck.map(|step| step.name).collect();
         if new.is_empty() {
             return source;
@@ -222,7 +222,7 @@ impl StagingDir {
 }
 
 /// One result per name. It counts as replaced if a skill of that name was there, or comes earlier in `names`.
-fn placed(target: &Path, names: &[String], steps: &[SkillMove]) -> Vec<PlacedSkill> {
+fn placed_skills(target: &Path, names: &[String], steps: &[SkillMove]) -> Vec<PlacedSkill> {
     let steps = steps.iter().filter(|step| step.was.is_some());
     let mut there: HashSet<&str> = steps.map(|step| step.name.as_str()).collect();
     let one = |name: &String| PlacedSkill {

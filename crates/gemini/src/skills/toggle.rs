@@ -64,7 +64,7 @@ impl ToggleResult {
             ToggleAction::Enable => &[],
             ToggleAction::Disable => self.unchanged.as_slice(),
         };
-        let files: Vec<_> = self.modified.iter().chain(others).map(shown).collect();
+        let files: Vec<_> = self.modified.iter().chain(others).map(scope_label).collect();
         match (self.action, files.as_slice()) {
             (ToggleAction::Disable, [first, second]) => {
                 format!(r#"Skill "{name}" is now disabled in both {first} and {second} settings."#)
@@ -77,7 +77,7 @@ impl ToggleResult {
     }
 }
 
-fn shown((scope, path): &(SettingsScope, PathBuf)) -> String {
+fn scope_label((scope, path): &(SettingsScope, PathBuf)) -> String {
     let scope = if *scope == SettingsScope::Workspace {
         "workspace"
     } else {
@@ -122,7 +122,7 @@ fn take_off(
     path: &Path,
     name: &str,
 ) -> Result<EditOutcome, ToggleError> {
-    let spellings: BTreeSet<String> = spellings(setup, scope, name).into_iter().collect();
+    let spellings: BTreeSet<String> = listed_spellings(setup, scope, name).into_iter().collect();
     if spellings.is_empty() {
         return Ok(EditOutcome::No);
     }
@@ -156,7 +156,7 @@ pub fn disable(
     };
     let path = settings_path(setup, scope).ok_or(ToggleError::NoWorkspace)?;
     let is_listed = |scope| {
-        spellings(setup, scope, name)
+        listed_spellings(setup, scope, name)
             .iter()
             .any(|listed| listed == name)
     };
@@ -196,11 +196,11 @@ fn settings_path(setup: &Setup, scope: SettingsScope) -> Option<PathBuf> {
 }
 
 /// How a name is spelt on the list of a scope.
-fn spellings(setup: &Setup, scope: SettingsScope, name: &str) -> Vec<String> {
+fn listed_spellings(setup: &Setup, scope: SettingsScope, name: &str) -> Vec<String> {
     let name = name.to_lowercase();
     let file = setup.in_scope(scope);
     let content = file.and_then(|file| file.content.as_ref().ok());
-    let list = content.and_then(|content| settings::at(content, &DISABLED)?.as_array());
+    let list = content.and_then(|content| settings::value_at(content, &DISABLED)?.as_array());
     let listed = list.into_iter().flatten().filter_map(Value::as_str);
     listed
         .filter(|listed| listed.to_lowercase() == name)

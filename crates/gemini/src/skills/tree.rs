@@ -28,7 +28,7 @@ pub fn folder_tree(directory: &Path) -> String {
     let is_cut = tree.folders.iter().any(TreeFolder::is_cut);
     let more = if is_cut { CUT } else { "" };
     let mut lines = Vec::new();
-    tree.write(0, "", &mut lines);
+    tree.write_lines(0, "", &mut lines);
     let separator = std::path::MAIN_SEPARATOR;
     let lines = lines.join("\n");
     format!("Showing up to {MOST} items (files + folders).{more}\n\n{shown}{separator}\n{lines}")
@@ -70,7 +70,7 @@ impl FolderTree {
             if count >= MOST {
                 continue;
             }
-            match entries(&path) {
+            match folder_entries(&path) {
                 Ok((files, folders)) => {
                     tree.take_files(number, files, &mut count);
                     tree.take_folders((number, &path), folders, &mut count, &mut waiting);
@@ -118,7 +118,7 @@ impl FolderTree {
     }
 
     /// Recursion goes no deeper than there are folders shown.
-    fn write(&self, number: usize, indent: &str, lines: &mut Vec<String>) {
+    fn write_lines(&self, number: usize, indent: &str, lines: &mut Vec<String>) {
         let folder = &self.folders[number];
         let are_last = folder.folders.is_empty() && !folder.has_more_folders;
         let dots = |has_more: bool| has_more.then_some("...");
@@ -149,12 +149,12 @@ impl FolderTree {
         let separator = std::path::MAIN_SEPARATOR;
         lines.push(format!("{indent}{branch}{}{separator}{dots}", folder.name));
         let more = if is_last { "    " } else { "│   " };
-        self.write(number, &format!("{indent}{more}"), lines);
+        self.write_lines(number, &format!("{indent}{more}"), lines);
     }
 }
 
 /// The names of files and of folders, sorted. Links are neither.
-fn entries(path: &Path) -> std::io::Result<(Vec<String>, Vec<String>)> {
+fn folder_entries(path: &Path) -> std::io::Result<(Vec<String>, Vec<String>)> {
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(path)?.take(MOST_READ) {
         let entry = entry?;

@@ -31,7 +31,7 @@ pub enum TrustLevel {
 }
 
 impl TrustLevel {
-    fn read(word: &str) -> Option<Self> {
+    fn from_word(word: &str) -> Option<Self> {
         match word {
             "TRUST_FOLDER" => Some(Self::Folder),
             "TRUST_PARENT" => Some(Self::Parent),
@@ -57,19 +57,19 @@ impl fmt::Display for TrustRule {
 }
 
 /// Judges a folder by the file's rules. One wrong level invalidates the whole file, as in Gemini CLI.
-pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
-    let rules = match read(file, folder) {
+pub(super) fn judge_by_rules(folder: &Path, file: &Path) -> Trust {
+    let rules = match read_rules(file, folder) {
         Ok(rules) => rules,
         Err(doubt) => return Trust::Unknown(doubt),
     };
-    let folder = real(folder);
+    let folder = real_path(folder);
     let mut longest: Option<(usize, TrustRule)> = None;
     for (path, rule) in rules
         .into_iter()
-        .filter(|(path, rule)| holds(path, rule, &folder))
+        .filter(|(path, rule)| is_folder_covered(path, rule, &folder))
     {
         // The path of the rule counts, not the folder that it stands for; of two as long as each other, the first.
-        let length = length(&path);
+        let length = utf16_length(&path);
         if longest.as_ref().is_none_or(|(most, _)| length > *most) {
             longest = Some((length, rule));
         }
@@ -99,10 +99,10 @@ pub(super) fn judge(folder: &Path, file: &Path) -> Trust {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn set(folder: &Path, level: TrustLevel, home: &GeminiHome) -> Result<EditOutcome, EditError> {
-    let wanted = absolute(Path::new("/"), folder);
+    let wanted = absolute_path(Path::new("/"), folder);
     edit_private(&home.trusted_folders, |document| {
         for (path, value) in document.object() {
-            if value.as_str().and_then(TrustLevel::read).is_none() {
+            if value.as_str().and_then(TrustLevel::from_word).is_none() {
                 return Err(EditError::OddValue {
                     path: home.trusted_folders.clone(),
                     key: path.clone(),
@@ -113,7 +113,7 @@ pub fn set(folder: &Path, level: TrustLevel, home: &GeminiHome) -> Result<EditOu
         }
         // The same folder may be written in other ways; the last counts.
         let mut keys = document.object().keys().rev();
-        let same = keys.find(|key| absolute(folder, Path::new(key)) == wanted);
+        let same = keys.find(|key| absolute_path(folder, Path::new(key)) == wanted);
         let key = same
             .cloned()
             .unwrap_or_else(|| wanted.display().to_string());
@@ -122,17 +122,17 @@ pub fn set(folder: &Path, level: TrustLevel, home: &GeminiHome) -> Result<EditOu
 }
 
 /// The rules, each with its absolute path. A later rule for the same path takes the place of the earlier one.
-fn read(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, TrustRule)>, TrustDoubt> {
-    let object = file::object(file).map_err(|error| TrustDoubt::about(file, &error))?;
+fn read_rules(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, TrustRule)>, TrustDoubt> {
+    let object = file::object(file).map_err(|error| TrustDoubt::from_read_error(file, &error))?;
     let mut rules: Vec<(PathBuf, TrustRule)> = Vec::new();
     let mut places: HashMap<PathBuf, usize> = HashMap::new();
     for (path, value) in object.unwrap_or_default() {
-        let level = value.as_str().and_then(TrustLevel::read);
+        let level = value.as_str().and_then(TrustLevel::from_word);
         let level = level.ok_or_else(|| TrustDoubt::BadFile {
             path: file.to_owned(),
             problem: format!("has the trust level {value} for `{path}`"),
         })?;
-        let absolute = absolute(folder, Path::new(&path));
+        let absolute = absolute_path(folder, Path::new(&path));
         let rule = TrustRule { path, level };
         match places.entry(absolute.clone()) {
             Entry::Occupied(place) => rules[*place.get()].1 = rule,
@@ -145,21 +145,21 @@ fn read(file: &Path, folder: &Path) -> Result<Vec<(PathBuf, TrustRule)>, TrustDo
     Ok(rules)
 }
 
-fn holds(path: &Path, rule: &TrustRule, folder: &Path) -> bool {
+fn is_folder_covered(path: &Path, rule: &TrustRule, folder: &Path) -> bool {
     let of = match rule.level {
         TrustLevel::Parent => path.parent().unwrap_or(path),
         TrustLevel::Folder | TrustLevel::No => path,
     };
-    fold(folder).starts_with(fold(&real(of)))
+    folded_path(folder).starts_with(folded_path(&real_path(of)))
 }
 
 /// The path with links resolved, if it exists; else as it is.
-fn real(path: &Path) -> PathBuf {
+fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The path from the root, without `.` and `..`, which are resolved by name alone.
-fn absolute(from: &Path, path: &Path) -> PathBuf {
+fn absolute_path(from: &Path, path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for part in from.join(path).components() {
         match part {
@@ -174,7 +174,7 @@ fn absolute(from: &Path, path: &Path) -> PathBuf {
 }
 
 /// Upper and lower case are the same where file systems think so.
-fn fold(path: &Path) -> PathBuf {
+fn folded_path(path: &Path) -> PathBuf {
     if cfg!(any(target_os = "macos", windows)) {
         PathBuf::from(path.to_string_lossy().to_lowercase())
     } else {
@@ -183,6 +183,6 @@ fn fold(path: &Path) -> PathBuf {
 }
 
 /// JavaScript counts UTF-16.
-fn length(path: &Path) -> usize {
+fn utf16_length(path: &Path) -> usize {
     path.to_string_lossy().encode_utf16().count()
 }

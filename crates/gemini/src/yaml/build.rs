@@ -61,17 +61,17 @@ impl YamlBuilder {
                 if !takes_room && style == ScalarStyle::Plain && self.wants_key_of_a_block() {
                     return Err("a key is missing".to_owned());
                 }
-                let value = scalar::value(text, style, tag.as_deref())?;
-                self.anchor(anchor, &value);
-                self.add(value, is_merge)
+                let value = scalar::scalar_value(text, style, tag.as_deref())?;
+                self.keep_anchor(anchor, &value);
+                self.add_value(value, is_merge)
             }
             Event::SequenceStart(_, anchor, tag) => {
-                known(tag, &["seq", "omap", "pairs"])?;
+                check_tag(tag, &["seq", "omap", "pairs"])?;
                 self.open(anchor, CollectionState::List(Vec::new()));
                 Ok(())
             }
             Event::MappingStart(style, anchor, tag) => {
-                known(tag, &["map", "set"])?;
+                check_tag(tag, &["map", "set"])?;
                 self.open(
                     anchor,
                     CollectionState::Map(YamlMapping {
@@ -81,10 +81,10 @@ impl YamlBuilder {
                 );
                 Ok(())
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close(),
+            Event::SequenceEnd | Event::MappingEnd => self.close_collection(),
             Event::Alias(anchor) => {
                 let value = self.anchors.get(&anchor).cloned().unwrap_or(Yaml::Null);
-                self.add(value, false)
+                self.add_value(value, false)
             }
             Event::DocumentStart(..) if self.root.is_some() => {
                 Err("there is more than one document".to_owned())
@@ -110,11 +110,11 @@ impl YamlBuilder {
 
     fn open(&mut self, anchor: usize, inside: CollectionState) {
         // An alias inside its own collection gets null. In JavaScript the collection would contain itself.
-        self.anchor(anchor, &Yaml::Null);
+        self.keep_anchor(anchor, &Yaml::Null);
         self.open.push(OpenCollection { anchor, inside });
     }
 
-    fn close(&mut self) -> Result<(), String> {
+    fn close_collection(&mut self) -> Result<(), String> {
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
@@ -122,45 +122,45 @@ impl YamlBuilder {
             CollectionState::List(items) => Yaml::List(items),
             CollectionState::Map(mapping) => Yaml::Map(mapping.pairs),
         };
-        self.anchor(open.anchor, &value);
-        self.add(value, false)
+        self.keep_anchor(open.anchor, &value);
+        self.add_value(value, false)
     }
 
-    fn anchor(&mut self, anchor: usize, value: &Yaml) {
+    fn keep_anchor(&mut self, anchor: usize, value: &Yaml) {
         if anchor > 0 {
             self.anchors.insert(anchor, value.clone());
         }
     }
 
-    fn add(&mut self, value: Yaml, is_merge: bool) -> Result<(), String> {
-        self.values += value.weight();
+    fn add_value(&mut self, value: Yaml, is_merge: bool) -> Result<(), String> {
+        self.values += value.count_values();
         if self.values > MOST_VALUES {
             return Err("aliases make too much of it".to_owned());
         }
         match self.open.last_mut().map(|open| &mut open.inside) {
             None => self.root = Some(value),
             Some(CollectionState::List(items)) => items.push(value),
-            Some(CollectionState::Map(mapping)) => mapping.add(value, is_merge)?,
+            Some(CollectionState::Map(mapping)) => mapping.take_value(value, is_merge)?,
         }
         Ok(())
     }
 }
 
 impl YamlMapping {
-    fn add(&mut self, value: Yaml, is_merge: bool) -> Result<(), String> {
+    fn take_value(&mut self, value: Yaml, is_merge: bool) -> Result<(), String> {
         match self.key.take() {
             None if is_merge => self.key = Some(MappingKey::Merge),
-            None => self.key = Some(MappingKey::Text(scalar::key(&value)?)),
+            None => self.key = Some(MappingKey::Text(scalar::key_text(&value)?)),
             Some(MappingKey::Merge) => match value {
-                Yaml::List(sources) => sources.into_iter().try_for_each(|one| self.merge(one))?,
-                one => self.merge(one)?,
+                Yaml::List(sources) => sources.into_iter().try_for_each(|one| self.merge_mapping(one))?,
+                one => self.merge_mapping(one)?,
             },
-            Some(MappingKey::Text(key)) => self.set(key, value)?,
+            Some(MappingKey::Text(key)) => self.set_key(key, value)?,
         }
         Ok(())
     }
 
-    fn set(&mut self, key: String, value: Yaml) -> Result<(), String> {
+    fn set_key(&mut self, key: String, value: Yaml) -> Result<(), String> {
         let was_merged = self.merged.remove(&key);
         match self.places.get(&key) {
             None => {
@@ -173,13 +173,13 @@ impl YamlMapping {
         Ok(())
     }
 
-    fn merge(&mut self, source: Yaml) -> Result<(), String> {
+    fn merge_mapping(&mut self, source: Yaml) -> Result<(), String> {
         let Yaml::Map(pairs) = source else {
             return Err("only a mapping can be merged".to_owned());
         };
         for (key, value) in pairs {
             if !self.places.contains_key(&key) {
-                self.set(key.clone(), value)?;
+                self.set_key(key.clone(), value)?;
                 self.merged.insert(key);
             }
         }
@@ -188,9 +188,9 @@ impl YamlMapping {
 }
 
 /// Whether a list or a mapping may carry a tag.
-fn known(tag: Option<Cow<'_, Tag>>, names: &[&str]) -> Result<(), String> {
+fn check_tag(tag: Option<Cow<'_, Tag>>, names: &[&str]) -> Result<(), String> {
     match tag {
-        Some(tag) if !scalar::is_any(&tag) && !names.contains(&scalar::name(&tag)?) => {
+        Some(tag) if !scalar::is_any(&tag) && !names.contains(&scalar::tag_name(&tag)?) => {
             Err(format!("`{tag}` is not a tag for it"))
         }
         _ => Ok(()),

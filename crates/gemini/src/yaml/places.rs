@@ -48,18 +48,18 @@ impl YamlPlaces {
             };
             match event {
                 Event::Scalar(text, ..) => {
-                    places.enter(&mut open, Some(&text), place);
+                    places.enter_node(&mut open, Some(&text), place);
                 }
                 Event::Alias(_) => {
-                    places.enter(&mut open, None, place);
+                    places.enter_node(&mut open, None, place);
                 }
                 Event::SequenceStart(..) => {
-                    let (id, is_key) = places.enter(&mut open, None, place);
+                    let (id, is_key) = places.enter_node(&mut open, None, place);
                     let inside = if is_key { Inside::Key } else { Inside::List(0) };
                     open.push(Open { id, inside });
                 }
                 Event::MappingStart(..) => {
-                    let (id, is_key) = places.enter(&mut open, None, place);
+                    let (id, is_key) = places.enter_node(&mut open, None, place);
                     let inside = if is_key {
                         Inside::Key
                     } else {
@@ -91,7 +91,7 @@ impl YamlPlaces {
     }
 
     /// Takes the beginning of a value or a key: the node that it belongs to, and whether it is (in) a key.
-    fn enter(
+    fn enter_node(
         &mut self,
         open: &mut [Open],
         key: Option<&str>,
@@ -105,10 +105,10 @@ impl YamlPlaces {
             Inside::List(next) => {
                 let step = next.to_string();
                 *next += 1;
-                (self.add(top.id, step, place), false)
+                (self.add_node(top.id, step, place), false)
             }
             Inside::Map(value @ None) => {
-                let id = self.add(top.id, key.unwrap_or_default().to_owned(), place);
+                let id = self.add_node(top.id, key.unwrap_or_default().to_owned(), place);
                 *value = Some(id);
                 (id, true)
             }
@@ -116,7 +116,7 @@ impl YamlPlaces {
         }
     }
 
-    fn add(&mut self, parent: usize, step: String, place: TextPosition) -> usize {
+    fn add_node(&mut self, parent: usize, step: String, place: TextPosition) -> usize {
         self.count += 1;
         let id = self.count;
         self.nodes.insert((parent, step), Node { id, place });

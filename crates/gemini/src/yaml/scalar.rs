@@ -8,7 +8,7 @@ use super::Yaml;
 
 const YAML_TAGS: &str = "tag:yaml.org,2002:";
 
-pub(super) fn value(
+pub(super) fn scalar_value(
     text: Cow<'_, str>,
     style: ScalarStyle,
     tag: Option<&Tag>,
@@ -20,16 +20,16 @@ pub(super) fn value(
     let Some(tag) = tag.filter(|tag| !is_any(tag)) else {
         let is_plain = style == ScalarStyle::Plain && tag.is_none();
         return Ok(if is_plain {
-            plain(&text)
+            plain_value(&text)
         } else {
             Yaml::Text(text.into_owned())
         });
     };
-    let wanted = name(tag)?;
+    let wanted = tag_name(tag)?;
     let value = match wanted {
         "str" => return Ok(Yaml::Text(text.into_owned())),
         "binary" => return Ok(Yaml::Binary(text.into_owned())),
-        _ => plain(&text),
+        _ => plain_value(&text),
     };
     let fits = match &value {
         Yaml::Null => wanted == "null" && !is_quoted,
@@ -48,7 +48,7 @@ pub(super) fn value(
 }
 
 /// A value as a key: text, as JavaScript makes it.
-pub(super) fn key(value: &Yaml) -> Result<String, String> {
+pub(super) fn key_text(value: &Yaml) -> Result<String, String> {
     Ok(match value {
         Yaml::Null => "null".to_owned(),
         Yaml::Bool(value) => value.to_string(),
@@ -60,7 +60,7 @@ pub(super) fn key(value: &Yaml) -> Result<String, String> {
             let items = items.iter().map(|item| match item {
                 Yaml::List(_) => Err("a list in a list is a key".to_owned()),
                 Yaml::Null => Ok(String::new()),
-                item => key(item),
+                item => key_text(item),
             });
             items.collect::<Result<Vec<_>, _>>()?.join(",")
         }
@@ -73,7 +73,7 @@ pub(super) fn is_any(tag: &Tag) -> bool {
 }
 
 /// The name of one of YAML's own tags.
-pub(super) fn name(tag: &Tag) -> Result<&'static str, String> {
+pub(super) fn tag_name(tag: &Tag) -> Result<&'static str, String> {
     const NAMES: [&str; 12] = [
         "binary",
         "bool",
@@ -94,17 +94,17 @@ pub(super) fn name(tag: &Tag) -> Result<&'static str, String> {
     known.ok_or_else(|| format!("`{whole}` is not a known tag"))
 }
 
-fn plain(text: &str) -> Yaml {
+fn plain_value(text: &str) -> Yaml {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Yaml::Null,
         "true" | "True" | "TRUE" => Yaml::Bool(true),
         "false" | "False" | "FALSE" => Yaml::Bool(false),
-        written => number(written).unwrap_or_else(|| date_or_text(text)),
+        written => parse_number(written).unwrap_or_else(|| date_or_text(text)),
     }
 }
 
-fn number(text: &str) -> Option<Yaml> {
-    int(text).or_else(|| float(text))
+fn parse_number(text: &str) -> Option<Yaml> {
+    parse_int(text).or_else(|| parse_float(text))
 }
 
 fn date_or_text(text: &str) -> Yaml {
@@ -115,8 +115,8 @@ fn date_or_text(text: &str) -> Yaml {
     }
 }
 
-fn int(text: &str) -> Option<Yaml> {
-    let (sign, digits) = signed(text);
+fn parse_int(text: &str) -> Option<Yaml> {
+    let (sign, digits) = split_sign(text);
     let (digits, radix) = match digits.get(..2) {
         Some("0b") => (&digits[2..], 2),
         Some("0x") => (&digits[2..], 16),
@@ -132,8 +132,8 @@ fn int(text: &str) -> Option<Yaml> {
     })
 }
 
-fn float(text: &str) -> Option<Yaml> {
-    let (sign, rest) = signed(text);
+fn parse_float(text: &str) -> Option<Yaml> {
+    let (sign, rest) = split_sign(text);
     let sign = if sign < 0 { -1.0 } else { 1.0 };
     if matches!(rest, ".inf" | ".Inf" | ".INF") {
         return Some(Yaml::Float(sign * f64::INFINITY));
@@ -168,7 +168,7 @@ fn float(text: &str) -> Option<Yaml> {
         .map(|number: f64| Yaml::Float(sign * number))
 }
 
-fn signed(text: &str) -> (i64, &str) {
+fn split_sign(text: &str) -> (i64, &str) {
     match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -190,8 +190,8 @@ fn is_date(text: &str) -> bool {
     }
     let mut reader = TimeDigits(&text[4..]);
     let (Some(month), Some(day)) = (
-        reader.after("-").and_then(|r| r.up_to(2)),
-        reader.after("-").and_then(|r| r.up_to(2)),
+        reader.strip_literal("-").and_then(|r| r.up_to(2)),
+        reader.strip_literal("-").and_then(|r| r.up_to(2)),
     ) else {
         return false;
     };
@@ -205,7 +205,7 @@ fn is_date(text: &str) -> bool {
 struct TimeDigits<'a>(&'a str);
 
 impl TimeDigits<'_> {
-    fn after(&mut self, what: &str) -> Option<&mut Self> {
+    fn strip_literal(&mut self, what: &str) -> Option<&mut Self> {
         self.0 = self.0.strip_prefix(what)?;
         Some(self)
     }
@@ -230,8 +230,8 @@ impl TimeDigits<'_> {
             None => return false,
         };
         let is_clock = self.up_to(2).is_some()
-            && self.after(":").and_then(|r| r.up_to(2)) == Some(2)
-            && self.after(":").and_then(|r| r.up_to(2)) == Some(2);
+            && self.strip_literal(":").and_then(|r| r.up_to(2)) == Some(2)
+            && self.strip_literal(":").and_then(|r| r.up_to(2)) == Some(2);
         if let Some(fraction) = self.0.strip_prefix('.') {
             self.0 = fraction.trim_start_matches(|digit: char| digit.is_ascii_digit());
         }
@@ -249,7 +249,7 @@ impl TimeDigits<'_> {
         self.0 = rest;
         self.up_to(2).is_some()
             && (self.0.is_empty()
-                || (self.after(":").and_then(|r| r.up_to(2)) == Some(2) && self.0.is_empty()))
+                || (self.strip_literal(":").and_then(|r| r.up_to(2)) == Some(2) && self.0.is_empty()))
     }
 }
 

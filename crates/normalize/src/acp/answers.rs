@@ -14,7 +14,7 @@ use crate::verdict::INITIALIZE_REFUSED;
 use crate::{EventBuffer, own};
 
 impl AcpNormalizer {
-    pub(super) fn answered(
+    pub(super) fn take_answer(
         &mut self,
         id: RpcId<'_>,
         result: Token<'_>,
@@ -22,17 +22,17 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let key = requests::request_key(LineDirection::FromClient, id);
-        let Some(asked) = self.asked(&key, id, guess_method(result), current) else {
+        let Some(asked) = self.take_request(&key, id, guess_method(result), current) else {
             return;
         };
-        let decides = self.decides(&key);
+        let decides = self.decides_outcome(&key);
         current.about = format!("the agent answers `{}`", asked.method);
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
         match asked.method.as_str() {
-            "initialize" => self.introduced(&InitializeResult::from_token(result)),
+            "initialize" => self.note_handshake(&InitializeResult::from_token(result)),
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
                 self.end_message(out);
-                self.opened(&SessionOpened::from_token(result), asked, current, out);
+                self.emit_session_start(&SessionOpened::from_token(result), asked, current, out);
             }
             // The next protocol only acknowledges a prompt here, and says later that the turn is over.
             "session/prompt"
@@ -47,21 +47,21 @@ impl AcpNormalizer {
             }
             "session/set_mode" => {
                 if let Some(mode) = asked.detail {
-                    self.mode(mode, current, out);
+                    self.emit_mode(mode, current, out);
                 }
             }
             "session/set_config_option" => {
                 if let Some(list) = result.get("configOptions") {
-                    let config_options = current.list(Some(list));
+                    let config_options = current.list_elements(Some(list));
                     let body = Body::ConfigOptions(ConfigOptions { config_options });
-                    self.tell(body, Vec::new(), current, out);
+                    self.emit_event(body, Vec::new(), current, out);
                 }
             }
             _ => {}
         }
     }
 
-    pub(super) fn refused(
+    pub(super) fn take_refusal(
         &mut self,
         id: RpcId<'_>,
         error: Token<'_>,
@@ -74,10 +74,10 @@ impl AcpNormalizer {
             Some(_) => "session/prompt",
             None => "initialize",
         };
-        let Some(asked) = self.asked(&key, id, guess, current) else {
+        let Some(asked) = self.take_request(&key, id, guess, current) else {
             return;
         };
-        let decides = self.decides(&key);
+        let decides = self.decides_outcome(&key);
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
         match asked.method.as_str() {
             "session/prompt" => {
@@ -102,27 +102,27 @@ impl AcpNormalizer {
             }
             _ => {
                 let message = Some(turn::error_text(error, current));
-                self.state(SessionState::Error, message, current, out);
+                self.emit_session_state(SessionState::Error, message, current, out);
             }
         }
     }
 
     /// The request of an answer. Where the client's side is not seen, the answer's form decides.
-    fn asked(
+    fn take_request(
         &mut self,
         key: &str,
         id: RpcId<'_>,
         guess: &str,
         current: &mut AcpLine<'_>,
     ) -> Option<PendingRequest> {
-        let asked = self.errands.close(key);
+        let asked = self.errands.close_id(key);
         if asked.is_none() && self.sees_client {
             let id = id.shown();
             let message = format!(
                 "an answer to `{}`, a request that was not sent",
                 shortened_name(&id)
             );
-            current.complain(DiagnosticKind::ProtocolViolation, message);
+            current.add_complaint(DiagnosticKind::ProtocolViolation, message);
             return None;
         }
         Some(asked.unwrap_or_else(|| PendingRequest {
@@ -135,19 +135,19 @@ impl AcpNormalizer {
     }
 
     /// Only the newest prompt decides how the run ended.
-    fn decides(&self, key: &str) -> bool {
+    fn decides_outcome(&self, key: &str) -> bool {
         !self.sees_client || self.last_prompt.as_deref() == Some(key)
     }
 
     /// The session is in another mode.
-    pub(super) fn mode(&mut self, mode: Text, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
+    pub(super) fn emit_mode(&mut self, mode: Text, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         let available_modes = session.modes.clone();
         let body = Body::SessionMode(lapidary_vocab::event::SessionMode {
             current_mode_id: mode,
             available_modes,
         });
-        self.tell(body, Vec::new(), current, out);
+        self.emit_event(body, Vec::new(), current, out);
     }
 }
 

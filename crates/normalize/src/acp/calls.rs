@@ -78,14 +78,14 @@ impl TrackedCall {
     }
 
     /// The fields of a message that does not name its call.
-    pub(super) fn nameless(patch: &AcpToolCall<'_>) -> Self {
+    pub(super) fn from_nameless_patch(patch: &AcpToolCall<'_>) -> Self {
         let mut call = Self::default();
-        call.patch(patch);
+        call.apply_patch(patch);
         call
     }
 
     /// The content that the agent shows for the call.
-    pub(super) fn blocks(&self, current: &AcpLine<'_>) -> Vec<ContentBlock> {
+    pub(super) fn content_blocks(&self, current: &AcpLine<'_>) -> Vec<ContentBlock> {
         let items = self.content.iter().map(Json::token);
         items
             .map(|item| content::content_block(item, current))
@@ -93,7 +93,7 @@ impl TrackedCall {
     }
 
     /// What hooks and rules have to know of a call that is told of nowhere else.
-    pub(super) fn shown(&self) -> LineExtras {
+    pub(super) fn hidden_call_extras(&self) -> LineExtras {
         let mut extra = LineExtras::new();
         if !self.content.is_empty() {
             extra.push(("acp.toolContent", Json::array(self.content.clone())));
@@ -105,7 +105,7 @@ impl TrackedCall {
     }
 
     /// Adds the fields of a message.
-    fn patch(&mut self, patch: &AcpToolCall<'_>) {
+    fn apply_patch(&mut self, patch: &AcpToolCall<'_>) {
         let name = own::string_token(patch.name).or_else(|| name_in(patch.meta?));
         let copy = |token| own::string_token(token).map(own::owned_text);
         // The first mention counts: later ones may be titles, or unrelated.
@@ -144,12 +144,12 @@ impl TrackedCall {
                 .map(own::owned_json)
                 .collect();
         }
-        self.is_over = self.outcome().is_some();
+        self.is_over = self.final_status().is_some();
         self.has_ended |= self.is_over;
     }
 
     /// Adds the fields of the session log. Fields that the agent has sent itself stay.
-    fn complete(&mut self, logged: LoggedCall) {
+    fn add_logged_fields(&mut self, logged: LoggedCall) {
         let is_known = self.input.as_ref().is_some_and(|it| it.as_str() != "{}");
         let has_input = !is_known && logged.input.is_some();
         if has_input {
@@ -162,7 +162,7 @@ impl TrackedCall {
     }
 
     /// How it ended, if it did. An unknown status is progress.
-    fn outcome(&self) -> Option<ToolCallStatus> {
+    fn final_status(&self) -> Option<ToolCallStatus> {
         match self.status.as_ref()?.to_str().as_ref() {
             "completed" => Some(ToolCallStatus::Completed),
             "failed" => Some(ToolCallStatus::Failed),
@@ -192,7 +192,7 @@ impl TrackedCall {
     /// ended call with the message's fields.
     fn is_another(&self, ended: &Self, patch: &AcpToolCall<'_>, moment: CallStage) -> bool {
         let begins = moment != CallStage::Told || !self.is_over;
-        let shows_more = || self.content != ended.content && !Self::nameless(patch).is_over;
+        let shows_more = || self.content != ended.content && !Self::from_nameless_patch(patch).is_over;
         ended.has_ended && begins && (!self.is_invoked_as(ended) || shows_more())
     }
 
@@ -227,7 +227,7 @@ impl TrackedCall {
     }
 
     /// The arguments, which are an object.
-    pub(super) fn arguments(&self) -> Json {
+    pub(super) fn call_arguments(&self) -> Json {
         let object = self.input.clone().filter(is_object);
         object.unwrap_or_else(Json::empty_object)
     }
@@ -238,7 +238,7 @@ impl TrackedCall {
         odd.map(|input| ("acp.rawInput", input.clone()))
     }
 
-    fn paths(&self) -> Vec<Text> {
+    fn location_paths(&self) -> Vec<Text> {
         let path = |place: &Json| {
             if place.token().kind() == TokenKind::String {
                 return Some(place.to_text());
@@ -249,7 +249,7 @@ impl TrackedCall {
         self.locations.iter().filter_map(path).collect()
     }
 
-    fn size(&self) -> usize {
+    fn memory_size(&self) -> usize {
         let texts = [&self.name, &self.title, &self.kind, &self.session];
         let values = [&self.input, &self.output, &self.meta];
         let lists = self.locations.iter().chain(&self.content);
@@ -262,7 +262,7 @@ impl TrackedCall {
                 .sum::<usize>()
     }
 
-    fn invocation(&self) -> (Body, LineExtras) {
+    fn invocation_body(&self) -> (Body, LineExtras) {
         let mut extra = Vec::new();
         let word = self
             .kind
@@ -278,7 +278,7 @@ impl TrackedCall {
         if !self.content.is_empty() && !self.is_over {
             extra.push(("acp.toolContent", Json::array(self.content.clone())));
         }
-        extra.extend(self.lines());
+        extra.extend(self.line_numbers());
         extra.extend(self.meta.clone().map(|meta| ("acp.meta", meta)));
         if self.logged.as_ref().is_some_and(|logged| logged.has_input) {
             extra.push((session_log::DERIVED, Json::from_value(&["input"])));
@@ -287,23 +287,23 @@ impl TrackedCall {
             call_id: self.id.clone(),
             tool_name: self.tool_name(),
             kind: self.tool_kind(),
-            input: self.arguments(),
+            input: self.call_arguments(),
             parent_call_id: self.parent.clone(),
             title: self.title.clone(),
-            locations: self.paths(),
+            locations: self.location_paths(),
             model: None,
         }));
         (body, extra)
     }
 
-    fn completion(&self, status: ToolCallStatus, current: &AcpLine<'_>) -> (Body, LineExtras) {
+    fn completion_body(&self, status: ToolCallStatus, current: &AcpLine<'_>) -> (Body, LineExtras) {
         let mut extra = Vec::new();
         let items = || self.content.iter().map(Json::token);
         let is_special = items().any(content::is_special);
         if is_special {
             extra.push(("acp.toolContent", Json::array(self.content.clone())));
         }
-        extra.extend(self.lines());
+        extra.extend(self.line_numbers());
         extra.extend(self.meta.clone().map(|meta| ("acp.meta", meta)));
         let mut blocks: Vec<_> = items()
             .map(|item| content::content_block(item, current))
@@ -343,19 +343,19 @@ impl TrackedCall {
             status,
             output,
             content: blocks,
-            locations: self.paths(),
+            locations: self.location_paths(),
             command: None,
             command_output: None,
             mutation: None,
         };
         let input = self.input.as_ref().map(Json::token);
         let (tool, kind) = (self.tool_name(), self.tool_kind());
-        CallSummary::new(&tool, &kind, input, &completion.locations).complete(&mut completion);
+        CallSummary::new(&tool, &kind, input, &completion.locations).add_derived_fields(&mut completion);
         (Body::ToolCompletion(Box::new(completion)), extra)
     }
 
     /// Lines of files, which our paths do not have.
-    fn lines(&self) -> Option<(&'static str, Json)> {
+    fn line_numbers(&self) -> Option<(&'static str, Json)> {
         let find_line = |place: &Json| place.token().get("line").is_some_and(|it| !it.is_null());
         let any = self.locations.iter().any(find_line);
         any.then(|| ("acp.locations", Json::array(self.locations.clone())))
@@ -379,7 +379,7 @@ impl AcpNormalizer {
     /// A call with a permission request is not over, even if its last status says so: all its fields are emitted again. But agents reuse
     /// ids, and no field of an ended call applies to the next: a permission prompt for `rm` would otherwise show the `ls` before
     /// it.
-    pub(super) fn call(
+    pub(super) fn update_call(
         &mut self,
         patch: &AcpToolCall<'_>,
         moment: CallStage,
@@ -389,21 +389,21 @@ impl AcpNormalizer {
         let announces_name =
             moment == CallStage::Announced && self.stamp.provider.as_str() == "opencode";
         let Some(id) = own::string_token(patch.tool_call_id) else {
-            current.lacks("toolCallId", patch.tool_call_id);
+            current.complain_of_missing("toolCallId", patch.tool_call_id);
             return None;
         };
         let session = self.stamp.session_id.clone();
         let key = call_key(session.as_ref(), id);
-        let mut before = self.calls.close(&key);
+        let mut before = self.calls.close_id(&key);
         let fresh = || TrackedCall::new(id, session.as_ref());
         let mut call = before.clone().unwrap_or_else(fresh);
-        call.patch(patch);
+        call.apply_patch(patch);
         if before
             .as_ref()
             .is_some_and(|ended| call.is_another(ended, patch, moment))
         {
             (call, before) = (fresh(), None);
-            call.patch(patch);
+            call.apply_patch(patch);
         }
         if announces_name && before.is_none() && call.name.is_none() {
             call.name.clone_from(&call.title);
@@ -412,12 +412,12 @@ impl AcpNormalizer {
             (call.status, call.is_over, before) = (None, false, None);
         }
         if call.is_over
-            && let Some(logged) = self.logged.take(session.as_ref(), &call.id)
+            && let Some(logged) = self.logged.take_call(session.as_ref(), &call.id)
         {
-            call.complete(logged);
+            call.add_logged_fields(logged);
         }
         self.tell_call(before.as_ref(), &call, patch.is_nested, current, out);
-        self.calls.open(&key, call.clone(), call.size());
+        self.calls.open(&key, call.clone(), call.memory_size());
         Some(call)
     }
 
@@ -430,20 +430,20 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let (Some(token), Some(item)) = (own::string_token(id), item) else {
-            return current.lacks("toolCallId", id);
+            return current.complain_of_missing("toolCallId", id);
         };
         let session = self.stamp.session_id.clone();
         let key = call_key(session.as_ref(), token);
-        let call = self.calls.close(&key);
+        let call = self.calls.close_id(&key);
         let mut call = call.unwrap_or_else(|| TrackedCall::new(token, session.as_ref()));
-        let (body, mut extra) = call.invocation();
+        let (body, mut extra) = call.invocation_body();
         extra.retain(|(key, _)| *key != "acp.toolContent");
-        extra.push(("acp.toolContentChunk", current.json(item)));
-        self.tell(body, extra, current, out);
+        extra.push(("acp.toolContentChunk", current.shared_json(item)));
+        self.emit_event(body, extra, current, out);
         if call.content.len() < MOST_CHUNKS {
             call.content.push(own::owned_json(item));
         }
-        let size = call.size();
+        let size = call.memory_size();
         self.calls.open(&key, call, size);
     }
 
@@ -460,19 +460,19 @@ impl AcpNormalizer {
         }
         let is_new = before.is_none_or(|before| !before.is_invoked_as(call));
         if is_new || !call.is_over {
-            let (body, mut extra) = call.invocation();
+            let (body, mut extra) = call.invocation_body();
             if is_nested && current.about.contains("tool_call") {
                 extra.push(("acp.nonStandardShape", Json::from_value(&true)));
             }
-            self.tell(body, extra, current, out);
+            self.emit_event(body, extra, current, out);
         }
-        if let Some(status) = call.outcome() {
-            let (body, mut extra) = call.completion(status, current);
+        if let Some(status) = call.final_status() {
+            let (body, mut extra) = call.completion_body(status, current);
             let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
             if session.is_cancelled {
                 extra.push(("acp.afterCancel", Json::from_value(&true)));
             }
-            self.tell(body, extra, current, out);
+            self.emit_event(body, extra, current, out);
         }
     }
 
@@ -481,9 +481,9 @@ impl AcpNormalizer {
         let session = self.stamp.session_id.clone();
         let is_open = |call: &TrackedCall| !call.is_over && call.session == session;
         for call in self.calls.close_all(is_open) {
-            let (body, mut extra) = call.completion(ToolCallStatus::Cancelled, current);
+            let (body, mut extra) = call.completion_body(ToolCallStatus::Cancelled, current);
             extra.push(("acp.afterCancel", Json::from_value(&true)));
-            self.tell(body, extra, current, out);
+            self.emit_event(body, extra, current, out);
         }
     }
 }

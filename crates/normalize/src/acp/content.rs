@@ -28,14 +28,14 @@ pub(super) fn joined_text(blocks: &[Token<'_>], current: &AcpLine<'_>) -> Text {
         .collect();
     match texts.as_slice() {
         [] => Text::default(),
-        [single] => current.text(*single),
+        [single] => current.shared_text(*single),
         several => {
             let mut parts = Vec::new();
             for (index, token) in several.iter().enumerate() {
                 if index > 0 {
                     parts.push(Text::from("\n"));
                 }
-                parts.push(current.text(*token));
+                parts.push(current.shared_text(*token));
             }
             Text::concat(&parts)
         }
@@ -58,14 +58,14 @@ pub(super) fn image_block(block: Token<'_>) -> Option<Json> {
 /// An item of a tool's content: a wrapped block, a diff or a terminal.
 pub(super) fn content_block(item: Token<'_>, current: &AcpLine<'_>) -> ContentBlock {
     let of = |token: Token<'_>, name: &str| {
-        own::string_token(token.get(name)).map(|it| current.text(it))
+        own::string_token(token.get(name)).map(|it| current.shared_text(it))
     };
     let wrapped = item.get("content").filter(|_| is(item, "content"));
     let inner = wrapped.unwrap_or(item);
     let field = |name| of(inner, name);
     match inner.get("type").and_then(Token::string).as_deref() {
         Some("text") => block_text(inner)
-            .map(|it| current.text(it))
+            .map(|it| current.shared_text(it))
             .map(|text| ContentBlock::Text(TextBlock { text })),
         Some("image") => Some(ContentBlock::Image(ImageBlock {
             source: None,
@@ -80,7 +80,7 @@ pub(super) fn content_block(item: Token<'_>, current: &AcpLine<'_>) -> ContentBl
         })),
         Some("resource") => inner.get("resource").map(|resource| {
             ContentBlock::Resource(ResourceBlock {
-                resource: Some(current.json(resource)),
+                resource: Some(current.shared_json(resource)),
                 ..ResourceBlock::default()
             })
         }),
@@ -103,7 +103,7 @@ pub(super) fn content_block(item: Token<'_>, current: &AcpLine<'_>) -> ContentBl
         })),
         _ => None,
     }
-    .unwrap_or_else(|| ContentBlock::Unknown(current.json(item)))
+    .unwrap_or_else(|| ContentBlock::Unknown(current.shared_json(item)))
 }
 
 /// True for content that the specification keeps as it is: diffs and terminals.

@@ -14,7 +14,7 @@ use crate::{EventBuffer, own};
 pub(super) const ELICITATION: &str = "elicitation/create";
 
 impl AcpNormalizer {
-    pub(super) fn elicitation(
+    pub(super) fn request_elicitation(
         &mut self,
         wish: &mut RequestedAction,
         params: Option<Token<'_>>,
@@ -22,25 +22,25 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
-            return current.lacks("elicitation/create.params", params);
+            return current.complain_of_missing("elicitation/create.params", params);
         };
-        wish.request_id = self.request_ids.unique(&wish.request_id);
-        let text = |name: &str| Some(current.text(own::string_token(params.get(name))?));
+        wish.request_id = self.request_ids.unique_id(&wish.request_id);
+        let text = |name: &str| Some(current.shared_text(own::string_token(params.get(name))?));
         let schema = params.get("requestedSchema").and_then(Token::non_null);
         let body = Body::ElicitationRequest(Box::new(ElicitationRequest {
             request_id: wish.request_id.clone(),
             mode: text("mode").unwrap_or_default(),
             message: text("message").unwrap_or_default(),
-            requested_schema: schema.map(|schema| current.json(schema)),
+            requested_schema: schema.map(|schema| current.shared_json(schema)),
             url: text("url"),
             elicitation_id: text("elicitationId"),
             tool_use_id: text("toolCallId"),
         }));
-        self.tell(body, Vec::new(), current, out);
+        self.emit_event(body, Vec::new(), current, out);
     }
 
     /// The client answers. A refusal is no answer of a user's.
-    pub(super) fn elicited(
+    pub(super) fn answer_elicitation(
         &mut self,
         wish: &RequestedAction,
         answer: RpcAnswer<'_>,
@@ -53,15 +53,15 @@ impl AcpNormalizer {
         };
         let mark = decision_mark(answer);
         let said =
-            |name| -> Option<Text> { Some(current.text(own::string_token(mark?.get(name))?)) };
+            |name| -> Option<Text> { Some(current.shared_text(own::string_token(mark?.get(name))?)) };
         let content = result.get("content").and_then(Token::non_null);
         let body = Body::ElicitationResult(Box::new(ElicitationResult {
             request_id: wish.request_id.clone(),
             action: ElicitationAction::from(action.as_ref()),
-            content: content.map(|content| current.json(content)),
+            content: content.map(|content| current.shared_json(content)),
             decided_by: said("decidedBy").map(|word| DecidedBy::from(word.to_str().as_ref())),
             reason: said("reason"),
         }));
-        self.tell(body, Vec::new(), current, out);
+        self.emit_event(body, Vec::new(), current, out);
     }
 }

@@ -41,10 +41,10 @@ impl AcpNormalizer {
     ) {
         let field = |name: &'static str| {
             let value = params?.get(name)?.non_null()?;
-            Some((name, current.json(value)))
+            Some((name, current.shared_json(value)))
         };
         let path = params.and_then(|params| own::string_token(params.get("path")));
-        let path = path.map(|path| current.text(path));
+        let path = path.map(|path| current.shared_text(path));
         let body = Body::ToolInvocation(Box::new(ToolInvocation {
             call_id: call_id(&request_id.to_str()),
             tool_name: Text::from(shortened_agent_name(method)),
@@ -59,7 +59,7 @@ impl AcpNormalizer {
             locations: path.into_iter().collect(),
             model: None,
         }));
-        self.tell(body, Vec::new(), current, out);
+        self.emit_event(body, Vec::new(), current, out);
     }
 
     /// It has, or it could not.
@@ -78,7 +78,7 @@ impl AcpNormalizer {
                 let content = own::string_token(result.get("content"));
                 (
                     ToolCallStatus::Completed,
-                    content.map(|it| current.json(it)),
+                    content.map(|it| current.shared_json(it)),
                 )
             }
             Err(error) => {
@@ -98,7 +98,7 @@ impl AcpNormalizer {
             command_output: None,
             mutation: None,
         }));
-        self.tell(body, Vec::new(), current, out);
+        self.emit_event(body, Vec::new(), current, out);
     }
 }
 

@@ -42,31 +42,31 @@ impl<'l> AcpLine<'l> {
         }
     }
 
-    pub(super) fn text(&self, token: Token<'_>) -> Text {
+    pub(super) fn shared_text(&self, token: Token<'_>) -> Text {
         Text::from_token(SharedToken::new(self.text, token))
     }
 
-    pub(super) fn json(&self, token: Token<'_>) -> Json {
+    pub(super) fn shared_json(&self, token: Token<'_>) -> Json {
         Json::from(SharedToken::new(self.text, token))
     }
 
     /// The elements of a list, each as it stands. A value that is no list has none.
-    pub(super) fn list(&self, token: Option<Token<'_>>) -> Vec<Json> {
+    pub(super) fn list_elements(&self, token: Option<Token<'_>>) -> Vec<Json> {
         let list = token.and_then(|token| token.if_kind(TokenKind::Array));
         let elements = list.into_iter().flat_map(Token::elements);
-        elements.map(|element| self.json(element)).collect()
+        elements.map(|element| self.shared_json(element)).collect()
     }
 
-    pub(super) fn complain(&mut self, kind: DiagnosticKind, message: String) {
+    pub(super) fn add_complaint(&mut self, kind: DiagnosticKind, message: String) {
         self.complaints.push((kind, message));
     }
 
     /// A field that must be there is not, or is of another type.
-    pub(super) fn lacks(&mut self, place: &str, found: Option<Token<'_>>) {
+    pub(super) fn complain_of_missing(&mut self, place: &str, found: Option<Token<'_>>) {
         let message = match found {
             Some(token) => format!("`{place}` is {}", token.kind().described()),
             None => format!("`{place}` is missing"),
         };
-        self.complain(DiagnosticKind::InvalidField, message);
+        self.add_complaint(DiagnosticKind::InvalidField, message);
     }
 }

@@ -24,7 +24,7 @@ const LONGEST_CONTENT: usize = 256 * 1024;
 
 impl AcpNormalizer {
     /// A permission request. The call in it may be heard of for the first time, or be known better than it says.
-    pub(super) fn permission(
+    pub(super) fn request_permission(
         &mut self,
         wish: &mut RequestedAction,
         params: Option<Token<'_>>,
@@ -32,17 +32,17 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let Some(params) = params.and_then(|params| params.if_kind(TokenKind::Object)) else {
-            return current.lacks("session/request_permission.params", params);
+            return current.complain_of_missing("session/request_permission.params", params);
         };
         let asked = PermissionAsked::from_token(params);
         let call = asked
             .call
             .tool_call_id
-            .and_then(|_| self.call(&asked.call, CallStage::Asked, current, out));
+            .and_then(|_| self.update_call(&asked.call, CallStage::Asked, current, out));
         let nameless = call.is_none();
-        let call = call.unwrap_or_else(|| TrackedCall::nameless(&asked.call));
-        let content = call.blocks(current);
-        let given = call.arguments();
+        let call = call.unwrap_or_else(|| TrackedCall::from_nameless_patch(&asked.call));
+        let content = call.content_blocks(current);
+        let given = call.call_arguments();
         let derived = derived_input(&call, &given, &content);
         wish.is_derived = derived.is_some();
         let tool_input = derived.unwrap_or(given);
@@ -79,12 +79,12 @@ impl AcpNormalizer {
         let mut extra = call.odd_input().into_iter().collect::<Vec<_>>();
         extra.extend(wish.is_derived.then(self::derived_input_mark));
         if let Some(options) = asked.options.filter(|options| has_more(*options)) {
-            extra.push(("acp.options", current.json(options)));
+            extra.push(("acp.options", current.shared_json(options)));
         }
         if nameless {
-            extra.extend(call.shown());
+            extra.extend(call.hidden_call_extras());
         }
-        self.tell(body, extra, current, out);
+        self.emit_event(body, extra, current, out);
     }
 }
 

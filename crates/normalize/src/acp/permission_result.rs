@@ -17,7 +17,7 @@ pub(super) type RpcAnswer<'a> = Result<Token<'a>, Token<'a>>;
 
 impl AcpNormalizer {
     /// Emits the decision, if the answer is one: an error about a missing file is none.
-    pub(super) fn decision(
+    pub(super) fn emit_decision(
         &mut self,
         asked: &PendingRequest,
         wish: &RequestedAction,
@@ -41,10 +41,10 @@ impl AcpNormalizer {
         }
         let said = |name| {
             let token = own::string_token(mark?.get(name))?;
-            Some(current.text(token)).filter(|text| !text.is_empty())
+            Some(current.shared_text(token)).filter(|text| !text.is_empty())
         };
         let refusal = || own::string_token(answer.err()?.get("message"));
-        let reason = said("reason").or_else(|| Some(current.text(refusal()?)));
+        let reason = said("reason").or_else(|| Some(current.shared_text(refusal()?)));
         let body = Body::PermissionDecision(Box::new(PermissionDecision {
             request_id: wish.request_id.clone(),
             tool_use_id: wish.tool_use_id.clone(),
@@ -61,10 +61,10 @@ impl AcpNormalizer {
             reason,
             unattended: is_marked(mark, "unattended"),
             for_run: is_marked(mark, "forRun"),
-            option_id: chosen_option(answer).map(|id| current.text(id)),
+            option_id: chosen_option(answer).map(|id| current.shared_text(id)),
         }));
         let derived = wish.is_derived.then(permission::derived_input_mark);
-        self.tell(body, derived.into_iter().collect(), current, out);
+        self.emit_event(body, derived.into_iter().collect(), current, out);
     }
 }
 

@@ -20,10 +20,10 @@ pub(super) struct RequestIds {
 
 impl RequestIds {
     /// The id as it is told: itself the first time, then with `~2`, `~3` and so on.
-    pub(super) fn unique(&mut self, id: &Text) -> Text {
+    pub(super) fn unique_id(&mut self, id: &Text) -> Text {
         let word = id.to_str();
         if self.told.len() >= MOST {
-            return self.numbered(&word);
+            return self.numbered_id(&word);
         }
         let Some(last) = self.told.get(&hash(&word)).copied() else {
             self.told.insert(hash(&word), 1);
@@ -41,7 +41,7 @@ impl RequestIds {
     }
 
     /// An id that was not used before: earlier ids either do not end with this number, or are remembered.
-    fn numbered(&mut self, word: &str) -> Text {
+    fn numbered_id(&mut self, word: &str) -> Text {
         loop {
             self.forgotten += 1;
             let told = format!("{word}~{}", MOST as u64 + self.forgotten);

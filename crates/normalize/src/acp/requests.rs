@@ -84,7 +84,7 @@ impl RequestedAction {
         }
     }
 
-    fn size(&self) -> usize {
+    fn memory_size(&self) -> usize {
         let options = self.options.iter();
         let options: usize = options
             .map(|it| it.id.size() + it.name.size() + it.kind.size())
@@ -168,11 +168,11 @@ pub(super) fn request_key(asking: LineDirection, id: RpcId<'_>) -> String {
 
 impl AcpNormalizer {
     /// Remembers a request until it is answered.
-    fn remember(&mut self, asking: LineDirection, id: RpcId<'_>, asked: PendingRequest) {
+    fn remember_request(&mut self, asking: LineDirection, id: RpcId<'_>, asked: PendingRequest) {
         let texts = [asked.session.as_ref(), asked.detail.as_ref()];
         let size = texts.into_iter().flatten().map(Text::size).sum::<usize>()
             + asked.method.len()
-            + asked.wish.as_ref().map_or(0, RequestedAction::size);
+            + asked.wish.as_ref().map_or(0, RequestedAction::memory_size);
         let requests = match asking {
             LineDirection::FromAgent => &mut self.requests,
             LineDirection::FromClient => &mut self.errands,
@@ -192,24 +192,24 @@ impl AcpNormalizer {
         self.belongs_to(session_of(params));
         let name = shortened_agent_name(method);
         if name == "initialize" {
-            self.verdict.echoed();
+            self.verdict.note_echo();
         }
-        self.verdict.did(AgentActivity::Call);
+        self.verdict.note_activity(AgentActivity::Call);
         current.about = format!("the agent asks `{name}`");
         let field = |name| params.and_then(|params| params.get(name));
         let mut request_id = Text::from(id.shown().into_owned());
         if matches!(name.as_str(), PERMISSION | CREATE | WRITE | READ) {
-            request_id = self.request_ids.unique(&request_id);
+            request_id = self.request_ids.unique_id(&request_id);
         }
         self.newest_request = Some(request_id.clone());
         let mut wish = RequestedAction::new(request_id, &name, params);
         let detail = match name.as_str() {
             PERMISSION => {
-                self.permission(&mut wish, params, current, out);
+                self.request_permission(&mut wish, params, current, out);
                 None
             }
             ELICITATION => {
-                self.elicitation(&mut wish, params, current, out);
+                self.request_elicitation(&mut wish, params, current, out);
                 None
             }
             CREATE => None,
@@ -223,7 +223,7 @@ impl AcpNormalizer {
             name if is_known(name) => None,
             name => {
                 let message = format!("unknown method `{name}`");
-                current.complain(DiagnosticKind::UnknownType, message);
+                current.add_complaint(DiagnosticKind::UnknownType, message);
                 None
             }
         };
@@ -234,7 +234,7 @@ impl AcpNormalizer {
             servers: Vec::new(),
             wish: Some(wish),
         };
-        self.remember(LineDirection::FromAgent, id, asked);
+        self.remember_request(LineDirection::FromAgent, id, asked);
     }
 
     pub(super) fn client_asks(
@@ -259,12 +259,12 @@ impl AcpNormalizer {
             servers: names_of(field("mcpServers")),
             wish: None,
         };
-        self.remember(LineDirection::FromClient, id, asked);
+        self.remember_request(LineDirection::FromClient, id, asked);
         match method.string().as_deref() {
             Some("session/prompt") => {
                 self.end_message(out);
                 self.belongs_to(session_of(params));
-                self.prompt(
+                self.begin_prompt(
                     request_key(LineDirection::FromClient, id),
                     field("prompt"),
                     current,
@@ -276,13 +276,13 @@ impl AcpNormalizer {
                 self.belongs_to(session_of(params));
                 let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
                 session.is_replaying = method.is("session/load");
-                self.state(SessionState::Resuming, None, current, out);
+                self.emit_session_state(SessionState::Resuming, None, current, out);
             }
             _ => {}
         }
     }
 
-    fn prompt(
+    fn begin_prompt(
         &mut self,
         key: String,
         prompt: Option<Token<'_>>,
@@ -291,7 +291,7 @@ impl AcpNormalizer {
     ) {
         // The last turn's report about its end no longer counts.
         self.verdict = OutcomeJudge::over_acp(&self.stamp.provider);
-        self.verdict.prompted();
+        self.verdict.note_prompt();
         self.last_turn = None;
         self.has_spoken = false;
         self.denials = DeniedCalls::default();
@@ -306,7 +306,7 @@ impl AcpNormalizer {
         let is_plain = |block: &Token<'_>| content::block_text(*block).is_some();
         let extra = match prompt {
             Some(prompt) if !blocks.iter().all(is_plain) => {
-                vec![("acp.prompt", current.json(prompt))]
+                vec![("acp.prompt", current.shared_json(prompt))]
             }
             _ => Vec::new(),
         };
@@ -318,16 +318,16 @@ impl AcpNormalizer {
                 .collect(),
             is_synthetic: false,
         };
-        self.tell(Body::UserInput(input), extra, current, out);
+        self.emit_event(Body::UserInput(input), extra, current, out);
     }
 
-    pub(super) fn cancelled(&mut self, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
+    pub(super) fn note_cancellation(&mut self, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         session.is_cancelled = session.prompts > 0;
-        self.state(SessionState::Interrupted, None, current, out);
+        self.emit_session_state(SessionState::Interrupted, None, current, out);
     }
 
-    pub(super) fn state(
+    pub(super) fn emit_session_state(
         &mut self,
         status: SessionState,
         message: Option<Text>,
@@ -335,7 +335,7 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let body = Body::SessionStatus(SessionStatus { status, message });
-        self.tell(body, Vec::new(), current, out);
+        self.emit_event(body, Vec::new(), current, out);
     }
 
     /// The client answers: it permits the action, refuses it, or could not do it.
@@ -349,7 +349,7 @@ impl AcpNormalizer {
         let does = if answer.is_ok() { "answers" } else { "refuses" };
         let Some(asked) = self
             .requests
-            .close(&request_key(LineDirection::FromAgent, id))
+            .close_id(&request_key(LineDirection::FromAgent, id))
         else {
             current.about = format!("the client {does} a request");
             return;
@@ -358,13 +358,13 @@ impl AcpNormalizer {
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
         current.about = format!("the client {does} `{}`", asked.method);
         match &asked.wish {
-            Some(wish) if asked.method == ELICITATION => self.elicited(wish, answer, current, out),
-            Some(wish) => self.decision(&asked, wish, answer, current, out),
+            Some(wish) if asked.method == ELICITATION => self.answer_elicitation(wish, answer, current, out),
+            Some(wish) => self.emit_decision(&asked, wish, answer, current, out),
             None => {}
         }
         if answer.is_ok() && asked.method == WRITE {
             let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
-            session.denials.acted();
+            session.denials.note_action();
         }
         if let Ok(result) = answer
             && asked.method.starts_with("terminal/")

@@ -20,7 +20,7 @@ pub(super) struct AgentHandshake {
 }
 
 impl AgentHandshake {
-    pub(super) fn keep(&mut self, said: &InitializeResult<'_>) {
+    pub(super) fn keep_members(&mut self, said: &InitializeResult<'_>) {
         let members = [
             // The specification's name, and the one that programs in the field read.
             ("acp.capabilities", said.agent_capabilities),
@@ -40,9 +40,9 @@ impl AgentHandshake {
 
 impl AcpNormalizer {
     /// The agent has introduced itself.
-    pub(super) fn introduced(&mut self, said: &InitializeResult<'_>) {
-        self.handshake.keep(said);
-        self.verdict.greeted();
+    pub(super) fn note_handshake(&mut self, said: &InitializeResult<'_>) {
+        self.handshake.keep_members(said);
+        self.verdict.note_handshake();
         let name = said.agent_info.and_then(|info| info.get("name")?.string());
         if self.stamp.provider == Provider::Acp
             && let Some(family) = name.and_then(|name| provider_family(&name))
@@ -52,7 +52,7 @@ impl AcpNormalizer {
         }
     }
 
-    pub(super) fn opened(
+    pub(super) fn emit_session_start(
         &mut self,
         opened: &SessionOpened<'_>,
         asked: PendingRequest,
@@ -66,17 +66,17 @@ impl AcpNormalizer {
             available_models,
             reasoning_effort: config_option(opened, "thought_level")
                 .and_then(|option| own::string_token(option.get("currentValue")))
-                .map(|value| current.text(value)),
+                .map(|value| current.shared_text(value)),
             cwd: asked.detail,
             mcp_servers: asked.servers,
             ..SessionInit::default()
         };
         let extra = self.handshake.said.clone();
-        self.tell(Body::SessionInit(Box::new(init)), extra, current, out);
+        self.emit_event(Body::SessionInit(Box::new(init)), extra, current, out);
         if opened.config_options.is_some() {
-            let config_options = current.list(opened.config_options);
+            let config_options = current.list_elements(opened.config_options);
             let body = Body::ConfigOptions(ConfigOptions { config_options });
-            self.tell(body, Vec::new(), current, out);
+            self.emit_event(body, Vec::new(), current, out);
         }
         if let Some(modes) = opened.modes {
             let list = modes
@@ -86,7 +86,7 @@ impl AcpNormalizer {
             let elements = list.into_iter().flat_map(Token::elements);
             session.modes = elements.map(own::owned_json).collect();
             if let Some(mode) = own::string_token(modes.get("currentModeId")) {
-                self.mode(current.text(mode), current, out);
+                self.emit_mode(current.shared_text(mode), current, out);
             }
         }
     }
@@ -103,7 +103,7 @@ fn config_option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token
 /// The model in use and those to choose from: an option today, an object of its own in older agents.
 fn session_models(opened: &SessionOpened<'_>, current: &AcpLine<'_>) -> (Option<Text>, Vec<Json>) {
     if let Some(option) = config_option(opened, "model") {
-        let model = own::string_token(option.get("currentValue")).map(|value| current.text(value));
+        let model = own::string_token(option.get("currentValue")).map(|value| current.shared_text(value));
         let choices = option
             .get("options")
             .and_then(|it| it.if_kind(TokenKind::Array));
@@ -120,7 +120,7 @@ fn session_models(opened: &SessionOpened<'_>, current: &AcpLine<'_>) -> (Option<
     let Some(models) = opened.models else {
         return (None, Vec::new());
     };
-    let model = own::string_token(models.get("currentModelId")).map(|value| current.text(value));
+    let model = own::string_token(models.get("currentModelId")).map(|value| current.shared_text(value));
     let list = models
         .get("availableModels")
         .and_then(|it| it.if_kind(TokenKind::Array));

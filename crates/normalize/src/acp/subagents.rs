@@ -45,8 +45,8 @@ impl AcpNormalizer {
         let (Some(news), Some(id)) = (news, own::string_token(call.tool_call_id)) else {
             return false;
         };
-        let call_id = current.text(id);
-        let text = |key| own::string_token(news.get(key)).map(|token| current.text(token));
+        let call_id = current.shared_text(id);
+        let text = |key| own::string_token(news.get(key)).map(|token| current.shared_text(token));
         let Some(status) = text("terminateReason") else {
             let body = Body::SubagentSpawn(SubagentSpawn {
                 call_id,
@@ -55,7 +55,7 @@ impl AcpNormalizer {
                 is_resume: false,
                 resume_agent_id: None,
             });
-            self.tell(body, Vec::new(), current, out);
+            self.emit_event(body, Vec::new(), current, out);
             return true;
         };
         let body = Body::SubagentComplete(SubagentComplete {
@@ -65,8 +65,8 @@ impl AcpNormalizer {
             summary: text("result"),
         });
         let recovered = news.get("recoveredFrom");
-        let recovered = recovered.map(|from| ("lapidary.recoveredFrom", current.json(from)));
-        self.tell(body, recovered.into_iter().collect(), current, out);
+        let recovered = recovered.map(|from| ("lapidary.recoveredFrom", current.shared_json(from)));
+        self.emit_event(body, recovered.into_iter().collect(), current, out);
         true
     }
 }

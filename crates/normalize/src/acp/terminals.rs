@@ -35,7 +35,7 @@ pub(super) struct OpenTerminal {
 }
 
 impl OpenTerminal {
-    fn look(&mut self, shown: Token<'_>) {
+    fn take_output_result(&mut self, shown: Token<'_>) {
         if let Some(output) = own::string_token(shown.get("output")) {
             self.output = Some(own::owned_text(output));
         }
@@ -49,18 +49,18 @@ impl OpenTerminal {
             .get("exitStatus")
             .and_then(|it| it.if_kind(TokenKind::Object))
         {
-            self.exited(status);
+            self.note_exit(status);
         }
     }
 
-    fn exited(&mut self, status: Token<'_>) {
+    fn note_exit(&mut self, status: Token<'_>) {
         let code = status.get("exitCode").map(SharedToken::from);
         self.exit_code = code.and_then(Number::from_token);
         self.signal = own::string_token(status.get("signal")).map(own::owned_text);
         self.has_exited = true;
     }
 
-    fn print(&mut self, bytes: &[u8]) {
+    fn append_output(&mut self, bytes: &[u8]) {
         self.printed.extend_from_slice(bytes);
         // Only now and then, so that moving the kept bytes does not cost more than reading new ones.
         if self.printed.len() > 2 * MOST_PRINTED {
@@ -69,14 +69,14 @@ impl OpenTerminal {
         }
     }
 
-    fn size(&self) -> usize {
+    fn memory_size(&self) -> usize {
         let texts = [&self.session, &self.output, &self.signal];
         let texts: usize = texts.into_iter().flatten().map(Text::size).sum();
         texts + self.id.size() + self.printed.len()
     }
 
     /// A command that was still running when its terminal was let go did not come to its end.
-    fn status(&self) -> ToolCallStatus {
+    fn final_status(&self) -> ToolCallStatus {
         let is_zero = self.exit_code.as_ref().and_then(Number::u64) == Some(0);
         match (self.has_exited, is_zero, self.is_killed) {
             (true, true, _) => ToolCallStatus::Completed,
@@ -85,8 +85,8 @@ impl OpenTerminal {
         }
     }
 
-    fn completion(self) -> Body {
-        let status = self.status();
+    fn into_completion(self) -> Body {
+        let status = self.final_status();
         let printed = (!self.printed.is_empty())
             .then(|| Text::from(String::from_utf8_lossy(&self.printed).into_owned()));
         let output = self.output.or(printed);
@@ -134,12 +134,12 @@ impl AcpNormalizer {
         };
         let is_over = match asked.method.as_str() {
             "terminal/output" => {
-                terminal.look(result);
+                terminal.take_output_result(result);
                 terminal.has_exited
             }
             "terminal/wait_for_exit" => {
                 // Its output is usually requested next.
-                terminal.exited(result);
+                terminal.note_exit(result);
                 false
             }
             "terminal/kill" => {
@@ -150,7 +150,7 @@ impl AcpNormalizer {
             _ => false,
         };
         if is_over {
-            self.tell(terminal.completion(), Vec::new(), current, out);
+            self.emit_event(terminal.into_completion(), Vec::new(), current, out);
         } else {
             self.keep_terminal(terminal);
         }
@@ -167,7 +167,7 @@ impl AcpNormalizer {
         let Some(wish) = &asked.wish else { return };
         let call_id = Text::from(format!("{CREATE}:{}", wish.request_id));
         let input = wish.input.clone();
-        self.tell(
+        self.emit_event(
             terminal_invocation(call_id.clone(), input),
             Vec::new(),
             current,
@@ -186,7 +186,7 @@ impl AcpNormalizer {
             command_output: None,
             mutation: None,
         }));
-        self.tell(body, Vec::new(), current, out);
+        self.emit_event(body, Vec::new(), current, out);
     }
 
     /// An agent of the next protocol tells about a terminal of its own.
@@ -197,7 +197,7 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let Some(id) = own::string_token(update.get("terminalId")) else {
-            return current.lacks("terminalId", update.get("terminalId"));
+            return current.complain_of_missing("terminalId", update.get("terminalId"));
         };
         let id = own::owned_text(id);
         let mut known = self.take_terminal(Some(&id));
@@ -208,11 +208,11 @@ impl AcpNormalizer {
         let mut terminal = known.unwrap_or_default();
         if let Some(data) = update.get("output").and_then(|output| output.get("data")) {
             terminal.printed.clear();
-            terminal.print(&decoded_base64(data));
+            terminal.append_output(&decoded_base64(data));
         }
-        terminal.look(update);
+        terminal.take_output_result(update);
         if terminal.has_exited {
-            self.tell(terminal.completion(), Vec::new(), current, out);
+            self.emit_event(terminal.into_completion(), Vec::new(), current, out);
         } else {
             self.keep_terminal(terminal);
         }
@@ -221,11 +221,11 @@ impl AcpNormalizer {
     /// A piece of a terminal's output. It is emitted as a whole, at the end.
     pub(super) fn terminal_chunk(&mut self, update: Token<'_>, current: &mut AcpLine<'_>) {
         let Some(id) = own::string_token(update.get("terminalId")) else {
-            return current.lacks("terminalId", update.get("terminalId"));
+            return current.complain_of_missing("terminalId", update.get("terminalId"));
         };
         "a terminal prints".clone_into(&mut current.about);
         if let Some(mut terminal) = self.take_terminal(Some(&own::owned_text(id))) {
-            terminal.print(&update.get("data").map(decoded_base64).unwrap_or_default());
+            terminal.append_output(&update.get("data").map(decoded_base64).unwrap_or_default());
             self.keep_terminal(terminal);
         }
     }
@@ -242,7 +242,7 @@ impl AcpNormalizer {
             terminal.session == session && (terminal.has_exited || is_cancelled)
         };
         for terminal in self.terminals.close_all(ends) {
-            self.tell(terminal.completion(), Vec::new(), current, out);
+            self.emit_event(terminal.into_completion(), Vec::new(), current, out);
         }
     }
 
@@ -251,7 +251,7 @@ impl AcpNormalizer {
         for terminal in self.terminals.close_all(|terminal| terminal.has_exited) {
             let session = terminal.session.clone();
             let now = std::mem::replace(&mut self.stamp.session_id, session);
-            out.push(self.stamp.event(terminal.completion(), &mut None));
+            out.push(self.stamp.next_event(terminal.into_completion(), &mut None));
             self.stamp.session_id = now;
         }
     }
@@ -263,7 +263,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        self.tell(
+        self.emit_event(
             terminal_invocation(id.clone(), input),
             Vec::new(),
             current,
@@ -278,11 +278,11 @@ impl AcpNormalizer {
     }
 
     fn take_terminal(&mut self, id: Option<&Text>) -> Option<OpenTerminal> {
-        self.terminals.close(&id?.to_str())
+        self.terminals.close_id(&id?.to_str())
     }
 
     fn keep_terminal(&mut self, terminal: OpenTerminal) {
-        let (id, size) = (terminal.id.to_str().into_owned(), terminal.size());
+        let (id, size) = (terminal.id.to_str().into_owned(), terminal.memory_size());
         self.terminals.open(&id, terminal, size);
     }
 }

@@ -37,7 +37,7 @@ impl OpenSpeech {
         own::string_token(id).is_some_and(|id| self.streamed.contains(&own::owned_text(id)))
     }
 
-    fn streams(&mut self, id: &Text) {
+    fn note_streamed(&mut self, id: &Text) {
         if self.streamed.len() >= MOST_STREAMED {
             self.streamed.pop_front();
         }
@@ -88,20 +88,20 @@ impl AcpNormalizer {
         }
         let index = message.blocks - 1;
         if !chunk.text.is("") {
-            self.verdict.did(AgentActivity::Words);
+            self.verdict.note_activity(AgentActivity::Words);
         }
         let words = Text::from_token(SharedToken::new(text, chunk.text));
         let mut raw = self
             .stamp
             .keep_raw
-            .then(|| RawContent::line(text, chunk.whole));
+            .then(|| RawContent::from_json_line(text, chunk.whole));
         let body = text_delta(StreamDeltaKind::Text, Some(words), Some(index));
-        out.push(self.stamp.event(body, &mut raw));
+        out.push(self.stamp.next_event(body, &mut raw));
         true
     }
 
     /// A chunk of an answer or of a thought.
-    pub(super) fn chunk(
+    pub(super) fn take_chunk(
         &mut self,
         kind: StreamDeltaKind,
         chunk: &MessageChunk<'_>,
@@ -111,24 +111,24 @@ impl AcpNormalizer {
         let counts = chunk.meta.and_then(|meta| meta.get("usage"));
         let counts = counts.and_then(|counts| counts.if_kind(TokenKind::Object));
         let Some(block) = chunk.content else {
-            return current.lacks("content", None);
+            return current.complain_of_missing("content", None);
         };
         match content::block_text(block) {
             // Some agents count tokens on a chunk that says nothing.
             Some(words) if words.is("") && counts.is_some() => {}
             Some(words) => {
-                let words = current.text(words);
+                let words = current.shared_text(words);
                 self.begin_block(&kind, chunk.message_id, current, out);
                 self.pass_on(kind, words, Vec::new(), current, out);
             }
             None => {
-                let extra = vec![("acp.content", current.json(block))];
+                let extra = vec![("acp.content", current.shared_json(block))];
                 self.begin_block(&kind, chunk.message_id, current, out);
                 self.pass_on(kind, Text::default(), extra, current, out);
             }
         }
         if let Some(counts) = counts {
-            self.step(counts, current, out);
+            self.take_step_usage(counts, current, out);
         }
     }
 
@@ -144,7 +144,7 @@ impl AcpNormalizer {
         if self.deltas != DeltaMode::Only {
             let since = self.stamp.timestamp.as_ref();
             let block = self.speech.joined.get_or_insert_with(|| JoinedBlock {
-                text: JoinedText::since(since),
+                text: JoinedText::begun_at(since),
                 tags: current.tags.clone(),
             });
             let carries =
@@ -154,10 +154,10 @@ impl AcpNormalizer {
             current.is_told |= self.deltas == DeltaMode::Final;
         }
         if self.deltas != DeltaMode::Final {
-            self.tell(text_delta(kind, Some(words), index), extra, current, out);
+            self.emit_event(text_delta(kind, Some(words), index), extra, current, out);
         } else if !extra.is_empty() {
             // Content that is no text cannot be joined: it is an event of its own.
-            self.tell(whole_text(&kind, words), extra, current, out);
+            self.emit_event(whole_text(&kind, words), extra, current, out);
         }
     }
 
@@ -179,12 +179,12 @@ impl AcpNormalizer {
         }
         if self.speech.message.is_none() {
             if let Some(id) = &id {
-                self.speech.streams(id);
+                self.speech.note_streamed(id);
             }
             let extra = id.iter().map(|id| ("acp.messageId", Json::from(id)));
             let extra = extra.collect();
             let parent = current.parent.as_ref();
-            self.frame(StreamDeltaKind::MessageStart, parent, None, extra, out);
+            self.emit_block_frame(StreamDeltaKind::MessageStart, parent, None, extra, out);
         }
         let is_plain = current.tags.is_empty() && current.parent.is_none();
         let mut open = self.speech.message.take().unwrap_or(OpenMessage {
@@ -211,7 +211,7 @@ impl AcpNormalizer {
             let sort = Json::from_value(&kind.as_str());
             let extra = vec![("acp.blockType", sort)];
             let parent = current.parent.as_ref();
-            self.frame(StreamDeltaKind::BlockStart, parent, Some(index), extra, out);
+            self.emit_block_frame(StreamDeltaKind::BlockStart, parent, Some(index), extra, out);
         }
     }
 
@@ -227,14 +227,14 @@ impl AcpNormalizer {
         let (session, parent) = (open.session.clone(), open.parent.clone());
         let now = std::mem::replace(&mut self.stamp.session_id, session);
         let parent = parent.as_ref();
-        self.frame(
+        self.emit_block_frame(
             StreamDeltaKind::BlockStop,
             parent,
             Some(index),
             Vec::new(),
             out,
         );
-        self.flush(&kind, parent, out);
+        self.flush_block(&kind, parent, out);
         self.stamp.session_id = now;
     }
 
@@ -244,13 +244,13 @@ impl AcpNormalizer {
         if let Some(open) = self.speech.message.take() {
             let now = std::mem::replace(&mut self.stamp.session_id, open.session);
             let parent = open.parent.as_ref();
-            self.frame(StreamDeltaKind::MessageStop, parent, None, Vec::new(), out);
+            self.emit_block_frame(StreamDeltaKind::MessageStop, parent, None, Vec::new(), out);
             self.stamp.session_id = now;
         }
     }
 
     /// The block that was being joined.
-    fn flush(&mut self, kind: &StreamDeltaKind, parent: Option<&Text>, out: &mut EventBuffer) {
+    fn flush_block(&mut self, kind: &StreamDeltaKind, parent: Option<&Text>, out: &mut EventBuffer) {
         let Some(JoinedBlock { text, tags }) = self.speech.joined.take() else {
             return;
         };
@@ -260,7 +260,7 @@ impl AcpNormalizer {
         let (words, mut raw, since) = text.finish();
         let now = std::mem::replace(&mut self.stamp.timestamp, since);
         let body = super::with_parent_call(whole_text(kind, words), parent);
-        let mut event = self.stamp.event(body, &mut raw);
+        let mut event = self.stamp.next_event(body, &mut raw);
         for tag in tags {
             event
                 .base
@@ -271,7 +271,7 @@ impl AcpNormalizer {
         self.stamp.timestamp = now;
     }
 
-    fn frame(
+    fn emit_block_frame(
         &mut self,
         kind: StreamDeltaKind,
         parent: Option<&Text>,
@@ -283,7 +283,7 @@ impl AcpNormalizer {
             return;
         }
         let body = super::with_parent_call(text_delta(kind, None, index), parent);
-        let mut event = self.stamp.event(body, &mut None);
+        let mut event = self.stamp.next_event(body, &mut None);
         let extra = extra
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value));
@@ -292,11 +292,11 @@ impl AcpNormalizer {
     }
 
     /// Tokens of one request to the model.
-    fn step(&mut self, counts: Token<'_>, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
+    fn take_step_usage(&mut self, counts: Token<'_>, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
-        session.steps.add(counts);
+        session.steps.add_counts(counts);
         let body = usage::step_usage(counts);
-        self.tell(body, Vec::new(), current, out);
+        self.emit_event(body, Vec::new(), current, out);
     }
 }
 

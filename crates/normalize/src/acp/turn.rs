@@ -50,7 +50,7 @@ impl AcpNormalizer {
     ) {
         let reason = own::string_token(prompted.stop_reason);
         if reason.is_none() {
-            current.lacks("stopReason", prompted.stop_reason);
+            current.complain_of_missing("stopReason", prompted.stop_reason);
         }
         let is_cancelled = reason.is_some_and(|reason| reason.is("cancelled"));
         if is_cancelled {
@@ -60,11 +60,11 @@ impl AcpNormalizer {
         let word = reason.and_then(Token::string).unwrap_or_default();
         let mut turn = TurnComplete {
             is_error: !matches!(word.as_ref(), "end_turn" | "cancelled"),
-            subtype: reason.map(|reason| current.text(reason)),
+            subtype: reason.map(|reason| current.shared_text(reason)),
             ..TurnComplete::default()
         };
         let mut extra = Vec::new();
-        self.account(prompted, &mut turn, &mut extra, current);
+        self.account_turn(prompted, &mut turn, &mut extra, current);
         turn.permission_denials = self.end_denials(decides);
         let mut reported = AgentReport {
             status: word.into_owned(),
@@ -85,14 +85,14 @@ impl AcpNormalizer {
             }
         }
         if decides {
-            self.decided(turn.is_error, reported);
+            self.note_deciding_answer(turn.is_error, reported);
         }
-        self.tell(Body::TurnComplete(Box::new(turn)), extra, current, out);
+        self.emit_event(Body::TurnComplete(Box::new(turn)), extra, current, out);
         self.turn_is_over();
     }
 
     /// The usage of the turn: the agent's sum, else the sum of its steps.
-    fn account(
+    fn account_turn(
         &mut self,
         prompted: &PromptResult<'_>,
         turn: &mut TurnComplete,
@@ -104,13 +104,13 @@ impl AcpNormalizer {
         let quota = quota.and_then(|quota| quota.if_kind(TokenKind::Object));
         let summed = prompted.usage.and_then(usage::token_usage);
         let counted = || usage::token_usage(quota?.get("token_count")?);
-        turn.usage = summed.or_else(counted).or_else(|| session.steps.usage());
+        turn.usage = summed.or_else(counted).or_else(|| session.steps.into_token_usage());
         turn.model_usage = quota.map(usage::model_usage).unwrap_or_default();
         if let Some(cost) = &session.cost {
             turn.cost_usd = usage::cost_in_dollars(cost.token());
             extra.push(("acp.cost", cost.clone()));
         }
-        extra.extend(quota.map(|quota| ("acp.quota", current.json(quota))));
+        extra.extend(quota.map(|quota| ("acp.quota", current.shared_json(quota))));
         let task = prompted.meta.and_then(|meta| meta.get("lapidary"));
         extra.extend(task_of(task, current));
     }
@@ -126,7 +126,7 @@ impl AcpNormalizer {
         self.end_terminals(false, current, out);
         let message = self.say_error(error, current, out);
         if decides {
-            self.decided(true, agent_report(error, &message));
+            self.note_deciding_answer(true, agent_report(error, &message));
         }
         let turn = TurnComplete {
             is_error: true,
@@ -135,7 +135,7 @@ impl AcpNormalizer {
             permission_denials: self.end_denials(decides),
             ..TurnComplete::default()
         };
-        let mut extra = vec![("acp.error", current.json(error))];
+        let mut extra = vec![("acp.error", current.shared_json(error))];
         extra.extend(task_of(lapidary_in(error), current));
         let body = Body::TurnComplete(Box::new(turn));
         if self.holds_failure {
@@ -145,7 +145,7 @@ impl AcpNormalizer {
             let held = HeldTurn::new(body, current.raw.take(), extra.collect(), &self.stamp);
             self.held = Some(held);
         } else {
-            self.tell(body, extra, current, out);
+            self.emit_event(body, extra, current, out);
         }
         self.turn_is_over();
     }
@@ -164,13 +164,13 @@ impl AcpNormalizer {
             parent_call_id: None,
             model: None,
         });
-        let extra = vec![("acp.error", current.json(error))];
-        self.tell(body, extra, current, out);
+        let extra = vec![("acp.error", current.shared_json(error))];
+        self.emit_event(body, extra, current, out);
         message
     }
 
     /// The answer that decides how the run ended.
-    fn decided(&mut self, is_error: bool, reported: AgentReport) {
+    fn note_deciding_answer(&mut self, is_error: bool, reported: AgentReport) {
         self.last_turn = Some(TurnResult {
             stop_reason: reported.status.clone(),
             is_error,
@@ -223,7 +223,7 @@ fn lapidary_in(error: Token<'_>) -> Option<Token<'_>> {
 fn task_of(task: Option<Token<'_>>, current: &AcpLine<'_>) -> Option<(&'static str, Json)> {
     let task = task?.if_kind(TokenKind::Object)?;
     task.get("terminateReason")?;
-    Some((TASK, current.json(task)))
+    Some((TASK, current.shared_json(task)))
 }
 
 /// What an error of the protocol means for the run.
@@ -257,13 +257,13 @@ pub(super) fn error_text(error: Token<'_>, current: &AcpLine<'_>) -> Text {
     match (message, details) {
         (Some(message), Some(details)) => {
             let parts = [
-                current.text(message),
+                current.shared_text(message),
                 Text::from(": "),
-                current.text(details),
+                current.shared_text(details),
             ];
             Text::concat(&parts)
         }
-        (Some(single), None) | (None, Some(single)) => current.text(single),
+        (Some(single), None) | (None, Some(single)) => current.shared_text(single),
         (None, None) => {
             let code = error.get("code").map(SharedToken::from);
             match code.and_then(Number::from_token) {

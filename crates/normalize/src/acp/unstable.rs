@@ -39,7 +39,7 @@ impl AcpNormalizer {
             parent_call_id: None,
             model: None,
         });
-        self.tell(body, extra, current, out);
+        self.emit_event(body, extra, current, out);
     }
 
     /// The user's message, as the agent repeats it.
@@ -61,7 +61,7 @@ impl AcpNormalizer {
                 .collect(),
             is_synthetic: true,
         };
-        self.tell(Body::UserInput(input), extra, current, out);
+        self.emit_event(Body::UserInput(input), extra, current, out);
     }
 
     /// The session is at work, or at rest: in the next protocol a turn ends here and not with the answer to its prompt.
@@ -72,7 +72,7 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let Some(word) = own::string_token(state.state) else {
-            return current.lacks("state", state.state);
+            return current.complain_of_missing("state", state.state);
         };
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         let is_in_turn = session.prompts > 0 || !self.sees_client;
@@ -93,40 +93,40 @@ impl AcpNormalizer {
             return self.end_turn(&prompted, None, true, current, out);
         }
         let status = SessionState::from(word.string().unwrap_or_default().as_ref());
-        self.state(status, None, current, out);
+        self.emit_session_state(status, None, current, out);
     }
 
     /// A sub-agent is heard of. It is known by its session.
-    pub(super) fn subagent(
+    pub(super) fn start_subagent(
         &mut self,
         news: &SubagentStart<'_>,
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
         let Some(id) = own::string_token(news.session_id) else {
-            return current.lacks("sessionId", news.session_id);
+            return current.complain_of_missing("sessionId", news.session_id);
         };
         let key = id.string().unwrap_or_default().into_owned();
-        let id = current.text(id);
+        let id = current.shared_text(id);
         let state = news
             .state
             .and_then(|state| own::string_token(state.get("state")));
         let rests = state.is_some_and(|state| state.is("idle"));
-        let before = self.subagents.close(&key);
+        let before = self.subagents.close_id(&key);
         let works = state.map_or(before.unwrap_or(true), |_| !rests);
         self.subagents.open(&key, works, 0);
-        let extra = vec![("acp.subagent", current.json(news.whole))];
+        let extra = vec![("acp.subagent", current.shared_json(news.whole))];
         if before.is_none() || (works && before == Some(false)) {
             let called = [news.title, news.description];
             let called = called.into_iter().find_map(own::string_token);
             let body = Body::SubagentSpawn(SubagentSpawn {
                 call_id: id.clone(),
                 agent_type: None,
-                description: called.map(|called| current.text(called)),
+                description: called.map(|called| current.shared_text(called)),
                 is_resume: before.is_some(),
                 resume_agent_id: before.is_some().then(|| id.clone()),
             });
-            self.tell(body, extra.clone(), current, out);
+            self.emit_event(body, extra.clone(), current, out);
         }
         if rests && before != Some(false) {
             let reason = news
@@ -135,10 +135,10 @@ impl AcpNormalizer {
             let body = Body::SubagentComplete(SubagentComplete {
                 call_id: id.clone(),
                 agent_id: Some(id),
-                status: reason.or(state).map(|word| current.text(word)),
+                status: reason.or(state).map(|word| current.shared_text(word)),
                 summary: None,
             });
-            self.tell(body, extra, current, out);
+            self.emit_event(body, extra, current, out);
         }
     }
 
@@ -149,7 +149,7 @@ impl AcpNormalizer {
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
-        let extra = vec![("acp.sessionMessage", current.json(message.whole))];
+        let extra = vec![("acp.sessionMessage", current.shared_json(message.whole))];
         let text = content::joined_text(&listed(message.content), current);
         let here = self.stamp.session_id.as_ref();
         let comes_in = own::string_token(message.recipient_session_id)
@@ -160,9 +160,9 @@ impl AcpNormalizer {
                 images: Vec::new(),
                 is_synthetic: true,
             };
-            return self.tell(Body::UserInput(input), extra, current, out);
+            return self.emit_event(Body::UserInput(input), extra, current, out);
         }
-        self.tell(between_sessions(text), extra, current, out);
+        self.emit_event(between_sessions(text), extra, current, out);
     }
 
     pub(super) fn session_message_chunk(
@@ -172,13 +172,13 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let Some(block) = chunk.content else {
-            return current.lacks("content", None);
+            return current.complain_of_missing("content", None);
         };
         let text = content::joined_text(&[block], current);
         let id = chunk
             .message_id
-            .map(|id| ("acp.messageId", current.json(id)));
-        self.tell(
+            .map(|id| ("acp.messageId", current.shared_json(id)));
+        self.emit_event(
             between_sessions(text),
             id.into_iter().collect(),
             current,
@@ -194,14 +194,14 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let mut extra = vec![("acp.planEntries", Json::array([]))];
-        extra.extend(id.map(|id| ("acp.planRemoved", current.json(id))));
+        extra.extend(id.map(|id| ("acp.planRemoved", current.shared_json(id))));
         let body = Body::Text(TextEvent {
             text: Text::default(),
             kind: TextKind::Plan,
             parent_call_id: None,
             model: None,
         });
-        self.tell(body, extra, current, out);
+        self.emit_event(body, extra, current, out);
     }
 }
 
@@ -215,7 +215,7 @@ fn message_parts(message: &WholeMessage<'_>, current: &AcpLine<'_>) -> Option<(T
     extra.extend(
         message
             .message_id
-            .map(|id| ("acp.messageId", current.json(id))),
+            .map(|id| ("acp.messageId", current.shared_json(id))),
     );
     if !blocks
         .iter()
@@ -224,7 +224,7 @@ fn message_parts(message: &WholeMessage<'_>, current: &AcpLine<'_>) -> Option<(T
         let list = message
             .content
             .filter(|list| list.kind() == TokenKind::Array);
-        extra.extend(list.map(|list| ("acp.content", current.json(list))));
+        extra.extend(list.map(|list| ("acp.content", current.shared_json(list))));
     }
     Some((content::joined_text(&blocks, current), extra))
 }

@@ -67,7 +67,7 @@ pub(super) fn update_activity(update: &UpdateBody<'_>) -> Option<AgentActivity> 
 }
 
 impl AcpNormalizer {
-    pub(super) fn update(
+    pub(super) fn translate_update(
         &mut self,
         read: &SessionUpdate<'_>,
         current: &mut AcpLine<'_>,
@@ -76,47 +76,47 @@ impl AcpNormalizer {
         match &read.update {
             UpdateBody::UserMessageChunk(chunk) => self.user_chunk(chunk, current, out),
             UpdateBody::AgentMessageChunk(chunk) => {
-                self.chunk(StreamDeltaKind::Text, chunk, current, out);
+                self.take_chunk(StreamDeltaKind::Text, chunk, current, out);
             }
             UpdateBody::AgentThoughtChunk(chunk) => {
-                self.chunk(StreamDeltaKind::Thinking, chunk, current, out);
+                self.take_chunk(StreamDeltaKind::Thinking, chunk, current, out);
             }
-            UpdateBody::ToolCall(call) => drop(self.call(call, CallStage::Announced, current, out)),
+            UpdateBody::ToolCall(call) => drop(self.update_call(call, CallStage::Announced, current, out)),
             UpdateBody::ToolCallUpdate(call) => {
                 if !self.subagent_news(call, current, out) {
-                    self.call(call, CallStage::Told, current, out);
+                    self.update_call(call, CallStage::Told, current, out);
                 }
             }
-            UpdateBody::Plan { entries } => self.plan(*entries, current, out),
+            UpdateBody::Plan { entries } => self.emit_plan(*entries, current, out),
             UpdateBody::PlanUpdate { plan } => self.plan_update(*plan, current, out),
             UpdateBody::AvailableCommands { available_commands } => {
-                let available_commands = current.list(*available_commands);
+                let available_commands = current.list_elements(*available_commands);
                 let body = Body::AvailableCommands(AvailableCommands { available_commands });
-                self.tell(body, Vec::new(), current, out);
+                self.emit_event(body, Vec::new(), current, out);
             }
             UpdateBody::CurrentMode { current_mode_id } => {
                 match own::string_token(*current_mode_id) {
-                    Some(mode) => self.mode(current.text(mode), current, out),
-                    None => current.lacks("currentModeId", *current_mode_id),
+                    Some(mode) => self.emit_mode(current.shared_text(mode), current, out),
+                    None => current.complain_of_missing("currentModeId", *current_mode_id),
                 }
             }
             UpdateBody::ConfigOptions { config_options } => {
-                let config_options = current.list(*config_options);
+                let config_options = current.list_elements(*config_options);
                 let body = Body::ConfigOptions(ConfigOptions { config_options });
-                self.tell(body, Vec::new(), current, out);
+                self.emit_event(body, Vec::new(), current, out);
             }
             UpdateBody::SessionInfo { title, updated_at } => {
                 self.session_info(*title, *updated_at, current, out);
             }
-            UpdateBody::Usage(usage) => self.usage(usage, current, out),
-            UpdateBody::Notice(notice) => self.notice(notice, current, out),
-            UpdateBody::Compaction(compaction) => self.compaction(compaction, current, out),
+            UpdateBody::Usage(usage) => self.emit_context_usage(usage, current, out),
+            UpdateBody::Notice(notice) => self.emit_notice(notice, current, out),
+            UpdateBody::Compaction(compaction) => self.emit_compaction(compaction, current, out),
             UpdateBody::CompactionSummaryChunk {
                 compaction_id,
                 content,
             } => self.summary_chunk(*compaction_id, *content, current, out),
             UpdateBody::PlanRemoved { plan_id } => self.plan_removed(*plan_id, current, out),
-            UpdateBody::Subagent(news) => self.subagent(news, current, out),
+            UpdateBody::Subagent(news) => self.start_subagent(news, current, out),
             UpdateBody::SessionMessage(message) => self.session_message(message, current, out),
             UpdateBody::SessionMessageChunk(chunk) => {
                 self.session_message_chunk(chunk, current, out);
@@ -135,7 +135,7 @@ impl AcpNormalizer {
             } => self.content_chunk(*tool_call_id, *content, current, out),
             UpdateBody::Terminal { update } => self.terminal_update(*update, current, out),
             UpdateBody::TerminalOutputChunk { update } => self.terminal_chunk(*update, current),
-            UpdateBody::Unknown => current.complain(
+            UpdateBody::Unknown => current.add_complaint(
                 DiagnosticKind::UnknownType,
                 match read.kind {
                     Some(kind) => format!("unknown update `{}`", shortened_agent_name(kind)),
@@ -152,22 +152,22 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let Some(block) = chunk.content else {
-            return current.lacks("content", None);
+            return current.complain_of_missing("content", None);
         };
         let words = content::block_text(block);
         let extra = match words {
             Some(_) => Vec::new(),
-            None => vec![("acp.content", current.json(block))],
+            None => vec![("acp.content", current.shared_json(block))],
         };
         let input = UserInput {
-            text: words.map(|words| current.text(words)).unwrap_or_default(),
+            text: words.map(|words| current.shared_text(words)).unwrap_or_default(),
             images: content::image_block(block).into_iter().collect(),
             is_synthetic: true,
         };
-        self.tell(Body::UserInput(input), extra, current, out);
+        self.emit_event(Body::UserInput(input), extra, current, out);
     }
 
-    fn plan(
+    fn emit_plan(
         &mut self,
         entries: Option<Token<'_>>,
         current: &mut AcpLine<'_>,
@@ -180,10 +180,10 @@ impl AcpNormalizer {
             }
             lines.push(entry_text(entry, current));
         }
-        let list = entries.map(|entries| current.json(entries));
+        let list = entries.map(|entries| current.shared_json(entries));
         let list = list.unwrap_or_else(|| Json::array([]));
         let text = Text::concat(&lines);
-        self.tell(
+        self.emit_event(
             plan_text(text),
             vec![("acp.planEntries", list)],
             current,
@@ -198,7 +198,7 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let Some(update) = update.and_then(|update| update.if_kind(TokenKind::Object)) else {
-            return current.lacks("plan", update);
+            return current.complain_of_missing("plan", update);
         };
         let words = ["content", "uri"];
         let words = words
@@ -206,10 +206,10 @@ impl AcpNormalizer {
             .find_map(|name| own::string_token(update.get(name)));
         match (update.get("entries"), words) {
             (None, Some(words)) => {
-                let extra = vec![("acp.plan", current.json(update))];
-                self.tell(plan_text(current.text(words)), extra, current, out);
+                let extra = vec![("acp.plan", current.shared_json(update))];
+                self.emit_event(plan_text(current.shared_text(words)), extra, current, out);
             }
-            (entries, _) => self.plan(entries, current, out),
+            (entries, _) => self.emit_plan(entries, current, out),
         }
     }
 
@@ -222,16 +222,16 @@ impl AcpNormalizer {
     ) {
         let body = Body::SessionStatus(SessionStatus {
             status: SessionState::Other("session_info".to_owned()),
-            message: own::string_token(title).map(|title| current.text(title)),
+            message: own::string_token(title).map(|title| current.shared_text(title)),
         });
         let members = [("acp.title", title), ("acp.updatedAt", updated_at)];
         let present = members.into_iter();
-        let extra = present.filter_map(|(key, value)| Some((key, current.json(value?))));
+        let extra = present.filter_map(|(key, value)| Some((key, current.shared_json(value?))));
         let extra = extra.collect();
-        self.tell(body, extra, current, out);
+        self.emit_event(body, extra, current, out);
     }
 
-    fn usage(
+    fn emit_context_usage(
         &mut self,
         report: &ContextUsage<'_>,
         current: &mut AcpLine<'_>,
@@ -244,21 +244,21 @@ impl AcpNormalizer {
         let body = usage::step_usage(window.token());
         let mut extra = vec![("acp.contextWindow", window)];
         if let Some(cost) = report.cost {
-            extra.push(("acp.cost", current.json(cost)));
+            extra.push(("acp.cost", current.shared_json(cost)));
             let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
             session.cost = Some(own::owned_json(cost));
         }
-        self.tell(body, extra, current, out);
+        self.emit_event(body, extra, current, out);
     }
 
-    fn notice(
+    fn emit_notice(
         &mut self,
         notice: &SessionNotice<'_>,
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
         let is_error = notice.severity.is_some_and(|word| word.is("error"));
-        let words = |token| own::string_token(token).map(|token| current.text(token));
+        let words = |token| own::string_token(token).map(|token| current.shared_text(token));
         let message = match (words(notice.title), words(notice.description)) {
             (Some(title), Some(more)) => Some(Text::concat(&[title, Text::from(": "), more])),
             (title, more) => title.or(more),
@@ -273,8 +273,8 @@ impl AcpNormalizer {
         });
         let severity = notice
             .severity
-            .map(|word| ("acp.severity", current.json(word)));
-        self.tell(body, severity.into_iter().collect(), current, out);
+            .map(|word| ("acp.severity", current.shared_json(word)));
+        self.emit_event(body, severity.into_iter().collect(), current, out);
     }
 
     /// A piece of a compaction's summary, which is emitted as a whole when it is done.
@@ -286,45 +286,45 @@ impl AcpNormalizer {
         out: &mut EventBuffer,
     ) {
         let Some(block) = block else {
-            return current.lacks("content", None);
+            return current.complain_of_missing("content", None);
         };
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         if let Some(words) = content::block_text(block) {
-            session.summary.add(id, words);
+            session.summary.add_words(id, words);
         }
         let text = content::joined_text(&[block], current);
         let body = Body::SessionStatus(SessionStatus {
             status: SessionState::Compacting,
             message: Some(text),
         });
-        let id = id.map(|id| ("acp.compactionId", current.json(id)));
-        self.tell(body, id.into_iter().collect(), current, out);
+        let id = id.map(|id| ("acp.compactionId", current.shared_json(id)));
+        self.emit_event(body, id.into_iter().collect(), current, out);
     }
 
-    fn compaction(
+    fn emit_compaction(
         &mut self,
         news: &CompactionUpdate<'_>,
         current: &mut AcpLine<'_>,
         out: &mut EventBuffer,
     ) {
         let status = own::string_token(news.status).and_then(Token::string);
-        let message = own::string_token(news.error).map(|error| current.text(error));
+        let message = own::string_token(news.error).map(|error| current.shared_text(error));
         match status.as_deref() {
             Some("completed") => {
                 let blocks = listed(news.summary);
                 let summary = (!blocks.is_empty()).then(|| content::joined_text(&blocks, current));
                 let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
-                let summary = summary.or_else(|| session.summary.take(news.compaction_id));
+                let summary = summary.or_else(|| session.summary.take_summary(news.compaction_id));
                 let body = Body::ContextCompaction(ContextCompaction {
                     trigger: CompactionTrigger::Auto,
                     pre_tokens: None,
                     summary,
                 });
-                self.tell(body, Vec::new(), current, out);
+                self.emit_event(body, Vec::new(), current, out);
             }
-            Some("failed") => self.state(SessionState::Error, message, current, out),
-            Some("cancelled") => self.state(SessionState::Interrupted, message, current, out),
-            _ => self.state(SessionState::Compacting, message, current, out),
+            Some("failed") => self.emit_session_state(SessionState::Error, message, current, out),
+            Some("cancelled") => self.emit_session_state(SessionState::Interrupted, message, current, out),
+            _ => self.emit_session_state(SessionState::Compacting, message, current, out),
         }
     }
 }
@@ -341,7 +341,7 @@ pub(super) struct CompactionSummary {
 }
 
 impl CompactionSummary {
-    fn add(&mut self, id: Option<Token<'_>>, words: Token<'_>) {
+    fn add_words(&mut self, id: Option<Token<'_>>, words: Token<'_>) {
         let id = own::string_token(id).map(own::owned_text);
         if self.id != id {
             *self = Self::default();
@@ -355,7 +355,7 @@ impl CompactionSummary {
     }
 
     /// All of it, if it is that of this compaction and was not too long.
-    fn take(&mut self, id: Option<Token<'_>>) -> Option<Text> {
+    fn take_summary(&mut self, id: Option<Token<'_>>) -> Option<Text> {
         let summary = std::mem::take(self);
         let is_this = summary.id == own::string_token(id).map(own::owned_text);
         let is_whole = summary.bytes <= MOST_SUMMARY && !summary.pieces.is_empty();
@@ -378,5 +378,5 @@ fn entry_text(entry: Token<'_>, current: &AcpLine<'_>) -> Text {
     let words = names
         .iter()
         .find_map(|name| own::string_token(entry.get(name)));
-    current.text(words.unwrap_or(entry))
+    current.shared_text(words.unwrap_or(entry))
 }

@@ -22,7 +22,7 @@ pub(super) struct StepUsage {
 }
 
 impl StepUsage {
-    pub(super) fn add(&mut self, counts: Token<'_>) {
+    pub(super) fn add_counts(&mut self, counts: Token<'_>) {
         let add = |sum: &mut Option<u64>, count: Option<Token<'_>>| {
             if let Some(count) = count.and_then(Token::u64) {
                 *sum = Some(sum.unwrap_or(0).saturating_add(count));
@@ -34,7 +34,7 @@ impl StepUsage {
         add(&mut self.total, first_count(counts, TOTAL));
     }
 
-    pub(super) fn usage(self) -> Option<TokenUsage> {
+    pub(super) fn into_token_usage(self) -> Option<TokenUsage> {
         let counted = [self.input, self.output, self.total];
         counted.iter().any(Option::is_some).then(|| TokenUsage {
             input_tokens: self.input.map(Number::from),

@@ -73,9 +73,9 @@ pub fn events_with_subagents(
         skipped: SkippedCounts::default(),
         sink: &mut sink,
     };
-    session.header(log);
-    session.lines(log);
-    session.close();
+    session.emit_session_start(log);
+    session.translate_lines(log);
+    session.emit_skipped_counts();
 }
 
 struct ClaudeTranslator<'s> {
@@ -105,10 +105,10 @@ struct CurrentRecord<'l> {
 }
 
 impl ClaudeTranslator<'_> {
-    fn emit(&mut self, mut body: Body, current: &mut CurrentRecord<'_>) {
+    fn emit_event(&mut self, mut body: Body, current: &mut CurrentRecord<'_>) {
         current.is_told = true;
         set_parent(&mut body, self.parents.last());
-        let mut event = self.stamp.event(body, &mut current.raw);
+        let mut event = self.stamp.next_event(body, &mut current.raw);
         for (key, value) in &current.extensions {
             let extensions = &mut event.base.extensions;
             extensions.insert(format!("claude.{key}"), value.clone());
@@ -116,17 +116,17 @@ impl ClaudeTranslator<'_> {
         (self.sink)(event);
     }
 
-    fn diagnose(&mut self, kind: DiagnosticKind, message: String, current: &mut CurrentRecord<'_>) {
+    fn emit_diagnostic(&mut self, kind: DiagnosticKind, message: String, current: &mut CurrentRecord<'_>) {
         let body = Diagnostic {
             kind,
             message,
             count: None,
         };
-        self.emit(Body::Diagnostic(body), current);
+        self.emit_event(Body::Diagnostic(body), current);
     }
 
     /// The beginning of the session, from the first record that tells where the agent works. That record carries itself.
-    fn header(&mut self, log: &ClaudeLog<'_>) {
+    fn emit_session_start(&mut self, log: &ClaudeLog<'_>) {
         self.stamp.session_id = log.session_id.map(own::owned_text);
         let Some(first) = &log.first else { return };
         self.stamp.timestamp = first.timestamp.map(own::owned_text);
@@ -137,7 +137,7 @@ impl ClaudeTranslator<'_> {
         };
         let mut event = self
             .stamp
-            .event(Body::SessionInit(Box::new(init)), &mut None);
+            .next_event(Body::SessionInit(Box::new(init)), &mut None);
         let facts = [
             ("claude.version", first.version),
             ("claude.gitBranch", first.git_branch),
@@ -151,20 +151,20 @@ impl ClaudeTranslator<'_> {
         (self.sink)(event);
     }
 
-    fn lines(&mut self, log: &ClaudeLog<'_>) {
+    fn translate_lines(&mut self, log: &ClaudeLog<'_>) {
         for (place, line) in log.lines.iter().enumerate() {
             match line {
-                ClaudeLine::Record(record, RecordFate::Kept) => self.record(*record, log, place),
+                ClaudeLine::Record(record, RecordFate::Kept) => self.translate_record(*record, log, place),
                 ClaudeLine::Record(_, RecordFate::Abandoned) => self.skipped.abandoned += 1,
                 ClaudeLine::Record(_, RecordFate::Repeated) => self.skipped.repeated += 1,
-                ClaudeLine::Unreadable(bytes) => self.unreadable(bytes, log, place),
+                ClaudeLine::Unreadable(bytes) => self.report_unreadable(bytes, log, place),
             }
         }
     }
 
-    fn unreadable(&mut self, bytes: &[u8], log: &ClaudeLog<'_>, line: usize) {
+    fn report_unreadable(&mut self, bytes: &[u8], log: &ClaudeLog<'_>, line: usize) {
         let mut current = CurrentRecord {
-            raw: Some(RawContent::text(bytes)),
+            raw: Some(RawContent::from_other_bytes(bytes)),
             log,
             line,
             extensions: Vec::new(),
@@ -177,17 +177,17 @@ impl ClaudeTranslator<'_> {
             "a line of the session file is not a JSON object"
         };
         let kind = DiagnosticKind::MalformedLine;
-        self.diagnose(kind, message.to_owned(), &mut current);
+        self.emit_diagnostic(kind, message.to_owned(), &mut current);
     }
 
-    fn record(&mut self, record: Token<'_>, log: &ClaudeLog<'_>, line: usize) {
+    fn translate_record(&mut self, record: Token<'_>, log: &ClaudeLog<'_>, line: usize) {
         let text: Arc<str> = Arc::from(compact(record).as_ref());
         let Ok(record) = Token::parse(&text) else {
             return;
         };
         let shared = SharedToken::new(&text, record);
         let mut current = CurrentRecord {
-            raw: Some(RawContent::json(Json::from(shared))),
+            raw: Some(RawContent::from_joined_lines(Json::from(shared))),
             log,
             line,
             extensions: Vec::new(),
@@ -198,50 +198,50 @@ impl ClaudeTranslator<'_> {
             self.stamp.timestamp = Some(own::owned_text(timestamp));
         }
         if record.is_sidechain && self.parents.is_empty() {
-            self.sidechain(&record, &mut current);
+            self.translate_sidechain(&record, &mut current);
         } else {
-            self.tell(&record, &mut current);
+            self.translate_by_type(&record, &mut current);
         }
     }
 
     /// A record of a sub-agent in the file of its session.
-    fn sidechain(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+    fn translate_sidechain(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let said = record.message_content().and_then(Token::string);
-        match self.sidechains.place(record, &said.unwrap_or_default()) {
+        match self.sidechains.place_record(record, &said.unwrap_or_default()) {
             SidechainRecord::First(call_id) => {
                 let spawn = SubagentSpawn {
                     call_id,
                     ..SubagentSpawn::default()
                 };
-                self.emit(Body::SubagentSpawn(spawn), current);
+                self.emit_event(Body::SubagentSpawn(spawn), current);
             }
             SidechainRecord::Later(call) => {
                 self.parents.push(call);
-                self.tell(record, current);
+                self.translate_by_type(record, current);
                 self.parents.pop();
             }
-            SidechainRecord::Unclear => self.tell(record, current),
+            SidechainRecord::Unclear => self.translate_by_type(record, current),
         }
     }
 
-    fn tell(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+    fn translate_by_type(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let kind = record.kind.and_then(Token::string);
         match kind.as_deref() {
-            Some("user") => self.user(record, current),
-            Some("assistant") => self.assistant(record, current),
-            Some("system") => self.system(record, current),
+            Some("user") => self.translate_user(record, current),
+            Some("assistant") => self.translate_assistant(record, current),
+            Some("system") => self.translate_system(record, current),
             _ if record.is_state() => self.skipped.add_state(record),
             kind => {
                 let message = match kind {
                     Some(kind) => format!("unknown type of record: {kind}"),
                     None => "a record without a type".to_owned(),
                 };
-                self.diagnose(DiagnosticKind::UnknownType, message, current);
+                self.emit_diagnostic(DiagnosticKind::UnknownType, message, current);
             }
         }
     }
 
-    fn user(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+    fn translate_user(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let content = record.message_content().map(blocks).unwrap_or_default();
         if let Some(kind) = record.tool_denial_kind {
             current
@@ -261,7 +261,7 @@ impl ClaudeTranslator<'_> {
                     tool_use_id,
                     content,
                     is_error,
-                } => self.result(tool_use_id, (content, is_error), record, current),
+                } => self.emit_tool_result(tool_use_id, (content, is_error), record, current),
                 ClaudeBlock::Thinking(_) | ClaudeBlock::ToolUse { .. } | ClaudeBlock::Other(_) => {
                     self.odd_block(current);
                 }
@@ -270,11 +270,11 @@ impl ClaudeTranslator<'_> {
         if words.is_empty() && images.is_empty() && current.is_told {
             return;
         }
-        self.words(&words, images, record, current);
+        self.emit_user_words(&words, images, record, current);
     }
 
     /// The words of a `user` record. Those of a sub-agent's caller stand in its call.
-    fn words(
+    fn emit_user_words(
         &mut self,
         words: &[Text],
         images: Vec<Json>,
@@ -288,7 +288,7 @@ impl ClaudeTranslator<'_> {
                 status: SessionState::Interrupted,
                 message: Some(text),
             };
-            return self.emit(Body::SessionStatus(body), current);
+            return self.emit_event(Body::SessionStatus(body), current);
         }
         let is_program = PROGRAM_WORDS.iter().any(|start| said.starts_with(start));
         if !self.parents.is_empty() && record.parent_uuid.is_none() && !current.is_told {
@@ -301,10 +301,10 @@ impl ClaudeTranslator<'_> {
             images,
             is_synthetic: record.is_meta || record.is_compact_summary || is_program || is_agents,
         };
-        self.emit(Body::UserInput(input), current);
+        self.emit_event(Body::UserInput(input), current);
     }
 
-    fn result(
+    fn emit_tool_result(
         &mut self,
         id: Option<Token<'_>>,
         (content, is_error): (Option<Token<'_>>, bool),
@@ -316,12 +316,12 @@ impl ClaudeTranslator<'_> {
         let mut completion = calls::completion(call_id, content, is_error, record);
         if let Some(call) = call {
             completion.locations.clone_from(&call.locations);
-            call.complete(&mut completion);
+            call.add_derived_fields(&mut completion);
         }
-        self.emit(Body::ToolCompletion(Box::new(completion)), current);
+        self.emit_event(Body::ToolCompletion(Box::new(completion)), current);
     }
 
-    fn assistant(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+    fn translate_assistant(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let message = record.message;
         let model =
             string_token(message.and_then(|message| message.get("model"))).map(own::owned_text);
@@ -333,17 +333,17 @@ impl ClaudeTranslator<'_> {
         for block in record.message_content().map(blocks).unwrap_or_default() {
             match block {
                 ClaudeBlock::Text(text) => {
-                    self.emit(
+                    self.emit_event(
                         said(own::owned_text(text), kind.clone(), model.clone()),
                         current,
                     );
                 }
                 ClaudeBlock::Thinking(text) => {
                     let body = said(own::owned_text(text), TextKind::Thinking, model.clone());
-                    self.emit(body, current);
+                    self.emit_event(body, current);
                 }
                 ClaudeBlock::ToolUse { id, name, input } => {
-                    self.call([id, name, input], model.clone(), current);
+                    self.emit_tool_call([id, name, input], model.clone(), current);
                 }
                 ClaudeBlock::Image { .. }
                 | ClaudeBlock::ToolResult { .. }
@@ -354,21 +354,21 @@ impl ClaudeTranslator<'_> {
         }
         if current.log.has_usage(current.line) {
             let usage = message.and_then(|message| message.get("usage"));
-            self.usage(usage, model, current);
+            self.emit_usage(usage, model, current);
         }
         if !current.is_told {
             // Nothing in it, but it is there: an empty text carries the record.
-            self.emit(said(Text::default(), kind, None), current);
+            self.emit_event(said(Text::default(), kind, None), current);
         }
     }
 
     /// A block that a message of its role does not have, or that we do not know. It is in the record.
     fn odd_block(&mut self, current: &mut CurrentRecord<'_>) {
         let message = "a block of a type that is unknown here".to_owned();
-        self.diagnose(DiagnosticKind::UnknownType, message, current);
+        self.emit_diagnostic(DiagnosticKind::UnknownType, message, current);
     }
 
-    fn usage(
+    fn emit_usage(
         &mut self,
         usage: Option<Token<'_>>,
         model: Option<Text>,
@@ -380,11 +380,11 @@ impl ClaudeTranslator<'_> {
                 model,
                 step_usage,
             };
-            self.emit(Body::UsageUpdate(body), current);
+            self.emit_event(Body::UsageUpdate(body), current);
         }
     }
 
-    fn call(
+    fn emit_tool_call(
         &mut self,
         parts: [Option<Token<'_>>; 3],
         model: Option<Text>,
@@ -394,16 +394,16 @@ impl ClaudeTranslator<'_> {
         let id = call.call_id.clone();
         self.calls.insert(id.to_str().into_owned(), summary);
         let starts = calls::starts_subagent(&call.tool_name.to_str());
-        self.emit(Body::ToolInvocation(Box::new(call)), current);
+        self.emit_event(Body::ToolInvocation(Box::new(call)), current);
         if starts {
             let prompt = parts[2].and_then(|input| input.get("prompt"));
-            self.sidechains.call(&id, prompt);
-            self.subagent(&id, parts[2], current);
+            self.sidechains.note_call(&id, prompt);
+            self.translate_subagent(&id, parts[2], current);
         }
     }
 
     /// Tells the records of the sub-agent that a call started, if there is a file of them.
-    fn subagent(&mut self, id: &Text, input: Option<Token<'_>>, current: &mut CurrentRecord<'_>) {
+    fn translate_subagent(&mut self, id: &Text, input: Option<Token<'_>>, current: &mut CurrentRecord<'_>) {
         let call = id.to_str();
         let told = current.log.agent_of_call(&call).and_then(Token::string);
         let agent = told.map(Cow::into_owned);
@@ -426,10 +426,10 @@ impl ClaudeTranslator<'_> {
             is_resume: false,
             resume_agent_id: None,
         };
-        self.emit(Body::SubagentSpawn(spawn), current);
+        self.emit_event(Body::SubagentSpawn(spawn), current);
         let began = self.stamp.timestamp.clone();
         self.parents.push(id.clone());
-        self.lines(&ClaudeLog::read(&bytes));
+        self.translate_lines(&ClaudeLog::read(&bytes));
         self.parents.pop();
         self.stamp.timestamp = began;
         let complete = SubagentComplete {
@@ -438,17 +438,17 @@ impl ClaudeTranslator<'_> {
             status: None,
             summary: None,
         };
-        self.emit(Body::SubagentComplete(complete), current);
+        self.emit_event(Body::SubagentComplete(complete), current);
     }
 
-    fn system(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+    fn translate_system(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         if let Some(subtype) = record.subtype {
             current
                 .extensions
                 .push(("subtype", own::owned_json(subtype)));
         }
         if record.subtype.is_some_and(|it| it.is("compact_boundary")) {
-            return self.compaction(record, current);
+            return self.emit_compaction(record, current);
         }
         let Some(content) = record.content else {
             return self.skipped.add_state(record);
@@ -464,10 +464,10 @@ impl ClaudeTranslator<'_> {
             status,
             message: Some(own::owned_text(content)),
         };
-        self.emit(Body::SessionStatus(body), current);
+        self.emit_event(Body::SessionStatus(body), current);
     }
 
-    fn compaction(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
+    fn emit_compaction(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let about = record.compact_metadata;
         let trigger =
             string_token(about.and_then(|about| about.get("trigger"))).and_then(Token::string);
@@ -477,17 +477,17 @@ impl ClaudeTranslator<'_> {
             pre_tokens: before.and_then(|it| Number::from_token(SharedToken::from(it))),
             summary: None,
         };
-        self.emit(Body::ContextCompaction(body), current);
+        self.emit_event(Body::ContextCompaction(body), current);
     }
 
-    fn close(&mut self) {
+    fn emit_skipped_counts(&mut self) {
         let ids = self.subagents.ids();
         let is_unnamed = |id: &&String| !self.told.contains(id);
         self.skipped.unnamed_agents = ids.iter().filter(is_unnamed).count() as u64;
-        let Some((body, detail)) = self.skipped.report() else {
+        let Some((body, detail)) = self.skipped.closing_diagnostic() else {
             return;
         };
-        let mut event = self.stamp.event(Body::Diagnostic(body), &mut None);
+        let mut event = self.stamp.next_event(Body::Diagnostic(body), &mut None);
         let extensions = &mut event.base.extensions;
         extensions.insert("claude.skippedRecords".to_owned(), detail);
         (self.sink)(event);

@@ -31,13 +31,13 @@ pub(super) enum SidechainRecord {
 
 impl Sidechains {
     /// Notes a call that starts a sub-agent.
-    pub(super) fn call(&mut self, id: &Text, prompt: Option<Token<'_>>) {
+    pub(super) fn note_call(&mut self, id: &Text, prompt: Option<Token<'_>>) {
         let prompt = prompt.and_then(Token::string).unwrap_or_default();
         self.calls.push((id.clone(), prompt.into_owned()));
     }
 
     /// The call of a record. `said` is its text.
-    pub(super) fn place(&mut self, record: &ClaudeRecord<'_>, said: &str) -> SidechainRecord {
+    pub(super) fn place_record(&mut self, record: &ClaudeRecord<'_>, said: &str) -> SidechainRecord {
         let parent = record.parent_uuid.and_then(Token::string);
         let found = if let Some(parent) = parent {
             let call = self.records.get(&*parent).cloned();

@@ -39,7 +39,7 @@ impl SkippedCounts {
     }
 
     /// The closing diagnostic, and its details; none if every record has an event.
-    pub(super) fn report(&self) -> Option<(Diagnostic, Json)> {
+    pub(super) fn closing_diagnostic(&self) -> Option<(Diagnostic, Json)> {
         let state = self.state.values().sum::<u64>();
         let counts = [
             (

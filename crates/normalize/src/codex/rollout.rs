@@ -84,7 +84,7 @@ impl RolloutNormalizer {
         let text = text.filter(|_| is_whole);
         let record = text.as_ref().and_then(|text| Some((text, object(text)?)));
         let Some((text, record)) = record else {
-            let mut raw = Some(RawContent::text(bytes));
+            let mut raw = Some(RawContent::from_other_bytes(bytes));
             let message = if is_whole {
                 "a line of the session file is not a JSON object"
             } else {
@@ -92,14 +92,14 @@ impl RolloutNormalizer {
             };
             return self
                 .stamp
-                .diagnostic(kind, message.to_owned(), &mut raw, out);
+                .push_diagnostic(kind, message.to_owned(), &mut raw, out);
         };
-        let raw = Some(RawContent::line(text, record));
+        let raw = Some(RawContent::from_json_line(text, record));
         let record = RolloutRecord::from_token(record);
         if let Some(timestamp) = record.timestamp {
             self.stamp.timestamp = Some(own::owned_text(timestamp));
         }
-        self.record(&record, &mut CurrentLine { raw, out });
+        self.translate_record(&record, &mut CurrentLine { raw, out });
     }
 
     /// The closing diagnostic, if records were counted.
@@ -116,7 +116,7 @@ impl RolloutNormalizer {
             ),
             count: Some(count),
         };
-        let mut event = self.stamp.event(Body::Diagnostic(body), &mut None);
+        let mut event = self.stamp.next_event(Body::Diagnostic(body), &mut None);
         let detail = self.skipped.iter();
         let detail = detail.map(|(name, count)| (name.as_str(), Json::from_value(count)));
         let extensions = &mut event.base.extensions;
@@ -124,51 +124,51 @@ impl RolloutNormalizer {
         out.push(event);
     }
 
-    fn emit(&mut self, body: Body, line: &mut CurrentLine<'_>) {
-        let event = self.stamp.event(body, &mut line.raw);
+    fn emit_event(&mut self, body: Body, line: &mut CurrentLine<'_>) {
+        let event = self.stamp.next_event(body, &mut line.raw);
         line.out.push(event);
     }
 
-    fn record(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
+    fn translate_record(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
         let kind = record.kind.and_then(Token::string);
         match kind.as_deref() {
-            Some("session_meta") if !self.has_begun => self.begin(record, line),
-            Some("response_item") => self.item(record, line),
-            Some("event_msg") => self.event(record, line),
+            Some("session_meta") if !self.has_begun => self.emit_session_start(record, line),
+            Some("response_item") => self.translate_item(record, line),
+            Some("event_msg") => self.translate_event(record, line),
             Some("compacted") => {
                 let body = ContextCompaction {
                     trigger: CompactionTrigger::Auto,
                     pre_tokens: None,
                     summary: record.string("message").map(own::owned_text),
                 };
-                self.emit(Body::ContextCompaction(body), line);
+                self.emit_event(Body::ContextCompaction(body), line);
             }
             Some("token_usage_record") => {
                 self.has_usage_records = true;
                 let usage = record.get("usage");
-                self.usage(usage, "token_usage_record", line);
+                self.emit_usage(usage, "token_usage_record", line);
             }
             Some(kind @ ("session_meta" | "turn_context" | "world_state")) => {
                 let model = record.string("model").map(own::owned_text);
                 self.model = model.or(self.model.take());
-                self.skip(kind);
+                self.count_skipped(kind);
             }
-            kind => self.unknown(kind.unwrap_or("none"), line),
+            kind => self.report_unknown(kind.unwrap_or("none"), line),
         }
     }
 
-    fn skip(&mut self, kind: &str) {
+    fn count_skipped(&mut self, kind: &str) {
         *self.skipped.entry(kind.to_owned()).or_default() += 1;
     }
 
-    fn unknown(&mut self, kind: &str, line: &mut CurrentLine<'_>) {
+    fn report_unknown(&mut self, kind: &str, line: &mut CurrentLine<'_>) {
         let message = format!("unknown type of record: {kind}");
         let kind = DiagnosticKind::UnknownType;
         self.stamp
-            .diagnostic(kind, message, &mut line.raw, line.out);
+            .push_diagnostic(kind, message, &mut line.raw, line.out);
     }
 
-    fn begin(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
+    fn emit_session_start(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
         self.has_begun = true;
         self.stamp.session_id = record.string("id").map(own::owned_text);
         let init = SessionInit {
@@ -176,7 +176,7 @@ impl RolloutNormalizer {
             ..SessionInit::default()
         };
         let body = Body::SessionInit(Box::new(init));
-        let mut event = self.stamp.event(body, &mut line.raw);
+        let mut event = self.stamp.next_event(body, &mut line.raw);
         let facts = [
             ("codex.version", "cli_version"),
             ("codex.originator", "originator"),
@@ -191,15 +191,15 @@ impl RolloutNormalizer {
     }
 
     /// A part of the conversation.
-    fn item(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
+    fn translate_item(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
         let kind = record.string("type").and_then(Token::string);
         match kind.as_deref() {
             Some("message") if record.string("role").is_some_and(|it| it.is("assistant")) => {
                 let text: Vec<_> = record.texts().map(own::owned_text).collect();
-                self.said(Text::concat(&text), TextKind::Text, line);
+                self.emit_text(Text::concat(&text), TextKind::Text, line);
             }
-            Some("message") => self.user(record, line),
-            Some("reasoning") => self.reasoning(record, line),
+            Some("message") => self.emit_user_input(record, line),
+            Some("reasoning") => self.emit_reasoning(record, line),
             Some("function_call" | "custom_tool_call") => {
                 let (call, summary) = calls::invocation(record, self.model.clone());
                 if self.calls.len() >= MOST_OPEN {
@@ -207,62 +207,62 @@ impl RolloutNormalizer {
                 }
                 let id = call.call_id.to_str().into_owned();
                 self.calls.insert(id, summary);
-                self.emit(Body::ToolInvocation(Box::new(call)), line);
+                self.emit_event(Body::ToolInvocation(Box::new(call)), line);
             }
-            Some("function_call_output" | "custom_tool_call_output") => self.result(record, line),
-            Some("ghost_snapshot") => self.skip("response_item/ghost_snapshot"),
-            kind => self.unknown(&format!("response_item/{}", kind.unwrap_or("none")), line),
+            Some("function_call_output" | "custom_tool_call_output") => self.emit_tool_result(record, line),
+            Some("ghost_snapshot") => self.count_skipped("response_item/ghost_snapshot"),
+            kind => self.report_unknown(&format!("response_item/{}", kind.unwrap_or("none")), line),
         }
     }
 
-    fn said(&mut self, text: Text, kind: TextKind, line: &mut CurrentLine<'_>) {
+    fn emit_text(&mut self, text: Text, kind: TextKind, line: &mut CurrentLine<'_>) {
         let body = TextEvent {
             text,
             kind,
             parent_call_id: None,
             model: self.model.clone(),
         };
-        self.emit(Body::Text(body), line);
+        self.emit_event(Body::Text(body), line);
     }
 
-    fn user(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
+    fn emit_user_input(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
         let text: Vec<_> = record.texts().map(own::owned_text).collect();
         let input = UserInput {
             text: Text::concat(&text),
             images: record.images().filter_map(image).collect(),
             is_synthetic: record.is_context(),
         };
-        self.emit(Body::UserInput(input), line);
+        self.emit_event(Body::UserInput(input), line);
     }
 
     /// Thoughts, where they are not only encrypted.
-    fn reasoning(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
+    fn emit_reasoning(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
         let parts = [record.get("summary"), record.get("content")];
         let parts = parts.into_iter().flatten().flat_map(Token::elements);
         let texts: Vec<Text> = parts
             .filter_map(|part| Some(own::owned_text(own::string_token(part.get("text"))?)))
             .collect();
         if texts.is_empty() {
-            return self.skip("response_item/reasoning");
+            return self.count_skipped("response_item/reasoning");
         }
         for text in texts {
-            self.said(text, TextKind::Thinking, line);
+            self.emit_text(text, TextKind::Thinking, line);
         }
     }
 
-    fn result(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
+    fn emit_tool_result(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
         let id = record.string("call_id").and_then(Token::string);
         let id = id.unwrap_or_default();
         let mut completion = calls::completion(record, self.exits.remove(&*id));
         if let Some(call) = self.calls.remove(&*id) {
             completion.locations.clone_from(&call.locations);
-            call.complete(&mut completion);
+            call.add_derived_fields(&mut completion);
         }
-        self.emit(Body::ToolCompletion(Box::new(completion)), line);
+        self.emit_event(Body::ToolCompletion(Box::new(completion)), line);
     }
 
     /// An event for the screen.
-    fn event(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
+    fn translate_event(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
         let kind = record.string("type").and_then(Token::string);
         let kind = kind.as_deref().unwrap_or("none");
         match kind {
@@ -272,14 +272,14 @@ impl RolloutNormalizer {
                     status: SessionState::Interrupted,
                     message: record.string("reason").map(own::owned_text),
                 };
-                self.emit(Body::SessionStatus(body), line);
+                self.emit_event(Body::SessionStatus(body), line);
             }
             "token_count" if !self.has_usage_records => self.token_count(record, line),
             _ if record.is_repeating_event() => {
                 self.note_exit(record);
-                self.skip(&format!("event_msg/{kind}"));
+                self.count_skipped(&format!("event_msg/{kind}"));
             }
-            kind => self.unknown(&format!("event_msg/{kind}"), line),
+            kind => self.report_unknown(&format!("event_msg/{kind}"), line),
         }
     }
 
@@ -293,7 +293,7 @@ impl RolloutNormalizer {
             duration_ms: duration.map(Number::from),
             ..TurnComplete::default()
         };
-        self.emit(Body::TurnComplete(Box::new(body)), line);
+        self.emit_event(Body::TurnComplete(Box::new(body)), line);
     }
 
     fn token_count(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
@@ -301,23 +301,23 @@ impl RolloutNormalizer {
         let total = info.and_then(|info| info.get("total_token_usage"));
         let total = total.map(|total| total.as_str().to_owned());
         if total.is_none() || total == self.counted_tokens {
-            return self.skip("event_msg/token_count");
+            return self.count_skipped("event_msg/token_count");
         }
         self.counted_tokens = total;
         let last = info.and_then(|info| info.get("last_token_usage"));
-        self.usage(last, "event_msg/token_count", line);
+        self.emit_usage(last, "event_msg/token_count", line);
     }
 
-    fn usage(&mut self, usage: Option<Token<'_>>, kind: &str, line: &mut CurrentLine<'_>) {
+    fn emit_usage(&mut self, usage: Option<Token<'_>>, kind: &str, line: &mut CurrentLine<'_>) {
         let Some(step_usage) = usage.and_then(calls::step_usage) else {
-            return self.skip(kind);
+            return self.count_skipped(kind);
         };
         let body = UsageUpdate {
             parent_call_id: None,
             model: self.model.clone(),
             step_usage,
         };
-        self.emit(Body::UsageUpdate(body), line);
+        self.emit_event(Body::UsageUpdate(body), line);
     }
 
     /// Notes how a command ended. Its result comes next.

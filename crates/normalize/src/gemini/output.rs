@@ -49,7 +49,7 @@ pub(super) struct OutputTranslator<'a> {
 }
 
 impl OutputTranslator<'_> {
-    pub(super) fn read(&mut self, bytes: &[u8], out: &mut EventBuffer) {
+    pub(super) fn translate_output(&mut self, bytes: &[u8], out: &mut EventBuffer) {
         let bytes = without_mark(bytes);
         let text = String::from_utf8_lossy(bytes);
         if let (Cow::Owned(_), NoisePolicy::Report) = (&text, self.noise) {
@@ -57,51 +57,51 @@ impl OutputTranslator<'_> {
         }
         for piece in pieces(&text) {
             match piece {
-                OutputPiece::Document(document) => self.document(&document, out),
+                OutputPiece::Document(document) => self.translate_document(&document, out),
                 // The CLI prints its error twice; the second time says nothing new.
                 OutputPiece::Repetition => {}
                 OutputPiece::Noise(_) if self.noise == NoisePolicy::Ignore => {}
-                OutputPiece::Noise(line) => self.noise(line, out),
+                OutputPiece::Noise(line) => self.report_noise(line, out),
             }
         }
     }
 
     fn not_utf8(&mut self, bytes: &[u8], out: &mut EventBuffer) {
-        self.stamp.diagnostic(
+        self.stamp.push_diagnostic(
             DiagnosticKind::MalformedLine,
             "the output is not valid UTF-8".to_owned(),
-            &mut Some(RawContent::text(bytes)),
+            &mut Some(RawContent::from_other_bytes(bytes)),
             out,
         );
     }
 
-    fn noise(&mut self, line: &str, out: &mut EventBuffer) {
+    fn report_noise(&mut self, line: &str, out: &mut EventBuffer) {
         let (kind, message, raw) = match Token::parse(line) {
             Ok(token) if token.kind() == TokenKind::Object => {
                 let message = "an object that is not a result";
                 (
                     DiagnosticKind::UnknownType,
                     message,
-                    RawContent::token(token),
+                    RawContent::from_json_token(token),
                 )
             }
             _ => {
-                let raw = RawContent::text(line.as_bytes());
+                let raw = RawContent::from_other_bytes(line.as_bytes());
                 (DiagnosticKind::Noise, "text that is not JSON", raw)
             }
         };
         self.stamp
-            .diagnostic(kind, message.to_owned(), &mut Some(raw), out);
+            .push_diagnostic(kind, message.to_owned(), &mut Some(raw), out);
     }
 
-    fn document(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
-        let mut raw = Some(RawContent::token(document.token));
+    fn translate_document(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
+        let mut raw = Some(RawContent::from_json_token(document.token));
         self.stamp.session_id = string_token(document.session_id)
             .map(owned_text)
             .filter(|id| !id.is_empty());
         let mut init = self
             .stamp
-            .event(Body::SessionInit(Box::default()), &mut raw);
+            .next_event(Body::SessionInit(Box::default()), &mut raw);
         for (key, value) in &document.unknown_fields {
             let key = format!("gemini.{}", key.string().unwrap_or_default());
             init.base.extensions.insert(key, owned_json(*value));
@@ -110,9 +110,9 @@ impl OutputTranslator<'_> {
         for (key, _) in document.unknown_fields.iter().take(MOST_REPORTED) {
             let message = format!("unknown field {}", shortened_name(key.as_str()));
             self.stamp
-                .diagnostic(DiagnosticKind::UnknownField, message, &mut raw, out);
+                .push_diagnostic(DiagnosticKind::UnknownField, message, &mut raw, out);
         }
-        self.warnings(document, out);
+        self.emit_warnings(document, out);
         if let Some(response) = string_token(document.response)
             .map(owned_text)
             .filter(|response| !response.is_empty())
@@ -123,12 +123,12 @@ impl OutputTranslator<'_> {
                 parent_call_id: None,
                 model: None,
             };
-            out.push(self.stamp.event(Body::Text(said), &mut raw));
+            out.push(self.stamp.next_event(Body::Text(said), &mut raw));
         }
-        self.turn(document, out);
+        self.emit_turn(document, out);
     }
 
-    fn warnings(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
+    fn emit_warnings(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
         for warning in document.warnings.into_iter().flat_map(Token::elements) {
             let message = owned_text(warning);
             self.verdict.notice(false, &message);
@@ -136,7 +136,7 @@ impl OutputTranslator<'_> {
                 status: SessionState::Error,
                 message: Some(message),
             };
-            let mut event = self.stamp.event(Body::SessionStatus(status), &mut None);
+            let mut event = self.stamp.next_event(Body::SessionStatus(status), &mut None);
             event
                 .base
                 .extensions
@@ -145,7 +145,7 @@ impl OutputTranslator<'_> {
         }
     }
 
-    fn turn(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
+    fn emit_turn(&mut self, document: &OutputDocument<'_>, out: &mut EventBuffer) {
         let error = document.error.and_then(Token::non_null);
         let said = |name| string_token(error?.get(name)).map(owned_text);
         let status = if error.is_none() { "success" } else { "error" };
@@ -171,7 +171,7 @@ impl OutputTranslator<'_> {
         }
         let mut event = self
             .stamp
-            .event(Body::TurnComplete(Box::new(turn)), &mut None);
+            .next_event(Body::TurnComplete(Box::new(turn)), &mut None);
         for (name, token) in [("gemini.error", error), ("gemini.stats", document.stats)] {
             if let Some(token) = token {
                 event

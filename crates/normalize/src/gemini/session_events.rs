@@ -42,11 +42,11 @@ pub fn events_with_subagents(
         parents: Vec::new(),
         sink: &mut sink,
     };
-    session.header(log);
+    session.emit_session_start(log);
     for record in log.messages() {
-        session.record(record);
+        session.translate_record(record);
     }
-    session.skipped(&log.skipped);
+    session.report_skipped(&log.skipped);
 }
 
 /// How many sub-agents are told within each other. Files that name each other would have no end.
@@ -72,20 +72,20 @@ struct CurrentRecord {
 }
 
 impl CurrentRecord {
-    fn text(&self, token: Token<'_>) -> Text {
+    fn shared_text(&self, token: Token<'_>) -> Text {
         Text::from_token(SharedToken::new(&self.text, token))
     }
 
-    fn json(&self, token: Token<'_>) -> Json {
+    fn shared_json(&self, token: Token<'_>) -> Json {
         Json::from(SharedToken::new(&self.text, token))
     }
 }
 
 impl SessionTranslator<'_> {
-    fn emit(&mut self, mut body: Body, current: &mut CurrentRecord) {
+    fn emit_event(&mut self, mut body: Body, current: &mut CurrentRecord) {
         current.is_told = true;
         set_parent(&mut body, self.parents.last());
-        let mut event = self.stamp.event(body, &mut current.raw);
+        let mut event = self.stamp.next_event(body, &mut current.raw);
         if let Some(name) = &current.message_type {
             event
                 .base
@@ -97,18 +97,18 @@ impl SessionTranslator<'_> {
 
     fn emit_all(&mut self, bodies: impl IntoIterator<Item = Body>, current: &mut CurrentRecord) {
         for body in bodies {
-            self.emit(body, current);
+            self.emit_event(body, current);
         }
     }
 
     /// The header, with all that patched it since.
-    fn header(&mut self, log: &ReplayedLog<'_>) {
+    fn emit_session_start(&mut self, log: &ReplayedLog<'_>) {
         self.stamp.session_id = string_token(log.get("sessionId")).map(own::owned_text);
         let Some(header) = log.header else { return };
         self.stamp.timestamp = string_token(log.get("startTime")).map(own::owned_text);
         let mut event = self
             .stamp
-            .event(Body::SessionInit(Box::default()), &mut header_raw(header));
+            .next_event(Body::SessionInit(Box::default()), &mut header_raw(header));
         for (key, value) in log.metadata().filter(|(key, _)| !key.is("sessionId")) {
             let key = format!("gemini.{}", key.string().unwrap_or_default());
             event.base.extensions.insert(key, own::owned_json(value));
@@ -116,7 +116,7 @@ impl SessionTranslator<'_> {
         (self.sink)(event);
     }
 
-    fn record(&mut self, record: Token<'_>) {
+    fn translate_record(&mut self, record: Token<'_>) {
         let text: Arc<str> = Arc::from(compact(record).as_ref());
         let Ok(record) = Token::parse(&text) else {
             return;
@@ -130,7 +130,7 @@ impl SessionTranslator<'_> {
             is_told: false,
         };
         let message = MessageRecord::from_token(record);
-        self.at(message.timestamp, &current);
+        self.set_timestamp(message.timestamp, &current);
         // First, so that they carry a record of which nothing else can be told.
         for field in message.flaws() {
             let message = format!("`{field}` of a record is not what it should be");
@@ -140,36 +140,36 @@ impl SessionTranslator<'_> {
                 message,
                 count: None,
             };
-            self.emit(Body::Diagnostic(body), &mut current);
+            self.emit_event(Body::Diagnostic(body), &mut current);
         }
-        self.tell(&message, &mut current);
+        self.translate_message(&message, &mut current);
     }
 
-    fn tell(&mut self, message: &MessageRecord<'_>, current: &mut CurrentRecord) {
+    fn translate_message(&mut self, message: &MessageRecord<'_>, current: &mut CurrentRecord) {
         let kind = message.kind.and_then(Token::string);
         match kind.as_deref() {
             // The words of the caller stand in its call, and results in the sub-agent's own calls.
             Some("user") if !self.parents.is_empty() => {}
-            Some("user") => self.user(message, current),
-            Some("gemini") => self.gemini(message, TextKind::Text, current),
+            Some("user") => self.emit_user_input(message, current),
+            Some("gemini") => self.translate_model_record(message, TextKind::Text, current),
             Some("error") => {
-                current.message_type = message.kind.map(|kind| current.json(kind));
-                self.gemini(message, TextKind::Error, current);
+                current.message_type = message.kind.map(|kind| current.shared_json(kind));
+                self.translate_model_record(message, TextKind::Error, current);
             }
             _ => {
-                current.message_type = message.kind.map(|kind| current.json(kind));
-                self.gemini(message, TextKind::Text, current);
+                current.message_type = message.kind.map(|kind| current.shared_json(kind));
+                self.translate_model_record(message, TextKind::Text, current);
             }
         }
     }
 
-    fn at(&mut self, timestamp: Option<Token<'_>>, current: &CurrentRecord) {
+    fn set_timestamp(&mut self, timestamp: Option<Token<'_>>, current: &CurrentRecord) {
         if let Some(timestamp) = string_token(timestamp) {
-            self.stamp.timestamp = Some(current.text(timestamp));
+            self.stamp.timestamp = Some(current.shared_text(timestamp));
         }
     }
 
-    fn user(&mut self, message: &MessageRecord<'_>, current: &mut CurrentRecord) {
+    fn emit_user_input(&mut self, message: &MessageRecord<'_>, current: &mut CurrentRecord) {
         let parts = message.parts();
         let text = content_text(&parts);
         let said = text.to_str();
@@ -181,8 +181,8 @@ impl SessionTranslator<'_> {
         let images = parts.iter().filter_map(|part| match part {
             MessagePart::InlineData { mime_type, data } if is_image(*mime_type) => {
                 Some(Json::object([
-                    ("mediaType", current.json(*mime_type)),
-                    ("data", current.json(*data)),
+                    ("mediaType", current.shared_json(*mime_type)),
+                    ("data", current.shared_json(*data)),
                 ]))
             }
             _ => None,
@@ -192,15 +192,15 @@ impl SessionTranslator<'_> {
             is_synthetic: is_context || (answers && said.is_empty()),
             text: text.clone(),
         };
-        self.emit(Body::UserInput(input), current);
+        self.emit_event(Body::UserInput(input), current);
     }
 
     /// A record of the model or a note of the CLI: thoughts, calls with their results and text in the requested order, tokens.
-    fn gemini(&mut self, message: &MessageRecord<'_>, kind: TextKind, current: &mut CurrentRecord) {
+    fn translate_model_record(&mut self, message: &MessageRecord<'_>, kind: TextKind, current: &mut CurrentRecord) {
         let parts = message.parts();
-        let model = string_token(message.model).map(|model| current.text(model));
+        let model = string_token(message.model).map(|model| current.shared_text(model));
         for text in record_thoughts(message, &parts) {
-            self.emit(text_event(text, TextKind::Thinking, model.clone()), current);
+            self.emit_event(text_event(text, TextKind::Thinking, model.clone()), current);
         }
         let text = content_text(&parts);
         let mut text = (!text.is_empty()).then(|| text_event(text, kind, model.clone()));
@@ -208,14 +208,14 @@ impl SessionTranslator<'_> {
             self.emit_all(text.take(), current);
         }
         for call in message.tool_calls() {
-            self.call(&call, model.clone(), current);
+            self.translate_call(&call, model.clone(), current);
         }
         self.emit_all(text, current);
         if let Some(tokens) = message
             .tokens
             .and_then(|tokens| tokens.if_kind(TokenKind::Object))
         {
-            self.emit(
+            self.emit_event(
                 Body::UsageUpdate(UsageUpdate {
                     parent_call_id: None,
                     model,
@@ -226,18 +226,18 @@ impl SessionTranslator<'_> {
         }
         if !current.is_told {
             // Nothing in it, but it is there: an empty text carries the record.
-            self.emit(text_event(Text::default(), TextKind::Text, None), current);
+            self.emit_event(text_event(Text::default(), TextKind::Text, None), current);
         }
     }
 
-    fn call(
+    fn translate_call(
         &mut self,
         call: &SessionToolCall<'_>,
         model: Option<Text>,
         current: &mut CurrentRecord,
     ) {
         let call_id = string_token(call.id)
-            .map(|id| current.text(id))
+            .map(|id| current.shared_text(id))
             .unwrap_or_default();
         let name = string_token(call.name)
             .and_then(Token::string)
@@ -247,30 +247,30 @@ impl SessionTranslator<'_> {
         let invocation = ToolInvocation {
             call_id: call_id.clone(),
             tool_name: string_token(call.name)
-                .map(|name| current.text(name))
+                .map(|name| current.shared_text(name))
                 .unwrap_or_default(),
             kind: tools::kind(&name),
-            input: args.map_or_else(Json::empty_object, |args| current.json(args)),
+            input: args.map_or_else(Json::empty_object, |args| current.shared_json(args)),
             parent_call_id: None,
             title: string_token(call.description)
-                .map(|title| current.text(title))
+                .map(|title| current.shared_text(title))
                 .filter(|title| !title.is_empty()),
             locations: locations.clone(),
             model,
         };
         let (tool, kind) = (&invocation.tool_name, &invocation.kind);
         let summary = CallSummary::new(tool, kind, args, &locations);
-        self.emit(Body::ToolInvocation(Box::new(invocation)), current);
-        self.subagent(call, args, current);
+        self.emit_event(Body::ToolInvocation(Box::new(invocation)), current);
+        self.translate_subagent(call, args, current);
         if let Some((status, result)) = call_end(call) {
             let began = self.stamp.timestamp.clone();
-            self.at(call.timestamp, current);
+            self.set_timestamp(call.timestamp, current);
             let mut completion = ToolCompletion {
                 parent_call_id: None,
                 call_id,
                 is_error: is_error(call, result.as_ref()),
                 status,
-                output: result.map(|result| current.json(result.token())),
+                output: result.map(|result| current.shared_json(result.token())),
                 content: call
                     .result_display
                     .and_then(|display| diff_block(display, current))
@@ -281,14 +281,14 @@ impl SessionTranslator<'_> {
                 command_output: None,
                 mutation: None,
             };
-            summary.complete(&mut completion);
-            self.emit(Body::ToolCompletion(Box::new(completion)), current);
+            summary.add_derived_fields(&mut completion);
+            self.emit_event(Body::ToolCompletion(Box::new(completion)), current);
             self.stamp.timestamp = began;
         }
     }
 
     /// Tells the records of the sub-agent that a call started, if there is a file of them.
-    fn subagent(
+    fn translate_subagent(
         &mut self,
         call: &SessionToolCall<'_>,
         args: Option<Token<'_>>,
@@ -304,8 +304,8 @@ impl SessionTranslator<'_> {
         let Some(bytes) = self.subagents.read(&name) else {
             return;
         };
-        let call_id = current.text(id);
-        let argument = |key| string_token(args?.get(key)).map(|value| current.text(value));
+        let call_id = current.shared_text(id);
+        let argument = |key| string_token(args?.get(key)).map(|value| current.shared_text(value));
         let spawn = SubagentSpawn {
             call_id: call_id.clone(),
             agent_type: argument("agent_name"),
@@ -313,12 +313,12 @@ impl SessionTranslator<'_> {
             is_resume: false,
             resume_agent_id: None,
         };
-        self.emit(Body::SubagentSpawn(spawn), current);
+        self.emit_event(Body::SubagentSpawn(spawn), current);
         let log = ReplayedLog::read(&bytes);
         let began = self.stamp.timestamp.clone();
         self.parents.push(call_id.clone());
         for record in log.messages() {
-            self.record(record);
+            self.translate_record(record);
         }
         self.parents.pop();
         self.stamp.timestamp = began;
@@ -326,14 +326,14 @@ impl SessionTranslator<'_> {
         let status = string_token(display.and_then(|display| display.get("terminateReason")));
         let complete = SubagentComplete {
             call_id,
-            agent_id: Some(current.text(agent)),
-            status: status.map(|status| current.text(status)),
+            agent_id: Some(current.shared_text(agent)),
+            status: status.map(|status| current.shared_text(status)),
             summary: string_token(log.get("summary")).map(own::owned_text),
         };
-        self.emit(Body::SubagentComplete(complete), current);
+        self.emit_event(Body::SubagentComplete(complete), current);
     }
 
-    fn skipped(&mut self, skipped: &SkippedRecords) {
+    fn report_skipped(&mut self, skipped: &SkippedRecords) {
         if skipped.is_nothing() {
             return;
         }
@@ -356,7 +356,7 @@ impl SessionTranslator<'_> {
             message: format!("not shown: {}", skipped_words(skipped)),
             count: Some(counts.iter().map(|(count, _)| count).sum()),
         };
-        let mut event = self.stamp.event(Body::Diagnostic(body), &mut None);
+        let mut event = self.stamp.next_event(Body::Diagnostic(body), &mut None);
         let detail = counts.map(|(count, what)| (what, Json::from_value(&count)));
         event
             .base
@@ -406,10 +406,10 @@ fn header_raw(header: Token<'_>) -> Option<RawContent> {
         .collect();
     let has_messages = header.get("messages").is_some();
     if !has_messages {
-        return Some(RawContent::token(header));
+        return Some(RawContent::from_json_token(header));
     }
     let text = format!("{{{}}}", members.join(","));
-    Token::parse(&text).ok().map(RawContent::token)
+    Token::parse(&text).ok().map(RawContent::from_json_token)
 }
 
 /// The record's thoughts; else the parts of its content that are marked as such.
@@ -456,7 +456,7 @@ fn call_end<'a>(
 
 /// A file's change, where the tool's display tells it.
 fn diff_block(display: Token<'_>, current: &CurrentRecord) -> Option<ContentBlock> {
-    let text = |name| string_token(display.get(name)).map(|token| current.text(token));
+    let text = |name| string_token(display.get(name)).map(|token| current.shared_text(token));
     let unified = text("fileDiff")?;
     Some(ContentBlock::Diff(DiffBlock {
         path: text("filePath").or_else(|| text("fileName")),
@@ -479,6 +479,6 @@ fn step_usage(tokens: Token<'_>, current: &CurrentRecord) -> Json {
     Json::object(
         names
             .iter()
-            .filter_map(|(theirs, ours)| Some((*ours, current.json(tokens.get(theirs)?)))),
+            .filter_map(|(theirs, ours)| Some((*ours, current.shared_json(tokens.get(theirs)?)))),
     )
 }

@@ -122,7 +122,7 @@ impl LoggedCalls {
     }
 
     /// The call, which is needed once.
-    pub(crate) fn take(&mut self, session: Option<&Text>, id: &Text) -> Option<LoggedCall> {
+    pub(crate) fn take_call(&mut self, session: Option<&Text>, id: &Text) -> Option<LoggedCall> {
         if self.calls.is_empty() {
             return None;
         }

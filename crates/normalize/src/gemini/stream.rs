@@ -112,15 +112,15 @@ impl StreamNormalizer {
                 Err(_) => self.not_utf8(bytes, received, out),
             },
             RawLine::TooLong { head, length, .. } => {
-                self.arrived(None, received);
+                self.set_event_time(None, received);
                 let kept = head.len();
                 let message = format!(
                     "a line of {length} bytes is over the limit; its first {kept} bytes were kept"
                 );
-                self.stamp.diagnostic(
+                self.stamp.push_diagnostic(
                     DiagnosticKind::LineTooLong,
                     message,
-                    &mut Some(RawContent::text(head)),
+                    &mut Some(RawContent::from_other_bytes(head)),
                     out,
                 );
             }
@@ -134,15 +134,15 @@ impl StreamNormalizer {
             verdict: &mut self.verdict,
             noise,
         };
-        output.read(bytes, out);
+        output.translate_output(bytes, out);
     }
 
     fn not_utf8(&mut self, bytes: &[u8], received: Option<&str>, out: &mut EventBuffer) {
-        self.arrived(None, received);
+        self.set_event_time(None, received);
         let (kind, message) = unknown_fields::not_utf8(bytes);
-        let mut raw = Some(RawContent::text(bytes));
+        let mut raw = Some(RawContent::from_other_bytes(bytes));
         self.stamp
-            .diagnostic(kind, message.to_owned(), &mut raw, out);
+            .push_diagnostic(kind, message.to_owned(), &mut raw, out);
     }
 
     fn text_line(&mut self, text: &Arc<str>, received: Option<&str>, out: &mut EventBuffer) {
@@ -160,11 +160,11 @@ impl StreamNormalizer {
             repeated_keys,
         } = parse(text);
         let mut current = CurrentLine::new(text);
-        let timestamp = current.optional("timestamp", timestamp, TokenKind::String);
-        self.arrived(timestamp.map(|token| current.text(token)), received);
+        let timestamp = current.optional_value("timestamp", timestamp, TokenKind::String);
+        self.set_event_time(timestamp.map(|token| current.shared_text(token)), received);
         current.raw = Some(match whole.or_else(|| Token::parse(text).ok()) {
-            Some(whole) => RawContent::line(text, whole),
-            None => RawContent::text(text.as_bytes()),
+            Some(whole) => RawContent::from_json_line(text, whole),
+            None => RawContent::from_other_bytes(text.as_bytes()),
         });
         match &content {
             LineContent::Known(line) => {
@@ -172,18 +172,18 @@ impl StreamNormalizer {
                     .unknown_fields(line, &unknown_fields, &mut current);
                 unknown_fields::more_unknown(more_unknown, &mut current);
                 unknown_fields::repeated_keys(&repeated_keys, &mut current);
-                self.known(line, &mut current, out);
+                self.translate_known(line, &mut current, out);
             }
             other => {
                 // Noise is no action of the agent. An object may be the call of a tool, in words that are not known yet.
                 self.has_spoken |=
                     matches!(other, LineContent::UnknownType(_) | LineContent::Untyped);
                 let (kind, message) = unknown_fields::untranslatable_line(other, text);
-                self.stamp.diagnostic(kind, message, &mut current.raw, out);
+                self.stamp.push_diagnostic(kind, message, &mut current.raw, out);
             }
         }
         for (kind, message) in std::mem::take(&mut current.complaints) {
-            self.stamp.diagnostic(kind, message, &mut current.raw, out);
+            self.stamp.push_diagnostic(kind, message, &mut current.raw, out);
         }
     }
 
@@ -195,21 +195,21 @@ impl StreamNormalizer {
         let mut raw = self
             .stamp
             .keep_raw
-            .then(|| RawContent::line(text, chunk.whole));
+            .then(|| RawContent::from_json_line(text, chunk.whole));
         out.push(
             self.stamp
-                .event(text_delta(shared(chunk.content)), &mut raw),
+                .next_event(text_delta(shared(chunk.content)), &mut raw),
         );
     }
 
     /// A line of a known type.
-    fn known(
+    fn translate_known(
         &mut self,
         line: &StreamLine<'_>,
         current: &mut CurrentLine<'_>,
         out: &mut EventBuffer,
     ) {
-        match self.translate(line, current, out) {
+        match self.translate_line(line, current, out) {
             Ok(Some(body)) if self.holds_failure && HeldTurn::is_due(&body) => {
                 let extensions = std::mem::take(&mut current.extensions);
                 let held = HeldTurn::new(body, current.raw.take(), extensions, &self.stamp);
@@ -227,13 +227,13 @@ impl StreamNormalizer {
             Err(flaw) => {
                 let message = unknown_fields::flaw_message(line, &flaw);
                 self.stamp
-                    .diagnostic(DiagnosticKind::InvalidField, message, &mut current.raw, out);
+                    .push_diagnostic(DiagnosticKind::InvalidField, message, &mut current.raw, out);
             }
         }
     }
 
     /// The time of the next events: the agent's, else the time of receipt, else the last one known.
-    fn arrived(&mut self, timestamp: Option<Text>, received: Option<&str>) {
+    fn set_event_time(&mut self, timestamp: Option<Text>, received: Option<&str>) {
         let timestamp = timestamp.or_else(|| received.map(|time| Text::from(time.to_owned())));
         if timestamp.is_some() {
             self.stamp.timestamp = timestamp;
@@ -241,7 +241,7 @@ impl StreamNormalizer {
     }
 
     fn first_event(&mut self, body: Body, current: &mut CurrentLine<'_>) -> Event {
-        let mut event = self.stamp.event(body, &mut current.raw);
+        let mut event = self.stamp.next_event(body, &mut current.raw);
         if !current.extensions.is_empty() {
             event
                 .base
@@ -251,7 +251,7 @@ impl StreamNormalizer {
         event
     }
 
-    fn translate(
+    fn translate_line(
         &mut self,
         line: &StreamLine<'_>,
         current: &mut CurrentLine<'_>,
@@ -260,34 +260,34 @@ impl StreamNormalizer {
         if let StreamLine::Message(message) = line
             && is_chunk(message)
         {
-            let text = current.required("content", message.content)?;
+            let text = current.required_text("content", message.content)?;
             self.has_spoken = true;
-            return Ok(self.chunk(text, current));
+            return Ok(self.take_chunk(text, current));
         }
-        self.flush(out);
+        self.flush_answer(out);
         self.has_spoken |= matches!(line, StreamLine::ToolUse(_)) || is_answer(line);
         match line {
-            StreamLine::Init(init) => self.init(init, current).map(Some),
-            StreamLine::Message(message) => Self::message(message, current).map(Some),
+            StreamLine::Init(init) => self.init_body(init, current).map(Some),
+            StreamLine::Message(message) => Self::message_body(message, current).map(Some),
             StreamLine::ToolUse(call) => self.tool_use(call, current).map(Some),
             StreamLine::ToolResult(result) => self.tool_result(result, current).map(Some),
-            StreamLine::Error(notice) => self.notice(notice, current).map(Some),
-            StreamLine::Result(outcome) => self.result(outcome, current).map(Some),
+            StreamLine::Error(notice) => self.notice_body(notice, current).map(Some),
+            StreamLine::Result(outcome) => self.result_body(outcome, current).map(Some),
         }
     }
 
-    fn init(
+    fn init_body(
         &mut self,
         init: &StreamInit<'_>,
         current: &mut CurrentLine<'_>,
     ) -> Result<Body, LineFlaw> {
-        let session_id = current.required("session_id", init.session_id)?;
+        let session_id = current.required_text("session_id", init.session_id)?;
         if !session_id.is_empty() {
             self.stamp.session_id = Some(session_id.detached());
         }
-        let model = current.optional("model", init.model, TokenKind::String);
+        let model = current.optional_value("model", init.model, TokenKind::String);
         Ok(Body::SessionInit(Box::new(SessionInit {
-            model: model.map(|model| current.text(model)),
+            model: model.map(|model| current.shared_text(model)),
             permission_mode: self.is_planning.then(|| Text::from("plan")),
             cwd: self
                 .directory
@@ -297,11 +297,11 @@ impl StreamNormalizer {
         })))
     }
 
-    fn message(
+    fn message_body(
         message: &StreamMessage<'_>,
         current: &mut CurrentLine<'_>,
     ) -> Result<Body, LineFlaw> {
-        let text = current.required("content", message.content)?;
+        let text = current.required_text("content", message.content)?;
         let role = message.role.filter(|role| role.kind() == TokenKind::String);
         match role {
             Some(role) if role.is("user") => Ok(Body::UserInput(UserInput {
@@ -309,7 +309,7 @@ impl StreamNormalizer {
                 ..UserInput::default()
             })),
             Some(role) if role.is("assistant") => {
-                current.optional("delta", message.delta, TokenKind::Bool);
+                current.optional_value("delta", message.delta, TokenKind::Bool);
                 Ok(whole_text(text))
             }
             _ => Err(LineFlaw {
@@ -320,11 +320,11 @@ impl StreamNormalizer {
     }
 
     /// A chunk of an answer: passed on, kept for joining, or both.
-    fn chunk(&mut self, text: Text, current: &mut CurrentLine<'_>) -> Option<Body> {
+    fn take_chunk(&mut self, text: Text, current: &mut CurrentLine<'_>) -> Option<Body> {
         if self.deltas != DeltaMode::Only {
             let since = self.stamp.timestamp.as_ref();
             let answer = self.joined.get_or_insert_with(|| JoinedAnswer {
-                text: JoinedText::since(since),
+                text: JoinedText::begun_at(since),
                 extensions: BTreeMap::new(),
             });
             let carries = self.deltas == DeltaMode::Final && self.stamp.keep_raw;
@@ -341,13 +341,13 @@ impl StreamNormalizer {
     }
 
     /// The answer that was being joined is complete.
-    fn flush(&mut self, out: &mut EventBuffer) {
+    fn flush_answer(&mut self, out: &mut EventBuffer) {
         let Some(JoinedAnswer { text, extensions }) = self.joined.take() else {
             return;
         };
         let (words, mut raw, since) = text.finish();
         let now = std::mem::replace(&mut self.stamp.timestamp, since);
-        let mut event = self.stamp.event(whole_text(words), &mut raw);
+        let mut event = self.stamp.next_event(whole_text(words), &mut raw);
         event.base.extensions.extend(extensions);
         out.push(event);
         self.stamp.timestamp = now;
@@ -358,22 +358,22 @@ impl StreamNormalizer {
         call: &ToolUse<'_>,
         current: &mut CurrentLine<'_>,
     ) -> Result<Body, LineFlaw> {
-        let call_id = current.required("tool_id", call.tool_id)?;
-        let tool_name = current.required("tool_name", call.tool_name)?;
-        let input = current.optional("parameters", call.parameters, TokenKind::Object);
+        let call_id = current.required_text("tool_id", call.tool_id)?;
+        let tool_name = current.required_text("tool_name", call.tool_name)?;
+        let input = current.optional_value("parameters", call.parameters, TokenKind::Object);
         let name = tool_name.to_str();
         let kind = tools::kind(&name);
         let location = tools::call_location(&name, input);
-        let locations: Vec<_> = location.map(|it| current.text(it)).into_iter().collect();
+        let locations: Vec<_> = location.map(|it| current.shared_text(it)).into_iter().collect();
         if let Some(id) = call.tool_id {
             let summary = CallSummary::new(&tool_name, &kind, input, &locations);
-            let size = summary.size();
+            let size = summary.memory_size();
             self.calls.open(id.as_str(), summary, size);
         }
         Ok(Body::ToolInvocation(Box::new(ToolInvocation {
             kind,
             call_id,
-            input: input.map_or_else(Json::empty_object, |input| current.json(input)),
+            input: input.map_or_else(Json::empty_object, |input| current.shared_json(input)),
             parent_call_id: None,
             title: None,
             locations,
@@ -387,29 +387,29 @@ impl StreamNormalizer {
         result: &ToolResult<'_>,
         current: &mut CurrentLine<'_>,
     ) -> Result<Body, LineFlaw> {
-        let call_id = current.required("tool_id", result.tool_id)?;
-        let status = current.required("status", result.status)?;
-        let call = result.tool_id.and_then(|id| self.calls.close(id.as_str()));
+        let call_id = current.required_text("tool_id", result.tool_id)?;
+        let status = current.required_text("status", result.status)?;
+        let call = result.tool_id.and_then(|id| self.calls.close_id(id.as_str()));
         if call.is_none() {
             let id = call_id.to_str();
             let message = format!(
                 "a result for `{}`, which was never called",
                 shortened_name(&id)
             );
-            current.complain(DiagnosticKind::ProtocolViolation, message);
+            current.add_complaint(DiagnosticKind::ProtocolViolation, message);
         }
-        let error = current.optional("error", result.error, TokenKind::Object);
+        let error = current.optional_value("error", result.error, TokenKind::Object);
         if let Some(error) = error {
-            current.extend("error", error);
+            current.add_extension("error", error);
         }
         let said = error
             .and_then(|error| error.get("message"))
             .and_then(Token::non_null);
         let output = result.output.and_then(Token::non_null);
         let output = output.filter(|output| !output.is("")).or(said).or(output);
-        let output = output.map(|output| current.json(output));
+        let output = output.map(|output| current.shared_json(output));
         let session = self.stamp.session_id.as_ref();
-        let logged = self.logged.take(session, &call_id);
+        let logged = self.logged.take_call(session, &call_id);
         let (output, content) = match logged {
             Some(logged) => completed_output(output, logged, current),
             None => (output, Vec::new()),
@@ -431,19 +431,19 @@ impl StreamNormalizer {
             command_output: None,
             mutation: None,
         };
-        call.complete(&mut completion);
+        call.add_derived_fields(&mut completion);
         Ok(Body::ToolCompletion(Box::new(completion)))
     }
 
-    fn notice(
+    fn notice_body(
         &mut self,
         notice: &StreamNotice<'_>,
         current: &mut CurrentLine<'_>,
     ) -> Result<Body, LineFlaw> {
-        let message = current.required("message", notice.message)?;
-        let severity = current.optional("severity", notice.severity, TokenKind::String);
+        let message = current.required_text("message", notice.message)?;
+        let severity = current.optional_value("severity", notice.severity, TokenKind::String);
         if let Some(severity) = severity {
-            current.extend("severity", severity);
+            current.add_extension("severity", severity);
         }
         let is_warning = severity.is_some_and(|severity| severity.is("warning"));
         self.verdict.notice(!is_warning, &message);
@@ -453,21 +453,21 @@ impl StreamNormalizer {
         }))
     }
 
-    fn result(
+    fn result_body(
         &mut self,
         outcome: &StreamResult<'_>,
         current: &mut CurrentLine<'_>,
     ) -> Result<Body, LineFlaw> {
-        let status = current.required("status", outcome.status)?;
-        let error = current.optional("error", outcome.error, TokenKind::Object);
-        let counts = current.optional("stats", outcome.stats, TokenKind::Object);
+        let status = current.required_text("status", outcome.status)?;
+        let error = current.optional_value("error", outcome.error, TokenKind::Object);
+        let counts = current.optional_value("stats", outcome.stats, TokenKind::Object);
         let said = |name| {
             error
                 .and_then(|error| error.get(name))
                 .and_then(|token| token.if_kind(TokenKind::String))
         };
         let message = said("message").filter(|message| !message.is(""));
-        let message = message.map(|token| current.text(token));
+        let message = message.map(|token| current.shared_text(token));
         let error_type = said("type")
             .and_then(Token::string)
             .map(std::borrow::Cow::into_owned);
@@ -481,17 +481,17 @@ impl StreamNormalizer {
             is_error: status != *"success",
             subtype: Some(status),
             errors: message
-                .or_else(|| said("type").map(|token| current.text(token)))
+                .or_else(|| said("type").map(|token| current.shared_text(token)))
                 .into_iter()
                 .collect(),
             permission_denials: self.denials.listed().to_vec(),
             ..TurnComplete::default()
         };
         if let Some(error) = error {
-            current.extend("error", error);
+            current.add_extension("error", error);
         }
         if let Some(counts) = counts {
-            current.extend("stats", counts);
+            current.add_extension("stats", counts);
             turn::stream_stats(counts, &mut turn);
             self.verdict.asked(self.has_spoken || turn.usage.is_some());
         }
@@ -528,9 +528,9 @@ impl Normalizer for StreamNormalizer {
         at: Option<&str>,
         out: &mut EventBuffer,
     ) {
-        self.flush(out);
-        self.arrived(None, at);
-        out.push(self.stamp.event(body, &mut None));
+        self.flush_answer(out);
+        self.set_event_time(None, at);
+        out.push(self.stamp.next_event(body, &mut None));
     }
 
     fn may_restart(&mut self, may: bool) {
@@ -538,13 +538,13 @@ impl Normalizer for StreamNormalizer {
     }
 
     fn restart(&mut self, message: String, now: &str, out: &mut EventBuffer) {
-        self.flush(out);
-        self.arrived(None, Some(now));
+        self.flush_answer(out);
+        self.set_event_time(None, Some(now));
         if let Some(held) = self.held.take() {
-            out.push(held.superseded(message, &mut self.stamp));
+            out.push(held.into_superseded_event(message, &mut self.stamp));
         } else {
             let kind = DiagnosticKind::Retry;
-            self.stamp.diagnostic(kind, message, &mut None, out);
+            self.stamp.push_diagnostic(kind, message, &mut None, out);
         }
         self.calls = PendingById::default();
         self.logged = LoggedCalls::default();
@@ -565,16 +565,16 @@ impl Normalizer for StreamNormalizer {
     fn judge(&self, ending: &ProcessEnd) -> RunEnd {
         let end = self.verdict.judge(ending);
         self.denials
-            .judged(self.on_denied, ending.stopped.is_some(), end)
+            .judge_end(self.on_denied, ending.stopped.is_some(), end)
     }
 
     fn end(&mut self, end: RunEnd, at: Option<&str>, out: &mut EventBuffer) {
-        self.flush(out);
+        self.flush_answer(out);
         if let Some(held) = self.held.take() {
-            out.push(held.told(&mut self.stamp));
+            out.push(held.into_final_event(&mut self.stamp));
         }
-        self.arrived(None, at);
-        out.push(self.stamp.event(Body::RunEnd(end), &mut None));
+        self.set_event_time(None, at);
+        out.push(self.stamp.next_event(Body::RunEnd(end), &mut None));
     }
 }
 

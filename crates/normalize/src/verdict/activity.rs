@@ -23,7 +23,7 @@ pub(super) struct TurnActivity {
 }
 
 impl TurnActivity {
-    pub(super) fn note(&mut self, activity: AgentActivity) {
+    pub(super) fn note_activity(&mut self, activity: AgentActivity) {
         match activity {
             AgentActivity::Thought => self.has_thoughts = true,
             AgentActivity::Words => {

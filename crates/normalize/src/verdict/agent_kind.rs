@@ -23,7 +23,7 @@ impl AgentKind {
     }
 
     /// The hint for the user. For a run that we refused ourselves there is none from the agent, unless the agent is missing.
-    pub(super) fn hint(self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
+    pub(super) fn user_hint(self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         let is_ours = ending.stopped.is_some() && *cause != Cause::AgentMissing;
         let setup = &ending.setup;
         match cause {
@@ -36,7 +36,7 @@ impl AgentKind {
     }
 
     /// The message when only the process's end and stderr are known.
-    pub(super) fn complaint(self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
+    pub(super) fn complaint_message(self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         match self {
             Self::Headless => of_gemini(cause, ending),
             Self::Acp { .. } => of_anyone(ending),
@@ -68,7 +68,7 @@ fn of_gemini(cause: &Cause, ending: &ProcessEnd) -> Option<String> {
 }
 
 fn of_anyone(ending: &ProcessEnd) -> Option<String> {
-    let how = format!("{} before it answered", ending.described()?);
+    let how = format!("{} before it answered", ending.end_description()?);
     let stderr = ending.stderr.trim();
     Some(if stderr.is_empty() {
         how

@@ -60,7 +60,7 @@ impl ProcessEnd {
     }
 
     /// How the process ended, in words.
-    pub(super) fn described(&self) -> Option<String> {
+    pub(super) fn end_description(&self) -> Option<String> {
         match (&self.signal, self.exit_code) {
             (Some(signal), _) => Some(format!("the agent was ended by {signal}")),
             (None, Some(code)) => Some(format!("the agent exited with code {code}")),
@@ -74,12 +74,12 @@ impl ProcessEnd {
     }
 
     /// What kept an agent that took too long, if its stderr tells.
-    pub(super) fn trouble(&self) -> Option<StallReason> {
+    pub(super) fn stall_reason(&self) -> Option<StallReason> {
         let is_late = matches!(
             self.stopped.as_ref()?.cause,
             Cause::TimeoutStart | Cause::TimeoutIdle | Cause::TimeoutTotal
         );
-        self.stall.as_ref().filter(|_| is_late)?.trouble()
+        self.stall.as_ref().filter(|_| is_late)?.stall_reason()
     }
 }
 

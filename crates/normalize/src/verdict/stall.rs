@@ -44,7 +44,7 @@ pub(super) struct StallReason {
 
 impl AgentStall {
     /// What kept the agent, if its stderr tells.
-    pub(super) fn trouble(&self) -> Option<StallReason> {
+    pub(super) fn stall_reason(&self) -> Option<StallReason> {
         if let Some(error) = fatal_error(&self.stderr) {
             return Some(StallReason {
                 hint: error.cause.hint(),
@@ -55,7 +55,7 @@ impl AgentStall {
         }
         let series = RetrySeries::last_in(&self.stderr)?;
         let is_sure = self.order == StderrOrder::Live || !self.has_progress;
-        if !is_sure && !series.explains(self.silence) {
+        if !is_sure && !series.explains_silence(self.silence) {
             return None;
         }
         let reason = RetryReason::parse(series.last)?;
@@ -64,9 +64,9 @@ impl AgentStall {
             count => format!(" (attempt {count})"),
         };
         Some(StallReason {
-            cause: reason.cause(),
-            message: format!("{}, and the agent kept trying{attempt}", reason.described()),
-            hint: Some(reason.hint()),
+            cause: reason.run_cause(),
+            message: format!("{}, and the agent kept trying{attempt}", reason.reason_text()),
+            hint: Some(reason.user_hint()),
             line: shortened_name(series.last.lines().next()?).into_owned(),
         })
     }
@@ -108,12 +108,12 @@ impl<'a> RetrySeries<'a> {
             waits.push(stated_wait(entry).unwrap_or_else(|| usual_wait(waits.len())));
             series = Some(Self { waits, last: entry });
         }
-        let series = series.or_else(|| Self::unnumbered(stderr));
+        let series = series.or_else(|| Self::find_unnumbered(stderr));
         series.filter(|series| !series.last.contains("Max attempts reached"))
     }
 
     /// A line of another agent that says that it retries.
-    fn unnumbered(stderr: &'a str) -> Option<Self> {
+    fn find_unnumbered(stderr: &'a str) -> Option<Self> {
         let mut lines = stderr.lines().rev();
         let last = lines.find(|line| line.to_lowercase().contains("retry"))?;
         let waits = Vec::new();
@@ -121,7 +121,7 @@ impl<'a> RetrySeries<'a> {
     }
 
     /// Whether the silence is as long as these attempts take: all waits but the last are over, and the last one may be.
-    fn explains(&self, silence: Duration) -> bool {
+    fn explains_silence(&self, silence: Duration) -> bool {
         let Some((last, earlier)) = self.waits.split_last() else {
             return false;
         };
@@ -193,14 +193,14 @@ impl RetryReason {
         }
     }
 
-    fn cause(self) -> Cause {
+    fn run_cause(self) -> Cause {
         match self {
             Self::RateLimit => Cause::QuotaRetryable,
             Self::Status(_) | Self::Unavailable | Self::NoConnection => Cause::ApiError,
         }
     }
 
-    fn described(self) -> String {
+    fn reason_text(self) -> String {
         match self {
             Self::RateLimit => "the model's API answered 429 (rate limit)".to_owned(),
             Self::Status(status) => format!("the model's API answered {status}"),
@@ -209,7 +209,7 @@ impl RetryReason {
         }
     }
 
-    fn hint(self) -> &'static str {
+    fn user_hint(self) -> &'static str {
         match self {
             Self::RateLimit => {
                 "wait a little and try again; a longer `timeout` lets the agent do so itself"

@@ -59,8 +59,8 @@ impl ActivityFold {
             Body::Text(text) if text.kind == TextKind::Thinking => {
                 thought_activity(text.parent_call_id.as_ref(), &text.text)
             }
-            Body::ToolInvocation(call) => self.started(call)?,
-            Body::ToolCompletion(result) => self.ended(result),
+            Body::ToolInvocation(call) => self.start_call(call)?,
+            Body::ToolCompletion(result) => self.end_call(result),
             Body::RunEnd(end) => failed_run(end)?,
             _ => return None,
         };
@@ -69,7 +69,7 @@ impl ActivityFold {
     }
 
     /// A call that begins. Over ACP it is told again when it is permitted.
-    fn started<'a>(&mut self, call: &'a ToolInvocation) -> Option<Activity<'a>> {
+    fn start_call<'a>(&mut self, call: &'a ToolInvocation) -> Option<Activity<'a>> {
         let name = call.tool_name.to_string();
         let known = self.calls.close_text(&call.call_id);
         self.calls
@@ -87,7 +87,7 @@ impl ActivityFold {
         Some((parent, ActivityType::ToolCallStart, data))
     }
 
-    fn ended<'a>(&mut self, result: &'a ToolCompletion) -> Activity<'a> {
+    fn end_call<'a>(&mut self, result: &'a ToolCompletion) -> Activity<'a> {
         let tool = self.calls.close_text(&result.call_id);
         let tool = tool.map(|tool| tool.to_string()).unwrap_or_default();
         let id = result.call_id.to_string();

@@ -64,7 +64,7 @@ struct DraftCall {
 
 impl MessageDraft {
     /// Keeps the event's line for `_original`.
-    fn keep(&mut self, event: &Event) {
+    fn keep_original(&mut self, event: &Event) {
         if let Some(raw) = &event.base.raw {
             self.original.push(raw);
         }
@@ -130,29 +130,29 @@ impl MessageFold {
     pub fn push(&mut self, event: &Event) -> Vec<Message> {
         match &event.body {
             Body::SessionInit(init) => self.model.clone_from(&init.model),
-            Body::UserInput(input) => self.user(&input.text, event),
+            Body::UserInput(input) => self.add_prompt(&input.text, event),
             Body::StreamDelta(delta) => match (&delta.kind, &delta.text_delta) {
                 (StreamDeltaKind::Text, Some(text)) => {
-                    self.assistant(event).text.push(text);
+                    self.open_response(event).text.push(text);
                 }
                 (StreamDeltaKind::Thinking, Some(text)) => {
-                    self.assistant(event).thinking.push(text.clone());
+                    self.open_response(event).thinking.push(text.clone());
                 }
                 _ => {}
             },
             Body::Text(text) => match text.kind {
-                TextKind::Thinking => self.assistant(event).thinking.push(text.text.clone()),
-                _ => self.assistant(event).text.push(&text.text),
+                TextKind::Thinking => self.open_response(event).thinking.push(text.text.clone()),
+                _ => self.open_response(event).text.push(&text.text),
             },
-            Body::ToolInvocation(call) => self.call(call, event),
-            Body::ToolCompletion(result) => self.answer(result, event),
+            Body::ToolInvocation(call) => self.add_tool_use(call, event),
+            Body::ToolCompletion(result) => self.add_tool_result(result, event),
             // A remark of the protocol is no loss.
             Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => {}
             // What ends a turn or a run is no message, and nothing is lost by leaving it out.
             Body::TurnComplete(_) | Body::RunEnd(_) | Body::UsageUpdate(_) => {}
             _ => self.skipped += 1,
         }
-        self.settled()
+        self.take_settled()
     }
 
     /// The messages that are left when the run is over.
@@ -168,31 +168,31 @@ impl MessageFold {
         self.skipped
     }
 
-    fn user(&mut self, text: &Text, event: &Event) {
-        let mut draft = self.draft(Role::User, event);
+    fn add_prompt(&mut self, text: &Text, event: &Event) {
+        let mut draft = self.new_draft(Role::User, event);
         draft.text.push(text);
-        draft.keep(event);
+        draft.keep_original(event);
         draft.is_closed = true;
         draft.model = None;
         self.open.push_back(draft);
     }
 
     /// The response that is growing, or a new one after a prompt or a tool's result.
-    fn assistant(&mut self, event: &Event) -> &mut MessageDraft {
+    fn open_response(&mut self, event: &Event) -> &mut MessageDraft {
         let grows = self.open.back().is_some_and(|draft| !draft.is_closed);
         if !grows {
-            let draft = self.draft(Role::Assistant, event);
+            let draft = self.new_draft(Role::Assistant, event);
             self.open.push_back(draft);
         }
         let draft = self
             .open
             .back_mut()
             .expect("one was pushed if there was none");
-        draft.keep(event);
+        draft.keep_original(event);
         draft
     }
 
-    fn call(&mut self, call: &ToolInvocation, event: &Event) {
+    fn add_tool_use(&mut self, call: &ToolInvocation, event: &Event) {
         let name = Json::from(&call.tool_name);
         let block = ToolUseBlock {
             id: call.call_id.clone(),
@@ -202,10 +202,10 @@ impl MessageFold {
         // Over ACP a call is told again whenever more is known about it.
         if let Some((draft, call)) = self.waiting_call(&call.call_id) {
             draft.calls[call].block = block;
-            draft.keep(event);
+            draft.keep_original(event);
             return;
         }
-        let draft = self.assistant(event);
+        let draft = self.open_response(event);
         draft.calls.push(DraftCall {
             block,
             result: None,
@@ -216,7 +216,7 @@ impl MessageFold {
     }
 
     /// A result goes to the call it answers, wherever that is; one that answers nothing goes nowhere and is counted.
-    fn answer(&mut self, result: &ToolCompletion, event: &Event) {
+    fn add_tool_result(&mut self, result: &ToolCompletion, event: &Event) {
         let Some((draft, call)) = self.waiting_call(&result.call_id) else {
             self.waiting.remove(&*result.call_id.to_str());
             self.skipped += 1;
@@ -228,7 +228,7 @@ impl MessageFold {
             is_error: Some(result.is_error),
         });
         draft.unanswered -= 1;
-        draft.keep(event);
+        draft.keep_original(event);
         draft.is_closed = true;
         let response = event.base.extensions.get(session_log::RESPONSE);
         let response = response.and_then(|response| response.token().u64());
@@ -275,7 +275,7 @@ impl MessageFold {
     }
 
     /// Takes out, oldest first, the messages that can no longer change. The newest response may still grow.
-    fn settled(&mut self) -> Vec<Message> {
+    fn take_settled(&mut self) -> Vec<Message> {
         let mut messages = Vec::new();
         while self.open.len() > 1
             && let Some(oldest) = self.open.front()
@@ -297,7 +297,7 @@ impl MessageFold {
             && self.open.back().is_some_and(is_undecided)
     }
 
-    fn draft(&mut self, role: Role, event: &Event) -> MessageDraft {
+    fn new_draft(&mut self, role: Role, event: &Event) -> MessageDraft {
         let n = self.count;
         self.count += 1;
         MessageDraft {

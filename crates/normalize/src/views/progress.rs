@@ -57,14 +57,14 @@ impl ProgressFold {
         let text = |key: &str| activity.data.get(key).and_then(Value::as_str);
         let kind = &activity.activity_type;
         if *kind == ActivityType::ThoughtChunk {
-            self.think(text("text").unwrap_or_default());
+            self.replace_thought(text("text").unwrap_or_default());
         } else if *kind == ActivityType::ToolCallStart {
-            self.call(activity);
+            self.add_call(activity);
         } else if *kind == ActivityType::ToolCallEnd {
             self.end_call(text("id"), SubagentState::Completed);
         } else if *kind == ActivityType::Error {
             let error = text("error").unwrap_or_default();
-            self.fail(error, text("errorType"), text("callId"));
+            self.add_error(error, text("errorType"), text("callId"));
         }
     }
 
@@ -85,7 +85,7 @@ impl ProgressFold {
     }
 
     /// A thought replaces the one before it, unless a call or an error came between them.
-    fn think(&mut self, text: &str) {
+    fn replace_thought(&mut self, text: &str) {
         let last = self.progress.recent_activity.last_mut();
         let open = last.filter(|item| {
             item.item_type == ActivityItemType::Thought && item.status == SubagentState::Running
@@ -96,12 +96,12 @@ impl ProgressFold {
         }
     }
 
-    fn call(&mut self, activity: &SubagentActivityEvent) {
+    fn add_call(&mut self, activity: &SubagentActivityEvent) {
         let text = |key: &str| {
             let value = activity.data.get(key).and_then(Value::as_str);
             value.map(str::to_owned)
         };
-        self.add(ActivityItem {
+        self.add_item(ActivityItem {
             id: text("callId").unwrap_or_default(),
             item_type: ActivityItemType::ToolCall,
             content: text("name").unwrap_or_default(),
@@ -125,7 +125,7 @@ impl ProgressFold {
     }
 
     /// An error is a step of its own, and the end of its call.
-    fn fail(&mut self, error: &str, error_type: Option<&str>, call: Option<&str>) {
+    fn add_error(&mut self, error: &str, error_type: Option<&str>, call: Option<&str>) {
         let ended = [ActivityErrorType::Cancelled, ActivityErrorType::Rejected];
         let is_ended = ended.iter().any(|it| Some(it.as_str()) == error_type);
         let (status, words) = if is_ended {
@@ -139,7 +139,7 @@ impl ProgressFold {
 
     fn add_thought(&mut self, content: String, status: SubagentState) {
         self.thoughts += 1;
-        self.add(ActivityItem {
+        self.add_item(ActivityItem {
             id: format!("thought-{}", self.thoughts),
             item_type: ActivityItemType::Thought,
             content,
@@ -150,7 +150,7 @@ impl ProgressFold {
         });
     }
 
-    fn add(&mut self, item: ActivityItem) {
+    fn add_item(&mut self, item: ActivityItem) {
         let items = &mut self.progress.recent_activity;
         if items.len() == MOST_STEPS {
             items.remove(0);

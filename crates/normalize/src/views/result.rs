@@ -69,11 +69,11 @@ impl ResultFold {
             }
             Body::ToolInvocation(call) => {
                 self.end_text();
-                self.called(call);
+                self.note_call(call);
             }
             Body::ToolCompletion(result) => {
                 self.end_text();
-                self.answered(result);
+                self.note_result(result);
             }
             Body::SessionStatus(status) => {
                 let words = ["gemini.severity", "acp.severity"];
@@ -88,7 +88,7 @@ impl ResultFold {
             }
             Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => {}
             Body::Diagnostic(diagnostic) => {
-                self.sample(diagnostic, event);
+                self.keep_sample(diagnostic, event);
                 *self
                     .diagnostics
                     .entry(diagnostic.kind.as_str().to_owned())
@@ -180,7 +180,7 @@ impl ResultFold {
     }
 
     /// Keeps the beginning of a line that could not be translated, if it is one of the first.
-    fn sample(&mut self, diagnostic: &Diagnostic, event: &Event) {
+    fn keep_sample(&mut self, diagnostic: &Diagnostic, event: &Event) {
         let is_line = matches!(
             diagnostic.kind,
             DiagnosticKind::MalformedLine
@@ -201,7 +201,7 @@ impl ResultFold {
     }
 
     /// Which file a call writes: by its arguments where the tool is known, else by where an edit says that it is.
-    fn called(&mut self, call: &ToolInvocation) {
+    fn note_call(&mut self, call: &ToolInvocation) {
         let by_name = tools::written_path(&call.tool_name.to_str(), call.input.token());
         let by_place = || {
             let place = call.locations.first()?;
@@ -214,18 +214,18 @@ impl ResultFold {
         }
     }
 
-    fn answered(&mut self, result: &ToolCompletion) {
-        self.edited(result);
+    fn note_result(&mut self, result: &ToolCompletion) {
+        self.note_diffs(result);
         let Some(path) = self.writes.close_text(&result.call_id) else {
             return;
         };
         if !result.is_error {
-            self.wrote(path);
+            self.note_written_file(path);
         }
     }
 
     /// The diffs that it shows.
-    fn edited(&mut self, result: &ToolCompletion) {
+    fn note_diffs(&mut self, result: &ToolCompletion) {
         if result.is_error {
             return;
         }
@@ -233,12 +233,12 @@ impl ResultFold {
             if let ContentBlock::Diff(diff) = block
                 && let Some(path) = &diff.path
             {
-                self.wrote(path.to_string());
+                self.note_written_file(path.to_string());
             }
         }
     }
 
-    fn wrote(&mut self, path: String) {
+    fn note_written_file(&mut self, path: String) {
         let path = match self
             .directory
             .as_deref()

@@ -45,7 +45,7 @@ struct OpenCall {
 }
 
 impl OpenCall {
-    fn request(&self) -> RuntimeBody {
+    fn request_body(&self) -> RuntimeBody {
         RuntimeBody::ToolCallRequested(ToolCallRequested {
             call_id: self.id.clone(),
             tool: self.tool.clone(),
@@ -85,7 +85,7 @@ impl RuntimeFold {
             let bodies = turn
                 .map(|turn| vec![end_of_turn(&turn)])
                 .unwrap_or_default();
-            self.stamp(bodies, event, false, &mut out);
+            self.stamp_bodies(bodies, event, false, &mut out);
             self.turn += 1;
         }
         let bodies = match &event.body {
@@ -97,8 +97,8 @@ impl RuntimeFold {
             Body::Text(text) if text.kind == TextKind::Text => {
                 vec![output_produced(&text.text, true)]
             }
-            Body::ToolInvocation(call) => self.requested(call, event),
-            Body::ToolCompletion(result) => self.produced(result, event),
+            Body::ToolInvocation(call) => self.request_events(call, event),
+            Body::ToolCompletion(result) => self.completion_events(result, event),
             // That a session is resumed or a turn interrupted is the client's word.
             Body::SessionStatus(status)
                 if matches!(
@@ -126,11 +126,11 @@ impl RuntimeFold {
             }
             _ => Vec::new(),
         };
-        self.stamp(bodies, event, true, &mut out);
+        self.stamp_bodies(bodies, event, true, &mut out);
         out
     }
 
-    fn stamp(
+    fn stamp_bodies(
         &mut self,
         bodies: ProducedEvent,
         event: &Event,
@@ -157,7 +157,7 @@ impl RuntimeFold {
 
     /// Over ACP a call is told again whenever more is known about it; only its arguments matter here. Agents announce a call without
     /// them: its request is held back until they come, or the call ends.
-    fn requested(&mut self, call: &ToolInvocation, event: &Event) -> ProducedEvent {
+    fn request_events(&mut self, call: &ToolInvocation, event: &Event) -> ProducedEvent {
         let CallSummary {
             tool,
             command,
@@ -179,14 +179,14 @@ impl RuntimeFold {
             is_told: true,
         };
         let id = call.call_id.to_str();
-        let before = self.calls.close(&id);
+        let before = self.calls.close_id(&id);
         let was_told = before.as_ref().is_some_and(|before| before.is_told);
         let is_same = before
             .is_some_and(|before| before.tool == open.tool && before.arguments == open.arguments);
         let is_over_acp = event.base.extensions.contains_key("acp.status");
         let is_held_back = !was_told && is_over_acp && open.arguments.as_str() == "{}";
         open.is_told = !is_held_back;
-        let request = (open.is_told && !(was_told && is_same)).then(|| open.request());
+        let request = (open.is_told && !(was_told && is_same)).then(|| open.request_body());
         let texts = [Some(&open.tool), open.command.as_ref(), open.path.as_ref()];
         let size = texts.into_iter().flatten().map(Text::size).sum::<usize>();
         let size = size + open.arguments.as_str().len();
@@ -197,15 +197,15 @@ impl RuntimeFold {
     /// Requests that are held back, of calls that do not end.
     fn requests_left(&mut self) -> ProducedEvent {
         let left = self.calls.close_all(|call| !call.is_told);
-        left.iter().map(OpenCall::request).collect()
+        left.iter().map(OpenCall::request_body).collect()
     }
 
-    fn produced(&mut self, result: &ToolCompletion, event: &Event) -> ProducedEvent {
-        let call = self.calls.close(&result.call_id.to_str());
+    fn completion_events(&mut self, result: &ToolCompletion, event: &Event) -> ProducedEvent {
+        let call = self.calls.close_id(&result.call_id.to_str());
         let mut bodies: Vec<_> = call
             .as_ref()
             .filter(|call| !call.is_told)
-            .map(OpenCall::request)
+            .map(OpenCall::request_body)
             .into_iter()
             .collect();
         let category = call

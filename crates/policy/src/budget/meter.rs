@@ -118,7 +118,7 @@ struct SessionUsage {
 
 impl SessionUsage {
     /// Its cost in this run. An agent whose figure is smaller than before has begun to count anew.
-    fn spent(&self) -> Option<f64> {
+    fn run_cost(&self) -> Option<f64> {
         let cost = self.cost?;
         let more = cost - self.cost_before;
         Some(if more >= 0.0 { more } else { cost })
@@ -152,7 +152,7 @@ impl BudgetMeter {
 
     /// The cost in US dollars, and whether that is an estimate. None if a turn ended without a known cost.
     pub fn cost(&self) -> Option<(f64, bool)> {
-        let sessions = self.sessions.values().filter_map(SessionUsage::spent);
+        let sessions = self.sessions.values().filter_map(SessionUsage::run_cost);
         let cost = self.cost_of_turns + sessions.sum::<f64>();
         (cost > 0.0 && !self.ended_without.cost).then_some((cost, self.is_priced))
     }
@@ -160,24 +160,24 @@ impl BudgetMeter {
     /// Takes in an event, and says whether a limit is exceeded now. Once one is, every further event says so.
     pub fn note(&mut self, event: &Event) -> Option<ExceededLimit> {
         if let Some(cost) = session_cost(event) {
-            self.costs(event, cost);
+            self.note_cost(event, cost);
         }
         if is_replay(event) {
-            self.session(event).is_opened = true;
+            self.session_usage(event).is_opened = true;
             return None;
         }
         match &event.body {
-            Body::SessionInit(_) => self.session(event).is_opened = true,
+            Body::SessionInit(_) => self.session_usage(event).is_opened = true,
             Body::UserInput(input) => self.is_prompted |= !input.is_synthetic,
             Body::ToolInvocation(call) => {
-                self.called(event, &call.call_id);
-                self.answers(event);
+                self.count_call(event, &call.call_id);
+                self.count_answer(event);
             }
-            Body::Text(text) if is_models(&text.kind) => self.answers(event),
-            Body::StreamDelta(delta) if is_chunk(&delta.kind) => self.answers(event),
-            Body::ToolCompletion(_) => self.session(event).is_speaking = false,
-            Body::UsageUpdate(update) => self.step(event, update.step_usage.token()),
-            Body::TurnComplete(turn) => self.ended(event, turn),
+            Body::Text(text) if is_models(&text.kind) => self.count_answer(event),
+            Body::StreamDelta(delta) if is_chunk(&delta.kind) => self.count_answer(event),
+            Body::ToolCompletion(_) => self.session_usage(event).is_speaking = false,
+            Body::UsageUpdate(update) => self.count_step(event, update.step_usage.token()),
+            Body::TurnComplete(turn) => self.end_turn(event, turn),
             _ => {}
         }
         self.exceeded()
@@ -191,7 +191,7 @@ impl BudgetMeter {
                 message: exceeded.to_string(),
                 hint: exceeded.hint().map(str::to_owned),
             }),
-            None => unknown.judge(&self.unknown()),
+            None => unknown.judge_unknown(&self.unknown()),
         }
     }
 
@@ -231,7 +231,7 @@ impl BudgetMeter {
     }
 
     fn too_dear(&self) -> Option<ExceededLimit> {
-        let sessions = self.sessions.values().filter_map(SessionUsage::spent);
+        let sessions = self.sessions.values().filter_map(SessionUsage::run_cost);
         let cost = self.cost_of_turns + sessions.sum::<f64>();
         let allowed = self.budget.cost.filter(|allowed| cost > *allowed)?;
         Some(ExceededLimit {
@@ -242,7 +242,7 @@ impl BudgetMeter {
         })
     }
 
-    fn session(&mut self, event: &Event) -> &mut SessionUsage {
+    fn session_usage(&mut self, event: &Event) -> &mut SessionUsage {
         let id = event.base.session_id.as_ref().map(Text::to_str);
         let mut id = id.unwrap_or_default().into_owned();
         if self.sessions.len() >= MOST_SESSIONS && !self.sessions.contains_key(&id) {
@@ -258,10 +258,10 @@ impl BudgetMeter {
 
     /// Notes the reported cost of a session so far. Cost before the first prompt was paid for by another run. This does not hold
     /// for a session that we did not open and that appears after a prompt: the agent uses it for its work.
-    fn costs(&mut self, event: &Event, cost: f64) {
+    fn note_cost(&mut self, event: &Event, cost: f64) {
         let is_prompted = self.is_prompted;
         let is_early = is_replay(event) || event.base.extensions.contains_key("acp.outOfTurn");
-        let session = self.session(event);
+        let session = self.session_usage(event);
         let is_ours = session.is_opened || !is_prompted;
         if is_early && is_ours && session.cost.is_none() {
             session.cost_before = cost;
@@ -271,7 +271,7 @@ impl BudgetMeter {
     }
 
     /// Several events report the same call. Only as many calls are remembered as are needed to see that there are too many.
-    fn called(&mut self, event: &Event, call: &Text) {
+    fn count_call(&mut self, event: &Event, call: &Text) {
         let most = self.budget.tool_calls.unwrap_or(0);
         if self.budget.tool_calls.is_some() && self.tool_calls.len() as u64 <= most {
             let session = event.base.session_id.as_ref().map(Text::to_str);
@@ -282,25 +282,25 @@ impl BudgetMeter {
     }
 
     /// The model answers: the first chunk since its last input counts as a turn.
-    fn answers(&mut self, event: &Event) {
-        let session = self.session(event);
+    fn count_answer(&mut self, event: &Event) {
+        let session = self.session_usage(event);
         if !std::mem::replace(&mut session.is_speaking, true) {
             session.answers += 1;
             self.turns += 1;
         }
     }
 
-    fn step(&mut self, event: &Event, counts: Token<'_>) {
+    fn count_step(&mut self, event: &Event, counts: Token<'_>) {
         let Some(tokens) = tokens_of_step(counts) else {
             return;
         };
         self.tokens = self.tokens.saturating_add(tokens);
-        let session = self.session(event);
+        let session = self.session_usage(event);
         session.steps = Some(session.steps.unwrap_or(0).saturating_add(tokens));
     }
 
-    fn ended(&mut self, event: &Event, turn: &TurnComplete) {
-        let session = self.session(event);
+    fn end_turn(&mut self, event: &Event, turn: &TurnComplete) {
+        let session = self.session_usage(event);
         let steps = session.steps.take();
         let answers = std::mem::take(&mut session.answers);
         session.is_speaking = false;
@@ -317,7 +317,7 @@ impl BudgetMeter {
         }
         if let Some(cost) = turn.cost_usd.as_ref().and_then(amount) {
             self.cost_of_turns += cost;
-        } else if let Some(cost) = self.priced(turn) {
+        } else if let Some(cost) = self.priced_turn(turn) {
             self.cost_of_turns += cost;
             self.is_priced = true;
         } else {
@@ -325,7 +325,7 @@ impl BudgetMeter {
         }
     }
 
-    fn priced(&self, turn: &TurnComplete) -> Option<f64> {
+    fn priced_turn(&self, turn: &TurnComplete) -> Option<f64> {
         turn_cost(turn, self.prices.as_ref()?)
     }
 }

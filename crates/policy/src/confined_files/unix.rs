@@ -121,8 +121,8 @@ pub fn replace(path: &Path, kept: usize, content: &[u8]) -> io::Result<()> {
         Err(error) => return Err(error.into()),
     };
     let draft = Draft::new(&directory, mode)?;
-    draft.write(content)?;
-    Ok(draft.rename(name)?)
+    draft.write_content(content)?;
+    Ok(draft.rename_to(name)?)
 }
 
 /// The mode of a file that may be replaced. Renaming asks only whether the directory may be written.
@@ -262,7 +262,7 @@ impl<'a> Draft<'a> {
         Err(Errno::EXIST.into())
     }
 
-    fn write(&self, content: &[u8]) -> io::Result<()> {
+    fn write_content(&self, content: &[u8]) -> io::Result<()> {
         (&self.file).write_all(content)?;
         if let Some(mode) = self.mode {
             fchmod(&self.file, mode)?;
@@ -270,7 +270,7 @@ impl<'a> Draft<'a> {
         self.file.sync_all() // a name that outlives a crash must not stand for nothing
     }
 
-    fn rename(mut self, name: &OsStr) -> rustix::io::Result<()> {
+    fn rename_to(mut self, name: &OsStr) -> rustix::io::Result<()> {
         renameat(self.directory, &self.name, self.directory, name)?;
         self.placed = true;
         Ok(())

@@ -64,7 +64,7 @@ pub(super) struct Redirection {
 /// Reads a line.
 pub(super) fn lex_line(line: &str) -> LexedLine {
     let mut lexer = ShellLexer::new(line);
-    lexer.read();
+    lexer.read_line();
     lexer.done
 }
 
@@ -73,7 +73,7 @@ pub(super) fn lex_text(text: &str) -> LexedLine {
     let mut lexer = ShellLexer::new(text);
     lexer.is_quoted = true;
     lexer.is_text = true;
-    lexer.read();
+    lexer.read_line();
     lexer.done
 }
 
@@ -141,32 +141,32 @@ impl<'a> ShellLexer<'a> {
         }
     }
 
-    fn read(&mut self) {
+    fn read_line(&mut self) {
         while let Some(letter) = self.rest.next() {
             if self.done.commands.len() >= MOST_COMMANDS {
                 self.done.is_unreadable = true;
                 return;
             }
             if self.is_quoted {
-                self.quoted(letter);
+                self.read_quoted(letter);
             } else {
-                self.plain(letter);
+                self.read_plain(letter);
             }
         }
         let is_quoted = self.is_quoted && !self.is_text;
         self.done.is_unreadable |= is_quoted || !self.open.is_empty();
         self.end_command();
         while let Some(frame) = self.open.pop() {
-            self.resume(frame);
+            self.resume_frame(frame);
             self.end_command();
         }
     }
 
-    fn plain(&mut self, letter: char) {
+    fn read_plain(&mut self, letter: char) {
         match letter {
             ' ' | '\t' => self.end_word(),
-            '|' => self.pipe(),
-            '&' if self.takes('>') => self.redirect('>'),
+            '|' => self.read_pipe(),
+            '&' if self.take_if_next('>') => self.read_redirection('>'),
             '\n' => {
                 self.end_command();
                 self.read_documents();
@@ -174,32 +174,32 @@ impl<'a> ShellLexer<'a> {
             ';' | '&' => self.end_command(),
             '\'' => self.single_quoted(),
             '"' => {
-                self.word().has_quotes = true;
+                self.current_word().has_quotes = true;
                 self.is_quoted = true;
             }
-            '\\' => self.escaped(),
-            '$' => self.dollar(),
-            '`' => self.backtick(),
-            '<' | '>' if self.takes('(') => {
+            '\\' => self.read_escaped(),
+            '$' => self.read_dollar(),
+            '`' => self.read_backtick(),
+            '<' | '>' if self.take_if_next('(') => {
                 self.command.is_fed |= letter == '<';
-                self.enter(')');
+                self.enter_frame(')');
             }
-            '<' | '>' => self.redirect(letter),
+            '<' | '>' => self.read_redirection(letter),
             '#' if self.word.is_none() => {
                 while self.rest.next_if(|next| *next != '\n').is_some() {}
             }
             '(' => {
-                self.enter(')');
+                self.enter_frame(')');
                 self.mark_group();
             }
-            ')' => self.leave(')'),
+            ')' => self.leave_frame(')'),
             letter => self.push_bare(letter),
         }
     }
 
     /// A letter without quotes: some make a pattern or a list of the word.
     fn push_bare(&mut self, letter: char) {
-        let word = self.word();
+        let word = self.current_word();
         word.has_brace |= letter == '{';
         let is_list = letter == ',' || (letter == '.' && word.text.ends_with('.'));
         word.is_open |= matches!(letter, '*' | '?' | '[') || (word.has_brace && is_list);
@@ -207,12 +207,12 @@ impl<'a> ShellLexer<'a> {
     }
 
     /// A letter in double quotes: only these have a meaning there.
-    fn quoted(&mut self, letter: char) {
+    fn read_quoted(&mut self, letter: char) {
         match letter {
             '"' if self.is_text && self.open.is_empty() => self.push(letter),
             '"' => self.is_quoted = false,
-            '$' => self.dollar(),
-            '`' => self.backtick(),
+            '$' => self.read_dollar(),
+            '`' => self.read_backtick(),
             '\\' => match self.rest.next() {
                 Some('\n') | None => {}
                 Some(next @ ('$' | '`' | '"' | '\\')) => self.push(next),
@@ -225,30 +225,30 @@ impl<'a> ShellLexer<'a> {
         }
     }
 
-    fn takes(&mut self, letter: char) -> bool {
+    fn take_if_next(&mut self, letter: char) -> bool {
         self.rest.next_if_eq(&letter).is_some()
     }
 
-    fn word(&mut self) -> &mut ShellWord {
+    fn current_word(&mut self) -> &mut ShellWord {
         self.word.get_or_insert_default()
     }
 
     fn push(&mut self, letter: char) {
-        self.word().text.push(letter);
+        self.current_word().text.push(letter);
     }
 
-    fn escaped(&mut self) {
+    fn read_escaped(&mut self) {
         match self.rest.next() {
             Some('\n') | None => {} // the line goes on
             Some(letter) => {
-                self.word().has_quotes = true;
+                self.current_word().has_quotes = true;
                 self.push(letter);
             }
         }
     }
 
     fn single_quoted(&mut self) {
-        self.word().has_quotes = true;
+        self.current_word().has_quotes = true;
         loop {
             match self.rest.next() {
                 Some('\'') => return,
@@ -259,19 +259,19 @@ impl<'a> ShellLexer<'a> {
     }
 
     /// The word has a part that only a running shell knows.
-    fn expand(&mut self) {
+    fn mark_expanded(&mut self) {
         let is_open = !self.is_quoted;
-        let word = self.word();
+        let word = self.current_word();
         word.is_expanded = true;
         word.is_open |= is_open;
     }
 
-    fn dollar(&mut self) {
+    fn read_dollar(&mut self) {
         match self.rest.peek() {
             Some('(') => {
                 self.rest.next();
-                self.expand();
-                self.enter(')');
+                self.mark_expanded();
+                self.enter_frame(')');
             }
             Some('\'') if !self.is_quoted => {
                 self.rest.next();
@@ -280,11 +280,11 @@ impl<'a> ShellLexer<'a> {
             Some('"') if !self.is_quoted => {} // translated, else as it stands
             Some('{') => {
                 self.rest.next();
-                self.expand();
-                self.parameter();
+                self.mark_expanded();
+                self.read_parameter();
             }
             Some(next) if next.is_ascii_alphanumeric() || "_?!@*#$-".contains(*next) => {
-                self.expand();
+                self.mark_expanded();
                 self.rest.next();
                 while self
                     .rest
@@ -298,13 +298,13 @@ impl<'a> ShellLexer<'a> {
 
     /// `$'\x72m'`
     fn ansi_quoted(&mut self) {
-        self.word().has_quotes = true;
+        self.current_word().has_quotes = true;
         loop {
             match self.rest.next() {
                 Some('\'') => return,
                 Some('\\') => {
                     let letter = self.ansi_escape();
-                    self.word().text.extend(letter);
+                    self.current_word().text.extend(letter);
                 }
                 Some(letter) => self.push(letter),
                 None => return self.done.is_unreadable = true,
@@ -317,7 +317,7 @@ impl<'a> ShellLexer<'a> {
             'x' => (2, 16),
             'u' => (4, 16),
             'U' => (8, 16),
-            first @ '0'..='7' => return self.number(first.to_digit(8)?, 2, 8),
+            first @ '0'..='7' => return self.read_number(first.to_digit(8)?, 2, 8),
             'n' => return Some('\n'),
             't' => return Some('\t'),
             'r' => return Some('\r'),
@@ -325,10 +325,10 @@ impl<'a> ShellLexer<'a> {
             'a' | 'b' | 'e' | 'E' | 'f' | 'v' => return Some(' '),
             letter => return Some(letter),
         };
-        self.number(0, digits, radix)
+        self.read_number(0, digits, radix)
     }
 
-    fn number(&mut self, first: u32, digits: u32, radix: u32) -> Option<char> {
+    fn read_number(&mut self, first: u32, digits: u32, radix: u32) -> Option<char> {
         let mut value = first;
         for _ in 0..digits {
             let Some(digit) = self.rest.peek().and_then(|next| next.to_digit(radix)) else {
@@ -341,7 +341,7 @@ impl<'a> ShellLexer<'a> {
     }
 
     /// `${x:-$(rm y)}`: its default is a word, and commands stand in it.
-    fn parameter(&mut self) {
+    fn read_parameter(&mut self) {
         let mut depth = 1;
         let mut inside = String::new();
         for letter in self.rest.by_ref() {
@@ -361,16 +361,16 @@ impl<'a> ShellLexer<'a> {
         }
     }
 
-    fn backtick(&mut self) {
+    fn read_backtick(&mut self) {
         if self.open.iter().any(|frame| frame.end == '`') {
-            return self.leave('`');
+            return self.leave_frame('`');
         }
-        self.expand();
-        self.enter('`');
+        self.mark_expanded();
+        self.enter_frame('`');
     }
 
     /// A substitution or a group begins.
-    fn enter(&mut self, end: char) {
+    fn enter_frame(&mut self, end: char) {
         if self.open.len() >= DEEPEST {
             self.done.is_unreadable = true;
             return self.end_command();
@@ -393,7 +393,7 @@ impl<'a> ShellLexer<'a> {
     }
 
     /// Ends a substitution, together with all that are still open in it.
-    fn leave(&mut self, end: char) {
+    fn leave_frame(&mut self, end: char) {
         self.end_command();
         let Some(at) = self.open.iter().rposition(|frame| frame.end == end) else {
             return;
@@ -402,12 +402,12 @@ impl<'a> ShellLexer<'a> {
         while self.open.len() > at {
             self.end_command();
             if let Some(frame) = self.open.pop() {
-                self.resume(frame);
+                self.resume_frame(frame);
             }
         }
     }
 
-    fn resume(&mut self, frame: SubstitutionFrame) {
+    fn resume_frame(&mut self, frame: SubstitutionFrame) {
         self.command = frame.command;
         self.word = frame.word;
         self.awaits = frame.awaits;
@@ -420,7 +420,7 @@ impl<'a> ShellLexer<'a> {
         }
     }
 
-    fn redirect(&mut self, letter: char) {
+    fn read_redirection(&mut self, letter: char) {
         let is_number = |word: &ShellWord| word.text.chars().all(|letter| letter.is_ascii_digit());
         let is_variable = |word: &ShellWord| word.text.starts_with('{') && word.text.ends_with('}');
         match self.word.take() {
@@ -438,7 +438,7 @@ impl<'a> ShellLexer<'a> {
             operator.push(next);
         }
         // `<<-` and `3>&-` end with it; of `>-` it is the file.
-        let is_dashed = matches!(operator.as_str(), "<<" | "<&" | ">&") && self.takes('-');
+        let is_dashed = matches!(operator.as_str(), "<<" | "<&" | ">&") && self.take_if_next('-');
         self.awaits = match operator.as_str() {
             "<<" => Some(AwaitedWord::End {
                 is_indented: is_dashed,
@@ -451,9 +451,9 @@ impl<'a> ShellLexer<'a> {
         self.command.is_fed |= letter == '<' && self.awaits.is_some();
     }
 
-    fn pipe(&mut self) {
-        self.takes('&');
-        let is_pipe = !self.takes('|');
+    fn read_pipe(&mut self) {
+        self.take_if_next('&');
+        let is_pipe = !self.take_if_next('|');
         self.end_command();
         self.command.is_fed = is_pipe;
     }

@@ -115,7 +115,7 @@ pub(crate) struct NamedFiles {
 impl SuspectCommands {
     /// Every command that may hide in a line: the commands that a shell would run, and the pieces between the signs that a shell
     /// acts on, in any quotes; each without the wrappers before it, and without the directory of its program.
-    pub(super) fn find(line: &str) -> Self {
+    pub(super) fn find_in_line(line: &str) -> Self {
         let mut found = Self {
             commands: vec![line.to_owned()],
             is_unreadable: false,
@@ -174,7 +174,7 @@ impl SuspectCommands {
 
 impl NamedFiles {
     /// The files that a line names in words and redirections.
-    pub(crate) fn find(line: &str) -> Self {
+    pub(crate) fn find_in_line(line: &str) -> Self {
         let mut found = Self::default();
         each_command(line, |command| found.of_command(command));
         found
@@ -372,7 +372,7 @@ pub(super) fn program_places(words: &[String]) -> Vec<usize> {
         if is_assignment(word) {
             open.push(at + 1);
         } else if let Some(wrapper) = wrappers::find_wrapper(word) {
-            open.extend(wrapper.starts(rest).into_iter().map(|start| at + 1 + start));
+            open.extend(wrapper.command_starts(rest).into_iter().map(|start| at + 1 + start));
         } else if matches!(word.rsplit('/').next(), Some("find" | "fd" | "fdfind")) {
             let before = |word: &String| BEFORE_COMMANDS.contains(&word.as_str());
             let starts = rest.iter().enumerate().filter(|(_, word)| before(word));
@@ -408,7 +408,7 @@ fn is_unreadable(command: &SimpleCommand, words: &[String], at: usize) -> bool {
     let Some(wrapper) = wrappers::find_wrapper(&word.text) else {
         return false;
     };
-    let starts = wrapper.starts(rest);
+    let starts = wrapper.command_starts(rest);
     let is_xargs = word.text.ends_with("xargs");
     let is_given = |at: &usize| {
         let is_text = |text: &str| text.contains(['{', '%', '@']); // what `-I` replaces
@@ -467,7 +467,7 @@ mod tests {
             "x() { rm -rf /; }",
             "if true; then rm -rf /; fi",
         ] {
-            let found = SuspectCommands::find(hidden).commands;
+            let found = SuspectCommands::find_in_line(hidden).commands;
             assert!(
                 found.iter().any(|it| it == "rm -rf /"),
                 "{hidden}: {found:?}"
@@ -479,7 +479,7 @@ mod tests {
             "echo 'confirm x'",
             "rmdir x",
         ] {
-            let found = SuspectCommands::find(fine).commands;
+            let found = SuspectCommands::find_in_line(fine).commands;
             assert!(
                 !found.iter().any(|it| it.starts_with("rm ")),
                 "{fine}: {found:?}"
@@ -500,7 +500,7 @@ mod tests {
             "sh -s < x",
             "echo 'open",
         ] {
-            assert!(SuspectCommands::find(line).is_unreadable, "{line}");
+            assert!(SuspectCommands::find_in_line(line).is_unreadable, "{line}");
         }
         for line in [
             "echo $x",
@@ -511,13 +511,13 @@ mod tests {
             "for f in *; do gcc \"$f\"; done",
             "cd \"$dir\" && make",
         ] {
-            assert!(!SuspectCommands::find(line).is_unreadable, "{line}");
+            assert!(!SuspectCommands::find_in_line(line).is_unreadable, "{line}");
         }
     }
 
     #[track_caller]
     fn check(line: &str, read: &[&str], any: &[&str]) {
-        let found = NamedFiles::find(line);
+        let found = NamedFiles::find_in_line(line);
         assert_eq!((found.read, found.any), (owned(read), owned(any)), "{line}");
     }
 
@@ -537,6 +537,6 @@ mod tests {
         check("bash -c 'rm x'", &[], &["x"]);
         check("git diff x", &["diff", "x"], &[]);
         check("echo x", &[], &[]);
-        assert_eq!(NamedFiles::find("cd a; rm b").directories, ["a"]);
+        assert_eq!(NamedFiles::find_in_line("cd a; rm b").directories, ["a"]);
     }
 }

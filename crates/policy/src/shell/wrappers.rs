@@ -315,7 +315,7 @@ pub(super) fn starts_behind_words(program: &str, words: &[String]) -> Vec<usize>
     let is_run = |at: &usize| RUN_WORDS.contains(&words[*at].as_str());
     let runs = (0..words.len()).filter(is_run).take(MOST_STARTS);
     let starts = runs.flat_map(|run| {
-        let starts = LOADER.starts(&words[run + 1..]);
+        let starts = LOADER.command_starts(&words[run + 1..]);
         starts.into_iter().map(move |start| run + 1 + start)
     });
     starts.collect()
@@ -342,7 +342,7 @@ impl WrapperProgram {
     }
 
     /// Where the command may begin among the words behind the program: more than one place where an option is not known.
-    pub(super) fn starts(&self, words: &[String]) -> Vec<usize> {
+    pub(super) fn command_starts(&self, words: &[String]) -> Vec<usize> {
         if self.operands == ANY_WORDS {
             let is_word = |word: &String| !word.starts_with('-');
             return (0..words.len())
@@ -362,7 +362,7 @@ impl WrapperProgram {
             if word == "--" {
                 open.push((at + 1, operands));
             } else if word.len() > 1 && word.starts_with(['-', '+']) {
-                let follows = self.follows(word);
+                let follows = self.option_tail(word);
                 if follows != OptionTail::Value {
                     open.push((at + 1, operands));
                 }
@@ -380,7 +380,7 @@ impl WrapperProgram {
         starts
     }
 
-    fn follows(&self, option: &str) -> OptionTail {
+    fn option_tail(&self, option: &str) -> OptionTail {
         if let Some(long) = option.strip_prefix("--") {
             return match long.split_once('=') {
                 Some(_) => OptionTail::Next,
@@ -429,7 +429,7 @@ mod tests {
     #[track_caller]
     fn check(line: &str, expected: &[&str]) {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let starts = find_wrapper(&words[0]).unwrap().starts(&words[1..]);
+        let starts = find_wrapper(&words[0]).unwrap().command_starts(&words[1..]);
         let mut found: Vec<_> = starts.iter().map(|at| words[at + 1].as_str()).collect();
         found.sort_unstable();
         assert_eq!(found, expected, "{line}");
@@ -460,7 +460,7 @@ mod tests {
         ] {
             let wanted = |found: &&str| *found == "rm";
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let starts = find_wrapper(&words[0]).unwrap().starts(&words[1..]);
+            let starts = find_wrapper(&words[0]).unwrap().command_starts(&words[1..]);
             let mut found = starts.iter().map(|at| words[at + 1].as_str());
             assert!(found.any(|it| wanted(&it)), "{line}");
         }

@@ -32,9 +32,9 @@ pub(super) fn pass_on(
                 Err(_) => return, // a closed or broken input is one that has ended
             };
             if let Err(error) = copy.write_all(bytes) {
-                return tape.fail(&error);
+                return tape.note_error(&error);
             }
-            tape.note(Channel::In, bytes.len() as u64);
+            tape.note_growth(Channel::In, bytes.len() as u64);
             if feed.write_all(bytes).is_err() {
                 return; // the program does not listen any more
             }

@@ -48,27 +48,27 @@ impl CaptureWatch {
             tokio::select! {
                 biased;
                 ended = self.running.wait() => break ended,
-                urgency = wanted(&mut stops, self.asked) => self.end(urgency).await,
+                urgency = wanted(&mut stops, self.asked) => self.end_agent(urgency).await,
                 () = self.patience.ends() => break self.running.abandon().await,
-                _ = self.follower.due() => self.look().await,
+                _ = self.follower.due() => self.note_file_growth().await,
             }
         };
-        self.look().await;
+        self.note_file_growth().await;
         self.follower.finish();
         ended
     }
 
     /// How far have the files grown? The input is noted by its own thread, and may have been too much meanwhile.
-    async fn look(&mut self) {
+    async fn note_file_growth(&mut self) {
         let tape = &self.tape;
         self.follower
-            .look(|channel, bytes| tape.note(channel, bytes));
-        if self.asked < StopLevel::Kill && self.tape.problem().is_some() {
-            self.end(StopLevel::Kill).await;
+            .look(|channel, bytes| tape.note_growth(channel, bytes));
+        if self.asked < StopLevel::Kill && self.tape.first_problem().is_some() {
+            self.end_agent(StopLevel::Kill).await;
         }
     }
 
-    async fn end(&mut self, urgency: StopLevel) {
+    async fn end_agent(&mut self, urgency: StopLevel) {
         self.asked = urgency;
         match urgency {
             StopLevel::None => {}
@@ -101,7 +101,7 @@ impl OutputCopier {
     }
 
     /// Reads until the output ends, or the receiver is gone.
-    pub(super) async fn follow(mut self, mut grown: watch::Receiver<FileSizes>) {
+    pub(super) async fn follow_output(mut self, mut grown: watch::Receiver<FileSizes>) {
         loop {
             let now = *grown.borrow_and_update();
             let Self {

@@ -111,7 +111,7 @@ impl From<ReadLineError> for ReplayError {
 }
 
 impl ReplayError {
-    pub(super) fn read(path: &Path, source: io::Error) -> Self {
+    pub(super) fn from_read(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         Self::Read { path, source }
     }
@@ -126,7 +126,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, ReplayError> {
     }
     let mut bytes = Vec::new();
     let read = file.take(LONGEST).read_to_end(&mut bytes);
-    read.map_err(|source| ReplayError::read(path, source))?;
+    read.map_err(|source| ReplayError::from_read(path, source))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -138,7 +138,7 @@ pub(super) fn open(path: &Path) -> Result<(File, u64), ReplayError> {
         }
         Ok((File::open(path)?, metadata.len()))
     });
-    opened.map_err(|source| ReplayError::read(path, source))
+    opened.map_err(|source| ReplayError::from_read(path, source))
 }
 
 /// The checked facts of a recording.
@@ -163,12 +163,12 @@ pub(super) struct CheckedTexts<'a> {
 
 impl CheckedTexts<'_> {
     /// The recording, if all of it is in order.
-    pub(super) fn replay(
+    pub(super) fn checked_replay(
         &self,
         stdout: ChannelSource,
         stderr: ChannelSource,
     ) -> Result<Replay, ReplayError> {
-        let facts = self.facts()?;
+        let facts = self.recording_facts()?;
         Ok(Replay {
             stdout,
             stderr,
@@ -179,16 +179,16 @@ impl CheckedTexts<'_> {
     }
 
     /// The facts of the recording, if all of it is valid.
-    pub(super) fn facts(&self) -> Result<RecordingFacts, ReplayError> {
-        let end = self.manifest()?.end;
-        let timing = self.timing()?;
+    pub(super) fn recording_facts(&self) -> Result<RecordingFacts, ReplayError> {
+        let end = self.parse_manifest()?.end;
+        let timing = self.parse_timing()?;
         let last = timing.0.last().map_or(Duration::ZERO, |moment| moment.at);
         let ended = end
             .as_ref()
             .map(|end| Duration::from_millis(end.duration_ms));
         Ok(RecordingFacts {
             duration: ended.unwrap_or(last),
-            exit: end.map_or(Ok(None), |end| self.exit(&end))?,
+            exit: end.map_or(Ok(None), |end| self.recorded_exit(&end))?,
             timing,
         })
     }
@@ -199,14 +199,14 @@ impl CheckedTexts<'_> {
         &self,
         spoken: impl FnOnce() -> Option<&'static str>,
     ) -> Result<bool, ReplayError> {
-        Ok(match self.manifest()?.transport.as_str() {
+        Ok(match self.parse_manifest()?.transport.as_str() {
             ACP => true,
             UNKNOWN => spoken() == Some(ACP),
             _ => false,
         })
     }
 
-    pub(super) fn manifest(&self) -> Result<Manifest, ReplayError> {
+    pub(super) fn parse_manifest(&self) -> Result<Manifest, ReplayError> {
         let path = self.place.join(MANIFEST);
         let manifest: Manifest = match serde_json::from_str(self.manifest) {
             Ok(manifest) => manifest,
@@ -220,7 +220,7 @@ impl CheckedTexts<'_> {
         Ok(manifest.upgraded())
     }
 
-    fn timing(&self) -> Result<Timing, ReplayError> {
+    fn parse_timing(&self) -> Result<Timing, ReplayError> {
         let place = || self.place.clone();
         let timing = Timing::read(self.timing).map_err(|problem| ReplayError::Timing {
             place: place(),
@@ -251,7 +251,7 @@ impl CheckedTexts<'_> {
     }
 
     /// None if the supervisor was lost, so that the exit is unknown.
-    fn exit(&self, end: &RecordedEnd) -> Result<Option<Exit>, ReplayError> {
+    fn recorded_exit(&self, end: &RecordedEnd) -> Result<Option<Exit>, ReplayError> {
         let impossible = |end: String| ReplayError::End {
             path: self.place.join(MANIFEST),
             end,

@@ -86,7 +86,7 @@ struct UpcomingMethods {
 }
 
 impl UpcomingMethods {
-    fn count(&mut self, said: &MessageKind) {
+    fn count_message(&mut self, said: &MessageKind) {
         match said {
             MessageKind::Request { method, .. } => {
                 *self.requests.entry(method.clone()).or_default() += 1;
@@ -102,13 +102,13 @@ impl UpcomingMethods {
 impl Dialogue {
     /// Opens a recording, named by its directory or its `run.json`, or a transcript. None if it is no dialogue with an ACP agent.
     pub fn open(path: &Path) -> Result<Option<Self>, ReplayError> {
-        let metadata = fs::metadata(path).map_err(|source| ReplayError::read(path, source))?;
+        let metadata = fs::metadata(path).map_err(|source| ReplayError::from_read(path, source))?;
         if metadata.is_dir() {
-            return Self::directory(path);
+            return Self::from_directory(path);
         }
         if path.file_name().is_some_and(|name| name == MANIFEST) {
             let directory = path.parent().filter(|parent| *parent != Path::new(""));
-            return Self::directory(directory.unwrap_or(Path::new(".")));
+            return Self::from_directory(directory.unwrap_or(Path::new(".")));
         }
         if !metadata.is_file() || !reads_as_transcript(path)? {
             return Ok(None);
@@ -119,10 +119,10 @@ impl Dialogue {
             duration: None,
             coming: UpcomingMethods::default(),
         };
-        dialogue.checked().map(Some)
+        dialogue.check_script().map(Some)
     }
 
-    fn directory(directory: &Path) -> Result<Option<Self>, ReplayError> {
+    fn from_directory(directory: &Path) -> Result<Option<Self>, ReplayError> {
         let size = |name| check::open(&directory.join(name)).map(|(_, size)| size);
         let (manifest, timing) = (
             check::read_text(&directory.join(MANIFEST))?,
@@ -141,22 +141,22 @@ impl Dialogue {
             return Ok(None);
         }
         texts.stdin = Some(size(STDIN)?);
-        let facts = texts.facts()?;
+        let facts = texts.recording_facts()?;
         let dialogue = Self {
             place: directory.to_owned(),
             exit: facts.exit,
             duration: facts.exit.map(|_| facts.duration),
             coming: UpcomingMethods::default(),
         };
-        dialogue.checked().map(Some)
+        dialogue.check_script().map(Some)
     }
 
     /// Reads all of it once, before the first line is played, and counts the messages that the client will have to send.
-    fn checked(mut self) -> Result<Self, ReplayError> {
+    fn check_script(mut self) -> Result<Self, ReplayError> {
         let mut script = ScriptSource::open(&self.place)?;
         while let Some(step) = script.next()? {
             if let StepKind::Hear(said) = step.what {
-                self.coming.count(&said);
+                self.coming.count_message(&said);
             }
         }
         Ok(self)
@@ -179,7 +179,7 @@ impl Dialogue {
         let script = ScriptSource::open(&self.place).map_err(io::Error::other)?;
         let rate = stage.rate;
         let player = DialoguePlayer::new(self, script, (stage, rate), listen_to_client(input)?);
-        super::block_on(player.play())
+        super::block_on(player.play_script())
     }
 
     /// Plays it to a client at the other end of a stream, by the clock of the runtime. The agent's stderr is not heard there.
@@ -193,7 +193,7 @@ impl Dialogue {
         let (client, hearing) = hear_stream(reads);
         let player = DialoguePlayer::new(self, script, (StreamAudience(writes), rate), client);
         tokio::select! {
-            done = player.play() => done,
+            done = player.play_script() => done,
             never = hearing => match never {},
         }
     }

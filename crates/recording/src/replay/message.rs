@@ -47,7 +47,7 @@ pub(super) enum AnswerDecision {
 
 impl MessageKind {
     /// In words.
-    pub(super) fn described(&self) -> String {
+    pub(super) fn message_description(&self) -> String {
         match self {
             Self::Request { method, .. } => format!("the request `{method}`"),
             Self::Notification { method } => format!("the notification `{method}`"),
@@ -57,7 +57,7 @@ impl MessageKind {
     }
 
     /// Reads a line, with or without its end.
-    pub(super) fn read(line: &[u8]) -> Self {
+    pub(super) fn from_line(line: &[u8]) -> Self {
         Self::parse(&readable_line(line))
     }
 
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn ids_are_told_apart_by_what_they_are() {
         let key =
-            |id: &str| match MessageKind::read(format!(r#"{{"id":{id},"result":1}}"#).as_bytes()) {
+            |id: &str| match MessageKind::from_line(format!(r#"{{"id":{id},"result":1}}"#).as_bytes()) {
                 MessageKind::Answer { id, .. } => id.key,
                 other => panic!("{other:?}"),
             };
@@ -206,8 +206,8 @@ mod tests {
 
     #[test]
     fn an_answer_may_lack_its_result() {
-        let said = MessageKind::read(br#"{"jsonrpc":"2.0","id":4}"#);
+        let said = MessageKind::from_line(br#"{"jsonrpc":"2.0","id":4}"#);
         assert!(matches!(said, MessageKind::Answer { .. }), "{said:?}");
-        assert_eq!(MessageKind::read(br#"{"id":4}"#), MessageKind::Noise);
+        assert_eq!(MessageKind::from_line(br#"{"id":4}"#), MessageKind::Noise);
     }
 }

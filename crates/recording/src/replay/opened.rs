@@ -51,8 +51,8 @@ impl OpenRecording {
         let timing = timing?;
         texts.stderr = stderr?;
         texts.timing = &timing;
-        let has_times = !texts.facts()?.timing.0.is_empty();
-        let manifest = texts.manifest()?;
+        let has_times = !texts.recording_facts()?.timing.0.is_empty();
+        let manifest = texts.parse_manifest()?;
         Ok(Self {
             directory: directory.to_owned(),
             started: manifest.started_at.parse().ok().filter(|_| has_times),

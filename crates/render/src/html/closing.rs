@@ -11,7 +11,7 @@ use crate::words;
 /// The footer.
 pub(super) fn page_footer(transcript: &Transcript) -> String {
     let totals = &transcript.totals;
-    let facts = Some(totals.facts().join(" · ")).filter(|facts| !facts.is_empty());
+    let facts = Some(totals.usage_facts().join(" · ")).filter(|facts| !facts.is_empty());
     let hidden = totals
         .not_shown()
         .map(|hidden| format!("; {}", escape_html(&hidden)))
@@ -85,7 +85,7 @@ fn totals_html(transcript: &Transcript) -> Option<String> {
         )
     };
     let rows = transcript.totals.models.iter().map(|(model, tokens)| {
-        let counts = [tokens.input, tokens.cached, tokens.output, tokens.sum()]
+        let counts = [tokens.input, tokens.cached, tokens.output, tokens.total_tokens()]
             .map(cell)
             .concat();
         format!(

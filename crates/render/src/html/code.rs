@@ -24,9 +24,9 @@ fn colour_code(code: &str, mut scanner: CodeScanner, html: &mut String) {
         open: CodeClass::Plain,
     };
     for line in code.split_inclusive('\n') {
-        scanner.line(line, &mut |class, text| spans.push(class, text));
+        scanner.scan_line(line, &mut |class, text| spans.push(class, text));
     }
-    spans.switch(CodeClass::Plain);
+    spans.switch_class(CodeClass::Plain);
 }
 
 fn class_letter(class: CodeClass) -> &'static str {
@@ -53,12 +53,12 @@ struct CodeSpans<'a> {
 impl CodeSpans<'_> {
     fn push(&mut self, class: CodeClass, text: &str) {
         if !text.trim().is_empty() {
-            self.switch(class);
+            self.switch_class(class);
         }
         escape_clean(text, self.html);
     }
 
-    fn switch(&mut self, class: CodeClass) {
+    fn switch_class(&mut self, class: CodeClass) {
         if self.open == class {
             return;
         }

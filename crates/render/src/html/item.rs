@@ -29,18 +29,18 @@ impl ItemWriter {
         }
     }
 
-    pub(super) fn html(&mut self, item: &TranscriptItem) -> String {
+    pub(super) fn item_html(&mut self, item: &TranscriptItem) -> String {
         match item {
             TranscriptItem::User(user) if user.is_synthetic => context_html(user),
-            TranscriptItem::User(user) => self.prompt(user),
+            TranscriptItem::User(user) => self.prompt_html(user),
             TranscriptItem::Prose(prose) => prose_html(prose),
             TranscriptItem::Tool(call) => tool::tool_html(call, &mut self.failures),
-            TranscriptItem::Notice(notice) => self.notice(notice),
+            TranscriptItem::Notice(notice) => self.notice_html(notice),
             TranscriptItem::TurnEnd(turn) => self.turn_end(turn),
         }
     }
 
-    fn prompt(&mut self, user: &UserMessage) -> String {
+    fn prompt_html(&mut self, user: &UserMessage) -> String {
         self.prompts += 1;
         let images = match user.images {
             0 => String::new(),
@@ -73,17 +73,17 @@ impl ItemWriter {
 }
 
 fn prose_html(prose: &AgentProse) -> String {
-    let html = prose::prose_html(&prose.text());
+    let html = prose::prose_html(&prose.display_text());
     match prose.kind.as_str() {
         "text" if prose.parent.is_none() => {
             format!("<div class=\"answer prose\" dir=\"auto\">\n{html}</div>\n")
         }
-        "text" => folded_html("thought", "Sub-agent", &prose.gist(90), &html),
-        "thinking" => folded_html("thought", "Thinking", &prose.gist(90), &html),
+        "text" => folded_html("thought", "Sub-agent", &prose.first_line_text(90), &html),
+        "thinking" => folded_html("thought", "Thinking", &prose.first_line_text(90), &html),
         kind => folded_html(
             "thought",
             &plain::first_line(kind, 40),
-            &prose.gist(90),
+            &prose.first_line_text(90),
             &html,
         ),
     }
@@ -120,7 +120,7 @@ fn context_html(user: &UserMessage) -> String {
 }
 
 impl ItemWriter {
-    fn notice(&mut self, notice: &Notice) -> String {
+    fn notice_html(&mut self, notice: &Notice) -> String {
         let (class, (id, links)) = match notice.level {
             NoticeLevel::Info => ("info", Default::default()),
             NoticeLevel::Warning => ("warning", Default::default()),

@@ -44,17 +44,17 @@ pub(super) fn outcome_badge(end: &RunEnd) -> String {
 
 fn facts_html(transcript: &Transcript) -> String {
     let totals = &transcript.totals;
-    let tokens = totals.tokens();
+    let tokens = totals.token_sums();
     let model = transcript.session.init.model.as_ref();
     let calls = Some(totals.tool_calls).filter(|calls| *calls > 0);
     let rows = [
         ("Model", model.map(one_line_html)),
-        ("Started", totals.started().map(moment_html)),
-        ("Duration", totals.millis().map(words::spoken_duration)),
+        ("Started", totals.start_time().map(moment_html)),
+        ("Duration", totals.duration_millis().map(words::spoken_duration)),
         (
             "Tokens",
             tokens
-                .sum()
+                .total_tokens()
                 .map(|sum| with_aside(&words::grouped_number(sum), &tokens.parts_in_words())),
         ),
         (
@@ -65,7 +65,7 @@ fn facts_html(transcript: &Transcript) -> String {
         (
             "Cost",
             totals
-                .cost()
+                .cost_text()
                 .map(|cost| with_aside(&cost, totals.cost_basis().unwrap_or_default())),
         ),
         ("Errors", errors_html(transcript)),

@@ -17,7 +17,7 @@ const POLICY: &str =
 /// All that stands above the conversation.
 pub(super) fn begin_page(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
     let title = transcript
-        .title()
+        .first_prompt_title()
         .map_or_else(|| "Session transcript".to_owned(), escape_html);
     write!(
         out,
@@ -47,7 +47,7 @@ pub(super) fn write_item(
             Ok(true)
         }
         _ => {
-            let html = items.html(item);
+            let html = items.item_html(item);
             out.write_all(html.as_bytes())?;
             Ok(!html.is_empty())
         }

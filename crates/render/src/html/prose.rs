@@ -25,7 +25,7 @@ pub(super) fn prose_html(markdown: &str) -> String {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = SafeWriter::default();
-    let events = Parser::new_ext(&clean, options).filter_map(|event| writer.event(event));
+    let events = Parser::new_ext(&clean, options).filter_map(|event| writer.filter_event(event));
     let mut html = String::with_capacity(clean.len() * 2);
     html::push_html(&mut html, events);
     html
@@ -43,15 +43,15 @@ struct SafeWriter {
 }
 
 impl<'e> SafeWriter {
-    fn event(&mut self, event: Event<'e>) -> Option<Event<'e>> {
+    fn filter_event(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         match event {
             Event::End(TagEnd::CodeBlock) => self.end_code(),
             Event::End(TagEnd::Image) => self.end_image(),
-            Event::Text(text) if self.code.is_some() => self.collect(&text),
+            Event::Text(text) if self.code.is_some() => self.collect_text(&text),
             Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text)
                 if self.image.is_some() =>
             {
-                self.collect(&text)
+                self.collect_text(&text)
             }
             // An image's description is plain text: markup in it is dropped.
             _ if self.image.is_some() => None,
@@ -75,7 +75,7 @@ impl<'e> SafeWriter {
         }
     }
 
-    fn collect(&mut self, text: &str) -> Option<Event<'e>> {
+    fn collect_text(&mut self, text: &str) -> Option<Event<'e>> {
         if let Some((_, collected)) = &mut self.code {
             collected.push_str(text);
         } else if let Some((collected, _)) = &mut self.image {

@@ -13,7 +13,7 @@ use crate::words;
 /// A tool call.
 pub(super) fn tool_html(tool: &ToolCallItem, failures: &mut FailureLinks) -> String {
     let parts = tool_parts(tool);
-    let state = tool.state();
+    let state = tool.current_state();
     let (class, open) = match state {
         CallState::Done => ("done", ""),
         CallState::Failed => ("failed", " open"),
@@ -42,21 +42,21 @@ pub(super) fn tool_html(tool: &ToolCallItem, failures: &mut FailureLinks) -> Str
 /// Why it was not permitted.
 fn denial_html(tool: &ToolCallItem) -> String {
     let answer = tool.answer.as_ref();
-    let reason = answer.and_then(PermissionAnswer::refusal);
+    let reason = answer.and_then(PermissionAnswer::denial_text);
     let reason = reason.map(|reason| format!("<p class=\"note\">{}</p>\n", escape_html(&reason)));
     reason.unwrap_or_default()
 }
 
 fn summary_html(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
-    let state = tool.state();
+    let state = tool.current_state();
     let span = |class: &str, text: String| format!("<span class=\"{class}\">{text}</span> ");
     let pieces = [
         Some(format!(
             "<span class=\"mark\" aria-hidden=\"true\">{}</span> ",
-            state.mark()
+            state.state_mark()
         )),
-        Some(span("name", escape_html(&tool.name()))),
-        tool.subject()
+        Some(span("name", escape_html(&tool.tool_name()))),
+        tool.call_subject()
             .map(|subject| span("subject", escape_html(&subject))),
         // Sighted readers have the mark, so success is a word for screen readers only; other states show their word to all.
         Some(span(
@@ -65,7 +65,7 @@ fn summary_html(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
             } else {
                 "state"
             },
-            state.word().to_owned(),
+            state.state_word().to_owned(),
         )),
         tool.answer
             .as_ref()
@@ -75,7 +75,7 @@ fn summary_html(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
             .iter()
             .find_map(change_size)
             .map(|size| span("size", size)),
-        tool.millis()
+        tool.duration_millis()
             .map(|millis| span("time", words::spoken_duration(millis))),
     ];
     words::joined_pieces(pieces.into_iter().flatten())

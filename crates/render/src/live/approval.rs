@@ -35,7 +35,7 @@ pub fn diff_rows(unified: &str, options: LiveOptions) -> Vec<ScreenRow> {
             DiffLine::Head | DiffLine::Hunk => TextInk::Faint,
         };
         let mut glyphs = StyledText::new(page.marks);
-        glyphs.push(ink.style(), &line.replace('\t', "    "));
+        glyphs.push(ink.ansi_style(), &line.replace('\t', "    "));
         glyphs
     });
     lines.flat_map(|line| barred_rows(&line, &page)).collect()
@@ -49,10 +49,10 @@ pub fn command_rows(command: &str, options: LiveOptions) -> Vec<ScreenRow> {
     let lines = clean.trim_end().split('\n').enumerate().map(|(at, line)| {
         let sign = if at == 0 { "$ " } else { "  " };
         let mut glyphs = StyledText::new(page.marks);
-        glyphs.push(TextInk::Faint.style(), sign);
+        glyphs.push(TextInk::Faint.ansi_style(), sign);
         match &mut scanner {
             Some(scanner) => {
-                glyphs.extend(&code::code_glyphs(scanner, line, Style::new(), page.marks).all);
+                glyphs.extend_glyphs(&code::code_glyphs(scanner, line, Style::new(), page.marks).all);
             }
             None => glyphs.push(Style::new(), line),
         }
@@ -76,7 +76,7 @@ pub fn text_rows(text: &str, options: LiveOptions) -> Vec<ScreenRow> {
 /// A sentence of ours with words of the agent in it. Where it goes on it stands further in than any line of ours begins.
 pub fn sentence_rows(mark: &str, sentence: &str, options: LiveOptions) -> Vec<ScreenRow> {
     let marks = [(TextInk::Plain, mark), (TextInk::Plain, "    ")];
-    prompt_page(options).hanging(marks, TextInk::Plain, sentence, usize::MAX)
+    prompt_page(options).hanging_rows(marks, TextInk::Plain, sentence, usize::MAX)
 }
 
 fn prompt_page(options: LiveOptions) -> TerminalPage {
@@ -85,17 +85,17 @@ fn prompt_page(options: LiveOptions) -> TerminalPage {
 
 /// A line in as many rows as it takes.
 fn barred_rows(line: &StyledText, page: &TerminalPage) -> Vec<ScreenRow> {
-    let room = page.room().saturating_sub(BAR.chars().count()).max(1);
+    let room = page.text_columns().saturating_sub(BAR.chars().count()).max(1);
     let mut ranges = wrap::wrapped_rows(&line.all, room, BreakPoint::Anywhere);
     if ranges.is_empty() {
         ranges.push(0..0);
     }
     let row = |range: std::ops::Range<usize>| {
         let mut row = StyledText::new(page.marks);
-        row.push(TextInk::Faint.style(), BAR);
-        row.extend(&line.all[range]);
+        row.push(TextInk::Faint.ansi_style(), BAR);
+        row.extend_glyphs(&line.all[range]);
         row.trim_end();
-        row.row(page.colour)
+        row.to_row(page.colour)
     };
     ranges.into_iter().map(row).collect()
 }

@@ -84,12 +84,12 @@ pub(super) fn classify_line(
         .or_else(|| list_item_line(line, indent, looks))
         .or_else(|| table_line(line, indent))
         .unwrap_or_else(|| plain_line(line, indent))
-        .shown(looks)
+        .with_display(looks)
 }
 
 impl BlockLine {
     /// Without colours, words stay as they are.
-    fn shown(mut self, looks: MarkDisplay) -> Self {
+    fn with_display(mut self, looks: MarkDisplay) -> Self {
         if looks == MarkDisplay::Source && self.sort != BlockStyle::Table {
             self.sort = BlockStyle::Verbatim;
         }
@@ -99,7 +99,7 @@ impl BlockLine {
 
 impl CodeFence {
     /// The language: the first word of the fence's label.
-    pub(super) fn language(&self) -> &str {
+    pub(super) fn language_name(&self) -> &str {
         let word = self.label.split([' ', ',', '{']).next();
         word.unwrap_or_default()
     }

@@ -71,17 +71,17 @@ impl Default for CallTable {
 }
 
 impl CallTable {
-    pub(super) fn begin(&mut self, call: &ToolInvocation, event: &Event, now: Duration) {
+    pub(super) fn begin_call(&mut self, call: &ToolInvocation, event: &Event, now: Duration) {
         // Over ACP a call is told again whenever more is known about it.
         if let Some(known) = self.open.iter_mut().find(|open| open.id == call.call_id) {
             let answer = known.tool.answer.take();
-            known.tool = ToolCallItem::called(call, event);
+            known.tool = ToolCallItem::from_invocation(call, event);
             known.tool.answer = answer;
             return;
         }
         self.open.push(LiveCall {
             id: call.call_id.clone(),
-            tool: ToolCallItem::called(call, event),
+            tool: ToolCallItem::from_invocation(call, event),
             since: now,
         });
         if self.open.len() > MOST_OPEN {
@@ -90,7 +90,7 @@ impl CallTable {
     }
 
     /// Attaches an answer to its call: a denied call may never get a result. False if there is no such call.
-    pub(super) fn decide(&mut self, decision: &PermissionDecision) -> bool {
+    pub(super) fn attach_decision(&mut self, decision: &PermissionDecision) -> bool {
         let id = decision.tool_use_id.as_ref();
         let call = self.open.iter_mut().find(|call| Some(&call.id) == id);
         call.map(|call| call.tool.answer = Some(decision.into()))
@@ -98,7 +98,7 @@ impl CallTable {
     }
 
     /// What became of a call, for good.
-    pub(super) fn end(
+    pub(super) fn end_call(
         &mut self,
         done: &ToolCompletion,
         event: &Event,
@@ -108,7 +108,7 @@ impl CallTable {
         let mut tool = place
             .map(|place| self.open.remove(place).tool)
             .unwrap_or_default();
-        tool.complete(done, event);
+        tool.add_completion(done, event);
         self.note_file(&tool);
         finished_call_rows(&tool, self.limits, page)
     }
@@ -127,14 +127,14 @@ impl CallTable {
             .as_ref()
             .is_some_and(|call| call.kind == ToolKind::Edit);
         let path = tool
-            .path()
-            .filter(|_| is_edit && tool.state() == CallState::Done);
+            .file_path()
+            .filter(|_| is_edit && tool.current_state() == CallState::Done);
         let path = path.filter(|path| !self.files.contains(path) && self.files.len() < MOST_FILES);
         self.files.extend(path);
     }
 
     /// A row for each running call, the newest left out if there are too many.
-    pub(super) fn rows(&self, spinner: &str, now: Duration, page: &TerminalPage) -> Vec<ScreenRow> {
+    pub(super) fn running_rows(&self, spinner: &str, now: Duration, page: &TerminalPage) -> Vec<ScreenRow> {
         let shown = if self.open.len() > page.most_calls {
             page.most_calls - 1
         } else {
@@ -147,16 +147,16 @@ impl CallTable {
         let mut rows: Vec<_> = self.open[..shown].iter().map(row).collect();
         match self.open.len() - shown {
             0 => {}
-            more => rows.push(page.row(&[(TextInk::Faint, &format!("+{more} more"))])),
+            more => rows.push(page.cut_row(&[(TextInk::Faint, &format!("+{more} more"))])),
         }
         rows
     }
 
     /// The running calls, in a few words.
-    pub(super) fn doing(&self) -> Option<String> {
+    pub(super) fn running_summary(&self) -> Option<String> {
         match self.open.as_slice() {
             [] => None,
-            [only] => Some(format!("running {}", only.tool.name())),
+            [only] => Some(format!("running {}", only.tool.tool_name())),
             several => Some(format!("running {} tools", several.len())),
         }
     }
@@ -169,7 +169,7 @@ fn finished_call_rows(
     page: &TerminalPage,
 ) -> Vec<ScreenRow> {
     let parts = tool_parts(tool);
-    let (mark, ink) = match tool.state() {
+    let (mark, ink) = match tool.current_state() {
         CallState::Done => ("✔", TextInk::Good),
         CallState::Failed => ("✘", TextInk::Error),
         CallState::Cancelled => ("⊘", TextInk::Warning),
@@ -181,7 +181,7 @@ fn finished_call_rows(
     let mut rows = Vec::new();
     let first = glance.first().map(|(_, line)| line.as_str());
     // The reason of a failure stands behind it, if it fits.
-    match first.filter(|line| tool.state() != CallState::Done && fits_on_row(tool, line, page)) {
+    match first.filter(|line| tool.current_state() != CallState::Done && fits_on_row(tool, line, page)) {
         Some(reason) => {
             rows.push(failed_call_row((ink, mark), tool, reason, page));
             glance.remove(0);
@@ -189,7 +189,7 @@ fn finished_call_rows(
         None => rows.push(call_headline((ink, mark), tool, &facts, page)),
     }
     for (ink, line) in glance {
-        rows.extend(page.hanging([BAR; 2], ink, &line, MOST_ROWS_OF_A_LINE));
+        rows.extend(page.hanging_rows([BAR; 2], ink, &line, MOST_ROWS_OF_A_LINE));
     }
     rows
 }
@@ -197,12 +197,12 @@ fn finished_call_rows(
 /// A successful search or fetch returns text for the model; changes and the output of commands are for people too.
 fn is_worth_a_glance(tool: &ToolCallItem, parts: &[ToolPart]) -> bool {
     let tells = |part: &ToolPart| matches!(part, ToolPart::Diff { .. } | ToolPart::Terminal { .. });
-    tool.state() != CallState::Done || parts.iter().any(tells)
+    tool.current_state() != CallState::Done || parts.iter().any(tells)
 }
 
 fn call_facts(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
-    let state = (tool.state() != CallState::Done).then(|| tool.state().word().to_owned());
-    let time = tool.millis().map(words::spoken_duration);
+    let state = (tool.current_state() != CallState::Done).then(|| tool.current_state().state_word().to_owned());
+    let time = tool.duration_millis().map(words::spoken_duration);
     let answer = tool.answer.as_ref();
     let answer = answer.filter(|answer| answer.is_allowed() && answer.is_news());
     let answer = answer.map(PermissionAnswer::in_words);
@@ -218,20 +218,20 @@ fn call_headline(
     page: &TerminalPage,
 ) -> ScreenRow {
     let name = call_name(tool);
-    let subject = tool.subject().unwrap_or_default();
-    let before = page.measure(&format!("{mark} {name}{GAP}"));
+    let subject = tool.call_subject().unwrap_or_default();
+    let before = page.text_width(&format!("{mark} {name}{GAP}"));
     let facts = with_spaces(facts);
-    let left = page.room().saturating_sub(before + page.measure(&facts));
-    let least = page.measure(&subject).min(SHORTEST_SUBJECT);
+    let left = page.text_columns().saturating_sub(before + page.text_width(&facts));
+    let least = page.text_width(&subject).min(SHORTEST_SUBJECT);
     let (left, facts) = if left < least {
-        (page.room().saturating_sub(before).max(1), "")
+        (page.text_columns().saturating_sub(before).max(1), "")
     } else {
         (left, facts.as_str())
     };
-    page.row(&[
+    page.cut_row(&[
         (ink, mark),
         (TextInk::Tool, &format!(" {name}")),
-        (TextInk::Plain, &with_spaces(&page.fitted(&subject, left))),
+        (TextInk::Plain, &with_spaces(&page.cut_text(&subject, left))),
         (TextInk::Faint, facts),
     ])
 }
@@ -243,26 +243,26 @@ fn failed_call_row(
     reason: &str,
     page: &TerminalPage,
 ) -> ScreenRow {
-    page.row(&[
+    page.cut_row(&[
         (ink, mark),
         (TextInk::Tool, &format!(" {}", call_name(tool))),
         (
             TextInk::Plain,
-            &with_spaces(&tool.subject().unwrap_or_default()),
+            &with_spaces(&tool.call_subject().unwrap_or_default()),
         ),
         (TextInk::Error, &with_spaces(reason)),
     ])
 }
 
 fn fits_on_row(tool: &ToolCallItem, reason: &str, page: &TerminalPage) -> bool {
-    let subject = with_spaces(&tool.subject().unwrap_or_default());
+    let subject = with_spaces(&tool.call_subject().unwrap_or_default());
     let line = format!("✘ {}{subject}{}", call_name(tool), with_spaces(reason));
-    page.measure(&line) <= page.room()
+    page.text_width(&line) <= page.text_columns()
 }
 
 fn call_name(tool: &ToolCallItem) -> String {
     let nested = if tool.is_nested() { "↳ " } else { "" };
-    format!("{nested}{}", tool.name())
+    format!("{nested}{}", tool.tool_name())
 }
 
 fn with_spaces(text: &str) -> String {

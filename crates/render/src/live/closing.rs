@@ -18,7 +18,7 @@ impl Narrator {
     pub(super) fn end_turn(&mut self, turn: &TurnComplete) {
         if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
             self.end_prose();
-            self.say("text", result);
+            self.narrate_text("text", result);
         }
         self.end_prose();
         self.has_answered = false;
@@ -31,7 +31,7 @@ impl Narrator {
 
     pub(super) fn close_turn(&mut self) {
         self.turn_ended = false;
-        let facts = self.turn.take_turn().facts();
+        let facts = self.turn.take_turn().usage_facts();
         let facts = if facts.is_empty() {
             "turn complete".to_owned()
         } else {
@@ -53,7 +53,7 @@ impl Narrator {
         } else {
             TextInk::Error
         };
-        let verdict = self.totals.verdict(end);
+        let verdict = self.totals.outcome_line(end);
         self.tell_facts(ink, &verdict);
         for evidence in end.evidence.iter().filter(|_| !is_good) {
             self.tell_marked(LineKind::Closing, "│ ", TextInk::Faint, evidence);
@@ -72,7 +72,7 @@ impl Narrator {
     pub fn finish(&mut self) {
         self.end_prose();
         self.give_up_calls();
-        let facts = self.totals.facts();
+        let facts = self.totals.usage_facts();
         if !self.is_over && !facts.is_empty() {
             self.tell_facts(TextInk::Faint, &facts.join(" · "));
             self.name_files();
@@ -85,16 +85,16 @@ impl Narrator {
     /// Calls and requests that nothing will answer any more.
     fn give_up_calls(&mut self) {
         let rows = self.calls.give_up(&self.page);
-        self.tell(LineKind::Tools, rows);
-        for notice in self.requests.close() {
-            self.notice(&notice);
+        self.add_rows(LineKind::Tools, rows);
+        for notice in self.requests.take_open_notices() {
+            self.narrate_notice(&notice);
         }
     }
 
     /// Facts stay whole where rows end, if they are short enough.
     fn tell_facts(&mut self, ink: TextInk, facts: &str) {
         let unbroken = |fact: &str| {
-            if fact.len() * 2 < self.page.room() {
+            if fact.len() * 2 < self.page.text_columns() {
                 fact.replace(' ', &UNBROKEN.to_string())
             } else {
                 fact.to_owned()

@@ -15,7 +15,7 @@ pub(super) fn code_glyphs(
 ) -> StyledText {
     let mut glyphs = StyledText::new(marks);
     let mut at = 0;
-    scanner.line(line, &mut |class, text| {
+    scanner.scan_line(line, &mut |class, text| {
         glyphs.push_source(class_style(class, base), text, at);
         at += text.len();
     });

@@ -30,7 +30,7 @@ impl SplitCharacters {
     }
 
     /// A half that stayed alone.
-    pub(super) fn finish(&mut self) -> String {
+    pub(super) fn take_lone_half(&mut self) -> String {
         let held = self.held.take();
         held.map(|half| half.to_str().into_owned())
             .unwrap_or_default()
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(halves.push(&chunk(r#""x\ud83d""#)), "x");
         assert_eq!(halves.push(&chunk(r#""y""#)), "\u{fffd}y");
         assert_eq!(halves.push(&chunk(r#""\ud83d""#)), "");
-        assert_eq!(halves.finish(), "\u{fffd}");
-        assert_eq!(halves.finish(), "");
+        assert_eq!(halves.take_lone_half(), "\u{fffd}");
+        assert_eq!(halves.take_lone_half(), "");
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn parse(source: &str, base: Style, marks: MarkSet) -> InlineLine {
         pieces: Vec::new(),
         open: None,
     };
-    parser.scan(0..source.len());
+    parser.scan_range(0..source.len());
     let InlineParser {
         mut pieces, open, ..
     } = parser;
@@ -55,7 +55,7 @@ pub(super) fn parse(source: &str, base: Style, marks: MarkSet) -> InlineLine {
         open: [open, unmatched].into_iter().flatten().min(),
         spans,
     };
-    inline.write(source, &pieces, base);
+    inline.write_pieces(source, &pieces, base);
     inline
 }
 
@@ -107,74 +107,74 @@ struct InlineParser<'s> {
 }
 
 impl InlineParser<'_> {
-    fn scan(&mut self, range: Range<usize>) {
+    fn scan_range(&mut self, range: Range<usize>) {
         let (mut at, mut text) = (range.start, range.start);
         while let Some(ch) = self.source[at..range.end].chars().next() {
             let end = match ch {
-                '\\' => self.escape(at, text),
-                '`' => Some(self.code(at, text, range.end)),
-                '[' if self.links == LinkParsing::Followed => self.link(at, text, range.end),
-                '<' => self.address(at, text, range.end),
-                '*' | '_' | '~' => self.delimiter(at, text, ch),
+                '\\' => self.parse_escape(at, text),
+                '`' => Some(self.parse_code(at, text, range.end)),
+                '[' if self.links == LinkParsing::Followed => self.parse_link(at, text, range.end),
+                '<' => self.parse_address(at, text, range.end),
+                '*' | '_' | '~' => self.parse_delimiter(at, text, ch),
                 _ => None,
             };
             at = end.unwrap_or(at + ch.len_utf8());
             text = end.unwrap_or(text);
         }
-        self.text(text..range.end);
+        self.push_text(text..range.end);
     }
 
-    fn text(&mut self, range: Range<usize>) {
+    fn push_text(&mut self, range: Range<usize>) {
         if !range.is_empty() {
             self.pieces.push(InlinePiece::Text(range));
         }
     }
 
-    fn opens(&mut self, at: usize) {
+    fn note_open(&mut self, at: usize) {
         self.open = Some(self.open.map_or(at, |open| open.min(at)));
     }
 
     /// A backslash takes the meaning from the mark after it.
-    fn escape(&mut self, at: usize, text: usize) -> Option<usize> {
+    fn parse_escape(&mut self, at: usize, text: usize) -> Option<usize> {
         let after = self.source[at + 1..].chars().next();
         if after.is_none() {
-            self.opens(at);
+            self.note_open(at);
         }
         after.filter(char::is_ascii_punctuation)?;
-        self.text(text..at);
-        self.text(at + 1..at + 2);
+        self.push_text(text..at);
+        self.push_text(at + 1..at + 2);
         Some(at + 2)
     }
 
-    fn code(&mut self, at: usize, text: usize, end: usize) -> usize {
+    fn parse_code(&mut self, at: usize, text: usize, end: usize) -> usize {
         let run = run_length(&self.source[at..]);
         let closing = self.code_ends.get(&at).filter(|ticks| ticks.end <= end);
         let Some(closing) = closing.cloned() else {
-            self.opens(at);
+            self.note_open(at);
             // The whole run is text: its second tick begins nothing.
-            self.text(text..at + run);
+            self.push_text(text..at + run);
             return at + run;
         };
-        self.text(text..at);
+        self.push_text(text..at);
         let whole = at..closing.end;
         let inner = at + run..closing.start;
         self.pieces.push(InlinePiece::Code { whole, inner });
         closing.end
     }
 
-    fn link(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
+    fn parse_link(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
         let found = match link::link_at(self.source, at, &self.brackets) {
             LinkStart::Whole(found) if found.whole.end <= end => found,
             LinkStart::Unfinished => {
-                self.opens(at);
+                self.note_open(at);
                 return None;
             }
             LinkStart::Whole(_) | LinkStart::None => return None,
         };
-        self.text(text..at);
+        self.push_text(text..at);
         self.pieces.push(InlinePiece::LinkStart);
         self.links = LinkParsing::Ignored;
-        self.scan(found.text.clone());
+        self.scan_range(found.text.clone());
         self.links = LinkParsing::Followed;
         let end = found.whole.end;
         self.pieces.push(InlinePiece::LinkEnd(found));
@@ -182,9 +182,9 @@ impl InlineParser<'_> {
     }
 
     /// An address in angle brackets.
-    fn address(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
+    fn parse_address(&mut self, at: usize, text: usize, end: usize) -> Option<usize> {
         let whole = at..at + link::address_length(&self.source[at..end])?;
-        self.text(text..at);
+        self.push_text(text..at);
         let inner = whole.start + 1..whole.end - 1;
         self.pieces.push(InlinePiece::Address {
             whole: whole.clone(),
@@ -193,10 +193,10 @@ impl InlineParser<'_> {
         Some(whole.end)
     }
 
-    fn delimiter(&mut self, at: usize, text: usize, ch: char) -> Option<usize> {
+    fn parse_delimiter(&mut self, at: usize, text: usize, ch: char) -> Option<usize> {
         let length = run_length(&self.source[at..]);
         let delimiter = DelimiterRun::new(self.source, at..at + length, ch)?;
-        self.text(text..at);
+        self.push_text(text..at);
         let end = delimiter.range.end;
         self.pieces.push(InlinePiece::Delimiter(delimiter));
         Some(end)
@@ -230,42 +230,42 @@ fn code_ends(source: &str) -> HashMap<usize, Range<usize>> {
 const CODE: Style = AnsiColor::Cyan.on_default();
 
 impl InlineLine {
-    fn write(&mut self, source: &str, pieces: &[InlinePiece], base: Style) {
+    fn write_pieces(&mut self, source: &str, pieces: &[InlinePiece], base: Style) {
         let mut emphasis = delimiter::EmphasisDepth::default();
         let mut is_link = false;
         for piece in pieces {
-            let style = emphasis.style(base);
+            let style = emphasis.emphasis_style(base);
             let style = if is_link { style.underline() } else { style };
             match piece {
-                InlinePiece::Text(range) => self.text(style, source, range.clone()),
+                InlinePiece::Text(range) => self.write_text(style, source, range.clone()),
                 InlinePiece::Code { whole, inner } => {
                     let style = style | CODE.get_effects();
                     let style = style.fg_color(CODE.get_fg_color());
-                    self.text(style, source, inner.clone());
+                    self.write_text(style, source, inner.clone());
                     self.spans.push(whole.clone());
                 }
                 InlinePiece::Address { whole, inner } => {
-                    self.text(style.underline(), source, inner.clone());
+                    self.write_text(style.underline(), source, inner.clone());
                     self.spans.push(whole.clone());
                 }
                 InlinePiece::LinkStart => is_link = true,
                 InlinePiece::LinkEnd(found) => {
                     is_link = false;
-                    self.target(source, found, emphasis.style(base));
+                    self.write_link_target(source, found, emphasis.emphasis_style(base));
                 }
-                InlinePiece::Delimiter(mark) if mark.is_paired => emphasis.change(mark),
-                InlinePiece::Delimiter(mark) => self.text(style, source, mark.range.clone()),
+                InlinePiece::Delimiter(mark) if mark.is_paired => emphasis.apply_mark(mark),
+                InlinePiece::Delimiter(mark) => self.write_text(style, source, mark.range.clone()),
             }
         }
     }
 
-    fn text(&mut self, style: Style, source: &str, range: Range<usize>) {
+    fn write_text(&mut self, style: Style, source: &str, range: Range<usize>) {
         self.glyphs
             .push_source(style, &source[range.clone()], range.start);
     }
 
     /// Where a link leads is said, not hidden behind its words.
-    fn target(&mut self, source: &str, link: &link::LinkParts, style: Style) {
+    fn write_link_target(&mut self, source: &str, link: &link::LinkParts, style: Style) {
         self.spans.push(link.whole.clone());
         if source[link.text.clone()] == source[link.target.clone()] {
             return;
@@ -274,7 +274,7 @@ impl InlineLine {
         let at = link.target.start;
         self.glyphs.push_source(style, " ", at);
         self.glyphs.push_source(style, "(", at);
-        self.text(style, source, link.target.clone());
+        self.write_text(style, source, link.target.clone());
         self.glyphs.push_source(style, ")", link.target.end);
     }
 }

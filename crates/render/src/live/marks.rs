@@ -25,7 +25,7 @@ impl MarkSet {
     }
 
     /// A text in these signs.
-    pub(crate) fn spell(self, text: &str) -> Cow<'_, str> {
+    pub(crate) fn spell_text(self, text: &str) -> Cow<'_, str> {
         if self == Self::Unicode || text.is_ascii() {
             return Cow::Borrowed(text);
         }
@@ -33,14 +33,14 @@ impl MarkSet {
         for ch in text.chars() {
             match ch {
                 '\n' | '\t' => spelled.push(ch),
-                ch => Self::spelled(ch, &mut |ch| spelled.push(ch)),
+                ch => Self::spell_in_ascii(ch, &mut |ch| spelled.push(ch)),
             }
         }
         Cow::Owned(spelled)
     }
 
     /// A character in ASCII: a sign of ours by one that looks like it, any other by its number.
-    pub(super) fn spelled(ch: char, add: &mut impl FnMut(char)) {
+    pub(super) fn spell_in_ascii(ch: char, add: &mut impl FnMut(char)) {
         let alike = match ch {
             ' '..='~' | UNBROKEN => return add(ch),
             '·' | '−' | '⊘' | '─' => "-",

@@ -57,16 +57,16 @@ impl TerminalPage {
     }
 
     /// Columns that are written to. The last one stays free: terminals do not agree on what happens after it.
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn text_columns(&self) -> usize {
         self.width - 1
     }
 
     /// Columns that words are written to: longer rows are hard to read.
     pub(super) fn measure_of_prose(&self) -> usize {
-        self.room().min(WIDEST_PROSE)
+        self.text_columns().min(WIDEST_PROSE)
     }
 
-    pub(super) fn looks(&self) -> MarkDisplay {
+    pub(super) fn mark_display(&self) -> MarkDisplay {
         if self.colour {
             MarkDisplay::Styled
         } else {
@@ -75,35 +75,35 @@ impl TerminalPage {
     }
 
     /// One row; the excess is cut.
-    pub(super) fn row(&self, pieces: &[(TextInk, &str)]) -> ScreenRow {
-        let mut glyphs = self.glyphs(pieces);
-        glyphs.shorten(self.room());
-        glyphs.row(self.colour)
+    pub(super) fn cut_row(&self, pieces: &[(TextInk, &str)]) -> ScreenRow {
+        let mut glyphs = self.styled_text(pieces);
+        glyphs.cut_to_columns(self.text_columns());
+        glyphs.to_row(self.colour)
     }
 
     /// How wide a text is.
-    pub(super) fn measure(&self, text: &str) -> usize {
-        self.glyphs(&[(TextInk::Plain, text)]).width()
+    pub(super) fn text_width(&self, text: &str) -> usize {
+        self.styled_text(&[(TextInk::Plain, text)]).column_width()
     }
 
     /// A text that is cut to this width.
-    pub(super) fn fitted(&self, text: &str, most: usize) -> String {
-        let mut glyphs = self.glyphs(&[(TextInk::Plain, text)]);
-        glyphs.shorten(most);
-        glyphs.row(false).text
+    pub(super) fn cut_text(&self, text: &str, most: usize) -> String {
+        let mut glyphs = self.styled_text(&[(TextInk::Plain, text)]);
+        glyphs.cut_to_columns(most);
+        glyphs.to_row(false).text
     }
 
-    fn glyphs(&self, pieces: &[(TextInk, &str)]) -> StyledText {
+    fn styled_text(&self, pieces: &[(TextInk, &str)]) -> StyledText {
         let mut glyphs = StyledText::new(self.marks);
         for (ink, text) in pieces {
-            glyphs.push(ink.style(), text);
+            glyphs.push(ink.ansi_style(), text);
         }
         glyphs
     }
 
     /// A text in at most so many rows, with one mark before the first and another before the rows that follow. A last row says
     /// how many more there are.
-    pub(super) fn hanging(
+    pub(super) fn hanging_rows(
         &self,
         marks: [(TextInk, &str); 2],
         ink: TextInk,
@@ -111,8 +111,8 @@ impl TerminalPage {
         most: usize,
     ) -> Vec<ScreenRow> {
         let [first, next] = marks;
-        let mark = self.measure(first.1).max(self.measure(next.1));
-        let room = self.room().saturating_sub(mark).max(1);
+        let mark = self.text_width(first.1).max(self.text_width(next.1));
+        let room = self.text_columns().saturating_sub(mark).max(1);
         let mut rows = Vec::new();
         let mut more = 0;
         for line in text.trim_end().lines() {
@@ -124,24 +124,24 @@ impl TerminalPage {
             let (start, rest) =
                 split_at_character(line, room.saturating_mul(most.saturating_add(2)));
             more += rest.chars().count().div_ceil(room);
-            for words in self.wrapped(ink, start, room) {
+            for words in self.wrap_glyphs(ink, start, room) {
                 let mark = if rows.is_empty() { first } else { next };
-                rows.push(self.marked(mark, &words));
+                rows.push(self.marked_row(mark, &words));
             }
         }
         // A note about a single row would be as long as the row.
         if rows.len() + more > most.saturating_add(1) {
             more += rows.split_off(most.min(rows.len())).len();
             let more = words::counted_noun(more as u64, "more line");
-            rows.push(self.row(&[next, (TextInk::Faint, &format!("… {more}"))]));
+            rows.push(self.cut_row(&[next, (TextInk::Faint, &format!("… {more}"))]));
         }
         rows
     }
 
-    fn wrapped(&self, ink: TextInk, line: &str, room: usize) -> Vec<Vec<Glyph>> {
+    fn wrap_glyphs(&self, ink: TextInk, line: &str, room: usize) -> Vec<Vec<Glyph>> {
         let mut rows = Vec::new();
         for line in sanitize(line).split('\n') {
-            let words = self.glyphs(&[(ink, line)]).all;
+            let words = self.styled_text(&[(ink, line)]).all;
             let ranges = wrap::wrapped_rows(&words, room, BreakPoint::Words);
             if ranges.is_empty() {
                 rows.push(Vec::new());
@@ -151,11 +151,11 @@ impl TerminalPage {
         rows
     }
 
-    fn marked(&self, mark: (TextInk, &str), words: &[Glyph]) -> ScreenRow {
-        let mut glyphs = self.glyphs(&[mark]);
-        glyphs.extend(words);
+    fn marked_row(&self, mark: (TextInk, &str), words: &[Glyph]) -> ScreenRow {
+        let mut glyphs = self.styled_text(&[mark]);
+        glyphs.extend_glyphs(words);
         glyphs.trim_end();
-        glyphs.row(self.colour)
+        glyphs.to_row(self.colour)
     }
 }
 

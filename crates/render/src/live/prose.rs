@@ -107,13 +107,13 @@ impl LiveProse {
     /// Takes the next chunk.
     pub(super) fn push(&mut self, chunk: &Text, page: &TerminalPage) {
         let clean = self.chunks.push(&self.halves.push(chunk));
-        self.take(&clean, page);
+        self.take_text(&clean, page);
     }
 
     /// Ends the text.
-    pub(super) fn finish(&mut self, page: &TerminalPage) {
-        let rest = self.chunks.push(&self.halves.finish()) + &self.chunks.finish();
-        self.take(&rest, page);
+    pub(super) fn end_text(&mut self, page: &TerminalPage) {
+        let rest = self.chunks.push(&self.halves.take_lone_half()) + &self.chunks.finish();
+        self.take_text(&rest, page);
         self.end_line(page);
         self.end_table(page);
         self.is_gap = false;
@@ -128,19 +128,19 @@ impl LiveProse {
     }
 
     /// The last rows of the line that is being said.
-    pub(super) fn tail(&self, page: &TerminalPage) -> Vec<ScreenRow> {
-        let table = self.table.as_ref().map(|table| self.drawn(table, page));
-        let words = (!self.pending.trim().is_empty()).then(|| self.lay(page).rows);
+    pub(super) fn tail_rows(&self, page: &TerminalPage) -> Vec<ScreenRow> {
+        let table = self.table.as_ref().map(|table| self.table_rows(table, page));
+        let words = (!self.pending.trim().is_empty()).then(|| self.lay_pending(page).rows);
         if table.is_none() && words.is_none() {
             return Vec::new();
         }
-        let gap = self.is_gap.then(|| self.blank(page));
+        let gap = self.is_gap.then(|| self.blank_row(page));
         let said = table.into_iter().chain(words).flatten();
         let mut rows: Vec<_> = gap.into_iter().chain(said).collect();
         rows.split_off(rows.len().saturating_sub(page.most_tail))
     }
 
-    fn take(&mut self, clean: &str, page: &TerminalPage) {
+    fn take_text(&mut self, clean: &str, page: &TerminalPage) {
         for ch in clean.chars() {
             match ch {
                 '\n' => {
@@ -151,19 +151,19 @@ impl LiveProse {
                 _ => self.pending.push(ch),
             }
             if ch == ' ' || self.pending.len() >= self.next_look {
-                self.look(page);
+                self.take_settled_rows(page);
                 self.next_look = self.pending.len() + LONGEST_WORD;
             }
         }
     }
 
     /// Hands out the rows of the line that are settled.
-    fn look(&mut self, page: &TerminalPage) {
+    fn take_settled_rows(&mut self, page: &TerminalPage) {
         if self.pending.len() + MARGINS < page.measure_of_prose() && page.marks == MarkSet::Unicode
         {
             return;
         }
-        let laid = self.lay(page);
+        let laid = self.lay_pending(page);
         let is_decided = matches!(laid.block.sort, BlockStyle::Words | BlockStyle::Verbatim);
         let longest_mark = match laid.block.sort {
             BlockStyle::Table => LONGEST_TABLE_LINE,
@@ -174,7 +174,7 @@ impl LiveProse {
         }
         let longest = page.most_tail * page.width * BYTES_PER_COLUMN;
         if let Some(cut) = laid.last_cut().filter(|_| is_decided) {
-            self.commit(laid, cut, page);
+            self.commit_rows(laid, cut, page);
         } else if laid.rows.len() > page.most_tail || self.pending.len() > longest {
             self.give_up(page);
         }
@@ -182,7 +182,7 @@ impl LiveProse {
 
     /// An open mark has waited for its end too long: the marks so far are taken as text.
     fn give_up(&mut self, page: &TerminalPage) {
-        let mut block = self.block(page);
+        let mut block = self.pending_block(page);
         let sort = std::mem::replace(&mut block.sort, BlockStyle::Verbatim);
         let mut laid = self.lay_as(block, page);
         if sort == BlockStyle::Words {
@@ -190,18 +190,18 @@ impl LiveProse {
         }
         let whole = (laid.rows.len(), self.pending.len());
         let cut = laid.last_cut().unwrap_or(whole);
-        self.commit(laid, cut, page);
+        self.commit_rows(laid, cut, page);
     }
 
-    fn commit(&mut self, laid: WrappedLine, (count, at): (usize, usize), page: &TerminalPage) {
+    fn commit_rows(&mut self, laid: WrappedLine, (count, at): (usize, usize), page: &TerminalPage) {
         let WrappedLine {
             block, mut rows, ..
         } = laid;
         rows.truncate(count);
-        self.say(rows, page);
+        self.push_rows(rows, page);
         let body = block.body.min(at);
         if let Some(scanner) = &mut self.scanner {
-            scanner.part(&self.pending[body..at]);
+            scanner.scan_part(&self.pending[body..at]);
         }
         self.begun.get_or_insert(block);
         self.pending.drain(..at);
@@ -212,7 +212,7 @@ impl LiveProse {
         match (is_blank, self.begun.is_some(), self.fence.is_some()) {
             // All of it was handed out.
             (true, true, _) => {}
-            (true, false, true) => self.say(vec![self.blank(page)], page),
+            (true, false, true) => self.push_rows(vec![self.blank_row(page)], page),
             // One blank line is as good as ten.
             (true, false, false) => {
                 self.end_table(page);
@@ -229,7 +229,7 @@ impl LiveProse {
     }
 
     fn end_words(&mut self, page: &TerminalPage) {
-        let laid = self.lay(page);
+        let laid = self.lay_pending(page);
         match laid.block.sort {
             BlockStyle::Table if self.begun.is_none() => self.end_table_line(page),
             BlockStyle::Fence(fence) => {
@@ -237,9 +237,9 @@ impl LiveProse {
                 self.end_fence(fence, laid.rows, page);
             }
             _ => {
-                self.say(laid.rows, page);
+                self.push_rows(laid.rows, page);
                 if let Some(scanner) = &mut self.scanner {
-                    scanner.line(&self.pending[laid.block.body..], &mut |_, _| {});
+                    scanner.scan_line(&self.pending[laid.block.body..], &mut |_, _| {});
                 }
             }
         }
@@ -247,14 +247,14 @@ impl LiveProse {
 
     fn end_fence(&mut self, fence: CodeFence, rows: Vec<ScreenRow>, page: &TerminalPage) {
         let closes = self.fence.is_some();
-        let is_styled = page.looks() == MarkDisplay::Styled;
-        let language = Some(fence.language()).filter(|_| is_styled && !closes);
+        let is_styled = page.mark_display() == MarkDisplay::Styled;
+        let language = Some(fence.language_name()).filter(|_| is_styled && !closes);
         self.scanner = language.and_then(CodeScanner::new);
         self.fence = (!closes).then_some(fence);
         if is_styled {
             self.is_gap = self.has_spoken;
         } else {
-            self.say(rows, page);
+            self.push_rows(rows, page);
         }
     }
 
@@ -266,56 +266,56 @@ impl LiveProse {
             self.end_table(page);
         } else if table.is_full() {
             self.end_table(page);
-            self.table = Some(TableBuffer::continued());
+            self.table = Some(TableBuffer::new_continued());
         }
     }
 
     fn end_table(&mut self, page: &TerminalPage) {
         if let Some(table) = self.table.take() {
-            let rows = self.drawn(&table, page);
-            self.say(rows, page);
+            let rows = self.table_rows(&table, page);
+            self.push_rows(rows, page);
         }
     }
 
     /// A table as rows; lines that are none as they stand.
-    fn drawn(&self, table: &TableBuffer, page: &TerminalPage) -> Vec<ScreenRow> {
-        let room = page.room().saturating_sub(MARGIN).max(1);
+    fn table_rows(&self, table: &TableBuffer, page: &TerminalPage) -> Vec<ScreenRow> {
+        let room = page.text_columns().saturating_sub(MARGIN).max(1);
         if table.is_certain() {
-            let rows = table.drawn(room, self.voice.style, page);
+            let rows = table.draw_table(room, self.voice.style, page);
             let rows = rows
                 .iter()
-                .map(|row| self.row("", Style::new(), &row.all, page));
+                .map(|row| self.voice_row("", Style::new(), &row.all, page));
             return rows.collect();
         }
         let mut rows = Vec::new();
-        for line in table.lines() {
+        for line in table.source_lines() {
             let line = inline::verbatim_line(line, self.voice.style, page.marks).glyphs;
             let ranges = wrap::wrapped_rows(&line.all, room, BreakPoint::Anywhere);
             rows.extend(
                 ranges
                     .into_iter()
-                    .map(|range| self.row("", Style::new(), &line.all[range], page)),
+                    .map(|range| self.voice_row("", Style::new(), &line.all[range], page)),
             );
         }
         rows
     }
 
-    fn say(&mut self, rows: Vec<ScreenRow>, page: &TerminalPage) {
+    fn push_rows(&mut self, rows: Vec<ScreenRow>, page: &TerminalPage) {
         if rows.is_empty() {
             return;
         }
         self.end_table(page);
         if std::mem::take(&mut self.is_gap) {
-            self.rows.push(self.blank(page));
+            self.rows.push(self.blank_row(page));
         }
         self.has_spoken = true;
         self.rows.extend(rows);
     }
 
     /// The block that the pending text is, or continues.
-    fn block(&self, page: &TerminalPage) -> BlockLine {
+    fn pending_block(&self, page: &TerminalPage) -> BlockLine {
         match &self.begun {
-            None => block::classify_line(&self.pending, self.fence.as_ref(), page.looks()),
+            None => block::classify_line(&self.pending, self.fence.as_ref(), page.mark_display()),
             Some(begun) => BlockLine {
                 mark: begun.hang.clone(),
                 body: 0,
@@ -324,8 +324,8 @@ impl LiveProse {
         }
     }
 
-    fn lay(&self, page: &TerminalPage) -> WrappedLine {
-        self.lay_as(self.block(page), page)
+    fn lay_pending(&self, page: &TerminalPage) -> WrappedLine {
+        self.lay_as(self.pending_block(page), page)
     }
 
     fn lay_as(&self, block: BlockLine, page: &TerminalPage) -> WrappedLine {
@@ -333,7 +333,7 @@ impl LiveProse {
         let style = layered_style(self.voice.style, block.style);
         let inline = match block.sort {
             BlockStyle::Words => inline::parse(body, style, page.marks),
-            BlockStyle::Verbatim => self.verbatim(body, style, page),
+            BlockStyle::Verbatim => self.verbatim_line(body, style, page),
             BlockStyle::Fence(_) | BlockStyle::Table => {
                 inline::verbatim_line(body, style, page.marks)
             }
@@ -343,13 +343,13 @@ impl LiveProse {
         let hang = narrowed_mark(&block.hang, page);
         let room = match block.breaks {
             BreakPoint::Words => page.measure_of_prose(),
-            BreakPoint::Anywhere => page.room(),
+            BreakPoint::Anywhere => page.text_columns(),
         };
         let room = room.saturating_sub(MARGIN + mark.chars().count());
         let ranges = wrap::wrapped_rows(&inline.glyphs.all, room.max(1), block.breaks);
         let row = |(index, range): (usize, &Range<usize>)| {
             let mark = if index == 0 { mark } else { hang };
-            self.row(
+            self.voice_row(
                 mark,
                 block.mark_style,
                 &inline.glyphs.all[range.clone()],
@@ -358,7 +358,7 @@ impl LiveProse {
         };
         let mut rows: Vec<_> = ranges.iter().enumerate().map(row).collect();
         if rows.is_empty() && !block.mark.trim().is_empty() {
-            rows.push(self.row(mark, block.mark_style, &[], page));
+            rows.push(self.voice_row(mark, block.mark_style, &[], page));
         }
         let cut = |range: &Range<usize>| {
             let at = inline.glyphs.all[range.start].at;
@@ -369,7 +369,7 @@ impl LiveProse {
     }
 
     /// Text as it stands: code of a known language in its colours.
-    fn verbatim(&self, body: &str, style: Style, page: &TerminalPage) -> InlineLine {
+    fn verbatim_line(&self, body: &str, style: Style, page: &TerminalPage) -> InlineLine {
         match &self.scanner {
             Some(scanner) => InlineLine {
                 glyphs: code::code_glyphs(&mut scanner.clone(), body, self.voice.style, page.marks),
@@ -380,7 +380,7 @@ impl LiveProse {
         }
     }
 
-    fn row(
+    fn voice_row(
         &self,
         mark: &str,
         mark_style: Style,
@@ -390,13 +390,13 @@ impl LiveProse {
         let mut glyphs = StyledText::new(page.marks);
         glyphs.push(self.voice.style, self.voice.margin);
         glyphs.push(layered_style(self.voice.style, mark_style), mark);
-        glyphs.extend(words);
+        glyphs.extend_glyphs(words);
         glyphs.trim_end();
-        glyphs.row(page.colour)
+        glyphs.to_row(page.colour)
     }
 
-    fn blank(&self, page: &TerminalPage) -> ScreenRow {
-        self.row("", Style::new(), &[], page)
+    fn blank_row(&self, page: &TerminalPage) -> ScreenRow {
+        self.voice_row("", Style::new(), &[], page)
     }
 }
 
@@ -408,6 +408,6 @@ fn layered_style(below: Style, above: Style) -> Style {
 /// A mark that leaves at least half of the row to the words: its indentation goes first.
 fn narrowed_mark<'m>(mark: &'m str, page: &TerminalPage) -> &'m str {
     let indent = mark.len() - mark.trim_start_matches(' ').len();
-    let excess = mark.chars().count().saturating_sub(page.room() / 2);
+    let excess = mark.chars().count().saturating_sub(page.text_columns() / 2);
     &mark[excess.min(indent)..]
 }

@@ -43,18 +43,18 @@ impl StyledText {
     /// Adds a text that has no place in a source.
     pub(super) fn push(&mut self, style: Style, text: &str) {
         for ch in sanitize(text).chars() {
-            self.glyph(ch, style, 0);
+            self.push_glyph(ch, style, 0);
         }
     }
 
     /// Adds a text that stands in its source at `at`.
     pub(super) fn push_source(&mut self, style: Style, text: &str, at: usize) {
         for (offset, ch) in text.char_indices() {
-            self.glyph(ch, style, at + offset);
+            self.push_glyph(ch, style, at + offset);
         }
     }
 
-    fn glyph(&mut self, ch: char, style: Style, at: usize) {
+    fn push_glyph(&mut self, ch: char, style: Style, at: usize) {
         let mut add = |ch: char| {
             let is_space = ch.is_whitespace() && ch != UNBROKEN;
             let ch = if is_space { ' ' } else { ch };
@@ -75,15 +75,15 @@ impl StyledText {
         };
         match self.marks {
             MarkSet::Unicode => add(ch),
-            MarkSet::Ascii => MarkSet::spelled(ch, &mut add),
+            MarkSet::Ascii => MarkSet::spell_in_ascii(ch, &mut add),
         }
     }
 
-    pub(super) fn extend(&mut self, other: &[Glyph]) {
+    pub(super) fn extend_glyphs(&mut self, other: &[Glyph]) {
         self.all.extend_from_slice(other);
     }
 
-    pub(super) fn width(&self) -> usize {
+    pub(super) fn column_width(&self) -> usize {
         glyphs_width(&self.all)
     }
 
@@ -94,13 +94,13 @@ impl StyledText {
     }
 
     /// Cuts the glyphs to `most` columns, and ends them with an ellipsis.
-    pub(super) fn shorten(&mut self, most: usize) {
-        if self.width() <= most {
+    pub(super) fn cut_to_columns(&mut self, most: usize) {
+        if self.column_width() <= most {
             return;
         }
         let mut ellipsis = Self::new(self.marks);
         ellipsis.push(self.all.last().map_or(Style::new(), |last| last.style), "…");
-        let mut left = most.saturating_sub(ellipsis.width());
+        let mut left = most.saturating_sub(ellipsis.column_width());
         let fits = |glyph: &&Glyph| {
             let does = glyph.width <= left;
             left = left.saturating_sub(glyph.width);
@@ -108,13 +108,13 @@ impl StyledText {
         };
         let kept = self.all.iter().take_while(fits).count();
         self.all.truncate(kept);
-        if ellipsis.width() <= most {
+        if ellipsis.column_width() <= most {
             self.all.append(&mut ellipsis.all);
         }
     }
 
     /// The row these characters make.
-    pub(super) fn row(&self, colour: bool) -> ScreenRow {
+    pub(super) fn to_row(&self, colour: bool) -> ScreenRow {
         let mut text = String::new();
         let mut current = Style::new();
         for glyph in &self.all {
@@ -128,7 +128,7 @@ impl StyledText {
         text += &current.render_reset().to_string();
         ScreenRow {
             text,
-            width: self.width(),
+            width: self.column_width(),
         }
     }
 }

@@ -39,7 +39,7 @@ enum ColumnAlign {
 
 impl TableBuffer {
     /// A table that goes on after its first lines were drawn.
-    pub(super) fn continued() -> Self {
+    pub(super) fn new_continued() -> Self {
         Self {
             is_continued: true,
             ..Self::default()
@@ -51,7 +51,7 @@ impl TableBuffer {
         self.lines.push(line.to_owned());
     }
 
-    pub(super) fn lines(&self) -> &[String] {
+    pub(super) fn source_lines(&self) -> &[String] {
         &self.lines
     }
 
@@ -74,8 +74,8 @@ impl TableBuffer {
     }
 
     /// The table, row by row, in at most so many columns of the terminal.
-    pub(super) fn drawn(&self, room: usize, base: Style, page: &TerminalPage) -> Vec<StyledText> {
-        let (header, aligns, body) = self.parts();
+    pub(super) fn draw_table(&self, room: usize, base: Style, page: &TerminalPage) -> Vec<StyledText> {
+        let (header, aligns, body) = self.table_parts();
         let style = |is_header: bool| if is_header { base.bold() } else { base };
         let cells = |line: &String, is_header| -> Vec<StyledText> {
             let cells = line_cells(line);
@@ -93,13 +93,13 @@ impl TableBuffer {
             base,
             page,
         };
-        match grid.widths(room) {
-            Some(widths) => grid.table(&widths),
-            None => grid.list(room),
+        match grid.column_widths(room) {
+            Some(widths) => grid.aligned_table(&widths),
+            None => grid.rows_as_lists(room),
         }
     }
 
-    fn parts(&self) -> (Option<&String>, Vec<ColumnAlign>, &[String]) {
+    fn table_parts(&self) -> (Option<&String>, Vec<ColumnAlign>, &[String]) {
         match self.lines.as_slice() {
             [header, dashes, body @ ..] if !self.is_continued => (
                 Some(header),
@@ -121,17 +121,17 @@ struct TableGrid<'p> {
 }
 
 impl TableGrid<'_> {
-    fn rows(&self) -> impl Iterator<Item = &Vec<StyledText>> {
+    fn cell_rows(&self) -> impl Iterator<Item = &Vec<StyledText>> {
         self.header.iter().chain(&self.body)
     }
 
     /// How wide each column is, if there is room for all.
-    fn widths(&self, room: usize) -> Option<Vec<usize>> {
-        let columns = self.rows().map(Vec::len).max().unwrap_or(0);
+    fn column_widths(&self, room: usize) -> Option<Vec<usize>> {
+        let columns = self.cell_rows().map(Vec::len).max().unwrap_or(0);
         let mut widths = vec![1; columns];
-        for row in self.rows() {
+        for row in self.cell_rows() {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = cell.width().max(*width);
+                *width = cell.column_width().max(*width);
             }
         }
         let between = BETWEEN.chars().count() * columns.saturating_sub(1);
@@ -146,24 +146,24 @@ impl TableGrid<'_> {
         (!is_cut || cap >= NARROWEST_COLUMN).then_some(widths)
     }
 
-    fn table(&self, widths: &[usize]) -> Vec<StyledText> {
+    fn aligned_table(&self, widths: &[usize]) -> Vec<StyledText> {
         let wraps = |row: &Vec<StyledText>| {
             row.iter()
                 .zip(widths)
-                .any(|(cell, width)| cell.width() > *width)
+                .any(|(cell, width)| cell.column_width() > *width)
         };
         let is_spaced = self.body.iter().any(wraps);
         let mut drawn = Vec::new();
-        for (at, row) in self.rows().enumerate() {
+        for (at, row) in self.cell_rows().enumerate() {
             if at > 0 && (is_spaced || at == 1 && self.header.is_some()) {
-                drawn.push(self.rule(widths));
+                drawn.push(self.header_rule(widths));
             }
-            drawn.extend(self.row(row, widths));
+            drawn.extend(self.aligned_row(row, widths));
         }
         drawn
     }
 
-    fn rule(&self, widths: &[usize]) -> StyledText {
+    fn header_rule(&self, widths: &[usize]) -> StyledText {
         let dashes: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
         let mut rule = StyledText::new(self.page.marks);
         rule.push(self.base.dimmed(), &dashes.join("─┼─"));
@@ -171,7 +171,7 @@ impl TableGrid<'_> {
     }
 
     /// A row of cells, which takes as many rows of the terminal as its longest cell.
-    fn row(&self, cells: &[StyledText], widths: &[usize]) -> Vec<StyledText> {
+    fn aligned_row(&self, cells: &[StyledText], widths: &[usize]) -> Vec<StyledText> {
         let wrapped: Vec<_> = cells
             .iter()
             .zip(widths)
@@ -193,7 +193,7 @@ impl TableGrid<'_> {
                     _ => 0,
                 };
                 line.push(self.base, &" ".repeat(before));
-                line.extend(words);
+                line.extend_glyphs(words);
                 line.push(self.base, &" ".repeat(left - before));
             }
             line.trim_end();
@@ -203,15 +203,15 @@ impl TableGrid<'_> {
     }
 
     /// Each row as a list of its cells, behind the names of their columns.
-    fn list(&self, room: usize) -> Vec<StyledText> {
+    fn rows_as_lists(&self, room: usize) -> Vec<StyledText> {
         let mut drawn = Vec::new();
         for (at, row) in self.body.iter().enumerate() {
             if at > 0 {
                 drawn.push(StyledText::new(self.page.marks));
             }
             let cells = row.iter().enumerate();
-            for (column, cell) in cells.filter(|(_, cell)| cell.width() > 0) {
-                drawn.extend(self.named(column, cell, room));
+            for (column, cell) in cells.filter(|(_, cell)| cell.column_width() > 0) {
+                drawn.extend(self.named_cell(column, cell, room));
             }
         }
         if self.body.is_empty() {
@@ -221,14 +221,14 @@ impl TableGrid<'_> {
         drawn
     }
 
-    fn named(&self, column: usize, cell: &StyledText, room: usize) -> Vec<StyledText> {
+    fn named_cell(&self, column: usize, cell: &StyledText, room: usize) -> Vec<StyledText> {
         let name = self.header.as_ref().and_then(|header| header.get(column));
         let mut line = StyledText::new(self.page.marks);
-        if let Some(name) = name.filter(|name| name.width() > 0) {
-            line.extend(&name.all);
+        if let Some(name) = name.filter(|name| name.column_width() > 0) {
+            line.extend_glyphs(&name.all);
             line.push(self.base, ": ");
         }
-        line.extend(&cell.all);
+        line.extend_glyphs(&cell.all);
         wrapped_cell(&line, room, self.page)
     }
 }
@@ -237,14 +237,14 @@ fn wrapped_cell(line: &StyledText, room: usize, page: &TerminalPage) -> Vec<Styl
     let rows = wrap::wrapped_rows(&line.all, room.max(1), BreakPoint::Words).into_iter();
     rows.map(|range| {
         let mut row = StyledText::new(page.marks);
-        row.extend(&line.all[range]);
+        row.extend_glyphs(&line.all[range]);
         row
     })
     .collect()
 }
 
 fn styled_cell(cell: &str, style: Style, page: &TerminalPage) -> StyledText {
-    let inline = match page.looks() {
+    let inline = match page.mark_display() {
         MarkDisplay::Styled => inline::parse(cell, style, page.marks),
         MarkDisplay::Source => inline::verbatim_line(cell, style, page.marks),
     };
@@ -302,8 +302,8 @@ mod tests {
         for line in lines {
             table.push(line);
         }
-        let rows = table.drawn(usize::from(width), Style::new(), &page);
-        let rows: Vec<_> = rows.iter().map(|row| row.row(false).text).collect();
+        let rows = table.draw_table(usize::from(width), Style::new(), &page);
+        let rows: Vec<_> = rows.iter().map(|row| row.to_row(false).text).collect();
         rows.join("\n")
     }
 

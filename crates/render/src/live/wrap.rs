@@ -26,10 +26,10 @@ pub(super) fn wrapped_rows(glyphs: &[Glyph], most: usize, how: BreakPoint) -> Ve
     let mut at = 0;
     while at < glyphs.len() {
         let end = at + unit_length(&glyphs[at..], how);
-        rows.place(at..end);
+        rows.place_unit(at..end);
         at = end;
     }
-    rows.end(glyphs.len());
+    rows.end_row(glyphs.len());
     rows.done
 }
 
@@ -43,11 +43,11 @@ struct RowBuilder<'a> {
 }
 
 impl RowBuilder<'_> {
-    fn place(&mut self, unit: Range<usize>) {
+    fn place_unit(&mut self, unit: Range<usize>) {
         let wide = glyphs_width(&self.glyphs[unit.clone()]);
         let is_space = self.how == BreakPoint::Words && self.glyphs[unit.start].ch == ' ';
         if is_space && self.column + wide > self.most && self.start < unit.start {
-            self.end(unit.start);
+            self.end_row(unit.start);
             self.start = unit.end;
             self.column = 0;
         } else if is_space || self.column + wide <= self.most {
@@ -60,14 +60,14 @@ impl RowBuilder<'_> {
     /// A word that does not fit begins the next row; one that fits in none is broken.
     fn begin_with(&mut self, unit: Range<usize>) {
         if self.column > 0 && self.start < unit.start {
-            self.end(unit.start);
+            self.end_row(unit.start);
             self.start = unit.start;
         }
         self.column = 0;
         for at in unit {
             let wide = self.glyphs[at].width;
             if self.column + wide > self.most && self.start < at {
-                self.end(at);
+                self.end_row(at);
                 self.start = at;
                 self.column = 0;
             }
@@ -75,7 +75,7 @@ impl RowBuilder<'_> {
         }
     }
 
-    fn end(&mut self, end: usize) {
+    fn end_row(&mut self, end: usize) {
         let row = &self.glyphs[self.start.min(end)..end];
         let trailing = match self.how {
             BreakPoint::Words => row.iter().rev().take_while(|glyph| glyph.ch == ' ').count(),

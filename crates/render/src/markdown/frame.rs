@@ -10,7 +10,7 @@ use crate::words;
 /// The title and the facts.
 pub(super) fn document_header(transcript: &Transcript) -> String {
     let title = transcript
-        .title()
+        .first_prompt_title()
         .map_or_else(|| "Session".to_owned(), escape_markdown);
     let init = &transcript.session.init;
     let shown = |text: &Option<Text>| text.as_ref().map(|text| inline_code(&text.to_str()));
@@ -25,7 +25,7 @@ pub(super) fn document_header(transcript: &Transcript) -> String {
             "Started",
             transcript
                 .totals
-                .started()
+                .start_time()
                 .map(|time| escape_markdown(&words::spoken_moment(time))),
         ),
         ("Cost", transcript.totals.cost_and_basis()),
@@ -51,7 +51,7 @@ pub(super) fn document_footer(transcript: &Transcript) -> String {
     let totals = &transcript.totals;
     let mut blocks = vec![
         "---".to_owned(),
-        verdict_line(transcript.end.as_ref(), &totals.facts()),
+        verdict_line(transcript.end.as_ref(), &totals.usage_facts()),
     ];
     let warnings = transcript.end.iter().flat_map(|end| &end.warnings);
     blocks.extend(warnings.map(|warning| format!("Warning: {}", escape_markdown(warning))));

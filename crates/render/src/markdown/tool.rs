@@ -8,16 +8,16 @@ use crate::words;
 
 /// A tool call, folded away unless it failed.
 pub(super) fn tool_block(tool: &ToolCallItem) -> String {
-    let state = tool.state();
+    let state = tool.current_state();
     let mut facts = vec![
-        [Some(tool.name()), tool.subject()]
+        [Some(tool.tool_name()), tool.call_subject()]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()
             .join(" "),
     ];
     if state != CallState::Done {
-        facts.push(state.word().to_owned());
+        facts.push(state.state_word().to_owned());
     }
     let answer = tool.answer.as_ref();
     facts.extend(
@@ -25,10 +25,10 @@ pub(super) fn tool_block(tool: &ToolCallItem) -> String {
             .filter(|_| state != CallState::Denied)
             .map(PermissionAnswer::in_words),
     );
-    facts.extend(tool.millis().map(words::spoken_duration));
+    facts.extend(tool.duration_millis().map(words::spoken_duration));
     let nested = if tool.is_nested() { "↳ " } else { "" };
-    let summary = format!("{nested}{} {}", state.mark(), facts.join(" · "));
-    let reason = answer.and_then(PermissionAnswer::refusal);
+    let summary = format!("{nested}{} {}", state.state_mark(), facts.join(" · "));
+    let reason = answer.and_then(PermissionAnswer::denial_text);
     let reason = reason.map(|reason| escape_markdown(&reason));
     let parts: Vec<_> = reason
         .into_iter()

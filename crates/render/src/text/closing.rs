@@ -16,7 +16,7 @@ impl TextRenderer {
     ) -> io::Result<()> {
         if let Some(result) = turn.result.as_ref().filter(|_| !self.has_answered) {
             self.pen.end_line(out)?;
-            self.say("text", result, out)?;
+            self.write_text("text", result, out)?;
         }
         self.has_answered = false;
         self.turn_ended = true;
@@ -30,13 +30,13 @@ impl TextRenderer {
     pub(super) fn close_turn(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
         self.turn_ended = false;
         self.turn_told = true;
-        let facts = self.turn.take_turn().facts();
+        let facts = self.turn.take_turn().usage_facts();
         let facts = if facts.is_empty() {
             "turn complete".to_owned()
         } else {
             facts.join(" · ")
         };
-        self.pen.line(TextInk::Faint, &format!("— {facts}"), out)
+        self.pen.write_line(TextInk::Faint, &format!("— {facts}"), out)
     }
 
     pub(super) fn end_run(&mut self, end: &RunEnd, out: &mut dyn io::Write) -> io::Result<()> {
@@ -47,8 +47,8 @@ impl TextRenderer {
         if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
             self.tell_error(&message.to_str(), out)?;
         }
-        let line = self.totals.verdict(end);
-        self.pen.line(
+        let line = self.totals.outcome_line(end);
+        self.pen.write_line(
             if is_good {
                 TextInk::Good
             } else {
@@ -58,14 +58,14 @@ impl TextRenderer {
             out,
         )?;
         for evidence in end.evidence.iter().filter(|_| !is_good) {
-            self.pen.hanging("  ", TextInk::Faint, evidence, out)?;
+            self.pen.write_hanging("  ", TextInk::Faint, evidence, out)?;
         }
         for warning in &end.warnings {
             self.pen
-                .hanging("! warning: ", TextInk::Plain, warning, out)?;
+                .write_hanging("! warning: ", TextInk::Plain, warning, out)?;
         }
         match &end.hint {
-            Some(hint) => self.pen.hanging("  hint: ", TextInk::Plain, hint, out),
+            Some(hint) => self.pen.write_hanging("  hint: ", TextInk::Plain, hint, out),
             None => Ok(()),
         }
     }
@@ -76,6 +76,6 @@ impl TextRenderer {
             return Ok(());
         }
         self.last_error = Some(error.to_owned());
-        self.pen.hanging("✗ error: ", TextInk::Error, error, out)
+        self.pen.write_hanging("✗ error: ", TextInk::Error, error, out)
     }
 }

@@ -31,14 +31,14 @@ impl LinePen {
     }
 
     /// Writes one line of its own. Newlines within the text do not get through.
-    pub(super) fn line(&mut self, ink: TextInk, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write_line(&mut self, ink: TextInk, text: &str, out: &mut dyn Write) -> io::Result<()> {
         self.end_line(out)?;
-        self.ink(ink, one_line(text).trim_end(), out)?;
+        self.write_inked(ink, one_line(text).trim_end(), out)?;
         out.write_all(b"\n")
     }
 
     /// Writes a mark, a name and its subject on one line.
-    pub(super) fn headline(
+    pub(super) fn write_headline(
         &mut self,
         mark: &str,
         name: &str,
@@ -46,15 +46,15 @@ impl LinePen {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         self.end_line(out)?;
-        self.ink(TextInk::Tool, &format!("{mark}{}", sanitize(name)), out)?;
+        self.write_inked(TextInk::Tool, &format!("{mark}{}", sanitize(name)), out)?;
         if let Some(subject) = subject {
-            self.ink(TextInk::Plain, &format!(" {}", sanitize(subject)), out)?;
+            self.write_inked(TextInk::Plain, &format!(" {}", sanitize(subject)), out)?;
         }
         out.write_all(b"\n")
     }
 
     /// Writes a text with the same margin before each line.
-    pub(super) fn block(
+    pub(super) fn write_block(
         &mut self,
         margin: &str,
         ink: TextInk,
@@ -62,13 +62,13 @@ impl LinePen {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         for line in sanitize(text.trim_end_matches('\n')).split('\n') {
-            self.line(ink, format!("{margin}{line}").trim_end(), out)?;
+            self.write_line(ink, format!("{margin}{line}").trim_end(), out)?;
         }
         Ok(())
     }
 
     /// Writes a text behind a mark, further lines indented as far.
-    pub(super) fn hanging(
+    pub(super) fn write_hanging(
         &mut self,
         mark: &str,
         ink: TextInk,
@@ -78,13 +78,13 @@ impl LinePen {
         let indent = " ".repeat(mark.chars().count());
         for (i, line) in sanitize(text.trim()).split('\n').enumerate() {
             let margin = if i == 0 { mark } else { &indent };
-            self.line(ink, format!("{margin}{line}").trim_end(), out)?;
+            self.write_line(ink, format!("{margin}{line}").trim_end(), out)?;
         }
         Ok(())
     }
 
     /// Continues a text, or begins one if another was being written.
-    pub(super) fn chunk(
+    pub(super) fn continue_text(
         &mut self,
         margin: &'static str,
         ink: TextInk,
@@ -124,7 +124,7 @@ impl LinePen {
             let margin = if self.is_within_line { "" } else { margin };
             let is_blank = !self.is_within_line && ends && line.is_empty();
             let margin = if is_blank { margin.trim_end() } else { margin };
-            self.ink(ink, &format!("{margin}{line}"), out)?;
+            self.write_inked(ink, &format!("{margin}{line}"), out)?;
             self.is_within_line = !ends;
             if ends {
                 out.write_all(b"\n")?;
@@ -133,9 +133,9 @@ impl LinePen {
         Ok(())
     }
 
-    fn ink(&self, ink: TextInk, clean: &str, out: &mut dyn Write) -> io::Result<()> {
-        let style = ink.style();
-        let clean = self.marks.spell(clean);
+    fn write_inked(&self, ink: TextInk, clean: &str, out: &mut dyn Write) -> io::Result<()> {
+        let style = ink.ansi_style();
+        let clean = self.marks.spell_text(clean);
         if self.colour && !clean.is_empty() && style != Style::new() {
             write!(out, "{style}{clean}{style:#}")
         } else {

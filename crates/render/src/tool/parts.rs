@@ -45,7 +45,7 @@ pub(crate) enum DiffOrigin {
 pub(crate) fn tool_parts(tool: &ToolCallItem) -> Vec<ToolPart> {
     let blocks = content_parts(tool);
     let command = tool
-        .argument("command")
+        .text_argument("command")
         .filter(|_| !tool.is(&ToolKind::Edit));
     let mut shown = if command.is_some() {
         vec!["command"]
@@ -59,12 +59,12 @@ pub(crate) fn tool_parts(tool: &ToolCallItem) -> Vec<ToolPart> {
     let arguments = arguments_part(tool, &shown);
     let result = result_part(tool, command, &blocks);
     // Some agents send the same text as output and as content, or the title of the call as its content.
-    let title = tool.title().map(ToolPart::Output);
+    let title = tool.agent_title().map(ToolPart::Output);
     let is_new = |block: &ToolPart| ![result.as_ref(), title.as_ref()].contains(&Some(block));
     let blocks = blocks.into_iter().filter(is_new);
     let returned: Vec<_> = result.iter().cloned().chain(blocks).collect();
     let asked: Vec<_> = [arguments, change].into_iter().flatten().collect();
-    match tool.state() {
+    match tool.current_state() {
         // What went wrong comes first.
         CallState::Failed => [returned, asked].concat(),
         CallState::Done | CallState::Cancelled | CallState::Denied | CallState::Unanswered => {
@@ -112,8 +112,8 @@ fn edit_part(
     has_diff: bool,
     shown: &mut Vec<&'static str>,
 ) -> Option<ToolPart> {
-    let path = tool.path().unwrap_or_default();
-    if let (Some(old), Some(new)) = (tool.argument("old_string"), tool.argument("new_string")) {
+    let path = tool.file_path().unwrap_or_default();
+    if let (Some(old), Some(new)) = (tool.text_argument("old_string"), tool.text_argument("new_string")) {
         shown.extend(["file_path", "old_string", "new_string"]);
         let old = Some(old.as_str()).filter(|old| !old.is_empty());
         let diff = diff::unified(&path, old, &new);
@@ -123,7 +123,7 @@ fn edit_part(
         });
     }
     let text = tool
-        .argument("content")
+        .text_argument("content")
         .filter(|_| tool.is(&ToolKind::Edit))?;
     shown.extend(["file_path", "content"]);
     (!has_diff).then_some(ToolPart::File { path, text })
@@ -132,7 +132,7 @@ fn edit_part(
 /// The arguments that are left. One that stands whole in the headline is not repeated.
 fn arguments_part(tool: &ToolCallItem, shown: &[&str]) -> Option<ToolPart> {
     let call = tool.call.as_ref()?;
-    let headline = tool.subject();
+    let headline = tool.call_subject();
     let token = call.input.token();
     let left: Vec<_> = token
         .members()
@@ -148,7 +148,7 @@ fn arguments_part(tool: &ToolCallItem, shown: &[&str]) -> Option<ToolPart> {
 }
 
 fn output_part(tool: &ToolCallItem, output: String) -> ToolPart {
-    let path = tool.path().filter(|_| tool.returned_a_file());
+    let path = tool.file_path().filter(|_| tool.returned_a_file());
     match path {
         _ if diff::is_unified(&output) => ToolPart::Diff {
             diff: output,
@@ -214,7 +214,7 @@ fn diff_part(change: &DiffBlock, tool: &ToolCallItem) -> ToolPart {
         .path
         .as_ref()
         .map(Text::to_string)
-        .or_else(|| tool.path())
+        .or_else(|| tool.file_path())
         .unwrap_or_default();
     let old = change.old_text.as_ref().map(Text::to_str);
     let new = change

@@ -67,7 +67,7 @@ impl Scene {
     }
 
     fn agent_writes(&mut self, bytes: &[u8], is_last: bool) {
-        self.log.read(bytes).unwrap();
+        self.log.record_bytes(bytes).unwrap();
         self.lines.push(bytes);
         loop {
             let start = self.lines.taken();
@@ -86,13 +86,13 @@ impl Scene {
                     _ => AnswerExpectation::Before,
                 };
             }
-            self.log.received(received, start..end);
+            self.log.add_received(received, start..end);
             self.said += 1;
         }
     }
 
     fn we_say(&mut self, line: &str) {
-        self.log.sent(line).unwrap();
+        self.log.add_sent(line).unwrap();
         self.said += 1;
     }
 
@@ -142,7 +142,7 @@ async fn watched(seed: u64, unseen_bytes: usize, looks: u64) -> Vec<(u64, Traffi
     unwritten.extend(b"half a li");
     scene.agent_writes(&unwritten, true);
     scene.look(u64::MAX).await;
-    scene.log.finish();
+    scene.log.finish_traffic();
     assert_eq!(next(&mut scene.observer).await, None);
     scene.seen
 }

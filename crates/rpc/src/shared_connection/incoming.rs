@@ -53,12 +53,12 @@ pub struct RequestResponder {
 impl RequestResponder {
     /// Answers with a result.
     pub fn answer(mut self, result: &Json) {
-        self.say(Ok(result));
+        self.send_outcome(Ok(result));
     }
 
     /// Answers with an error.
     pub fn refuse(mut self, refusal: &RpcError) {
-        self.say(Err(refusal));
+        self.send_outcome(Err(refusal));
     }
 
     /// Waits until the answer is not wanted any more: the agent says so, or is gone. Can be cancelled.
@@ -71,9 +71,9 @@ impl RequestResponder {
         self.cancelled.is_cancelled()
     }
 
-    fn say(&mut self, outcome: Result<&Json, &RpcError>) {
+    fn send_outcome(&mut self, outcome: Result<&Json, &RpcError>) {
         self.is_answered = true;
-        self.shared.answer(self.serial, &self.id, outcome);
+        self.shared.send_answer(self.serial, &self.id, outcome);
     }
 }
 
@@ -81,7 +81,7 @@ impl Drop for RequestResponder {
     fn drop(&mut self) {
         if !self.is_answered {
             let refusal = RpcError::new(RpcError::INTERNAL, "the client did not answer");
-            self.say(Err(&refusal));
+            self.send_outcome(Err(&refusal));
         }
     }
 }

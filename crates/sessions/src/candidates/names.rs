@@ -68,7 +68,7 @@ impl DirectoryNames {
     }
 
     /// Puts them in the order of the files' numbers.
-    pub(crate) fn sort(&mut self) {
+    pub(crate) fn sort_by_inode(&mut self) {
         self.places.sort_unstable();
     }
 

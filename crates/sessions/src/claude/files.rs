@@ -32,7 +32,7 @@ pub(super) struct FoundFiles {
 
 impl FoundFiles {
     /// Looks in the directories of the scope's projects. A home without Claude Code has none.
-    pub(super) fn find(projects: &Path, scope: &ProviderScope<'_>) -> Self {
+    pub(super) fn find_in_scope(projects: &Path, scope: &ProviderScope<'_>) -> Self {
         let mut found = Self::default();
         let Ok(inside) = projects.canonicalize() else {
             return found;
@@ -51,7 +51,7 @@ impl FoundFiles {
         found
     }
 
-    fn directory(&mut self, directory: &Path, inside: &Path) {
+    fn add_directory(&mut self, directory: &Path, inside: &Path) {
         for (path, about) in self.entries(directory) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let Some(id) = name.strip_suffix(".jsonl") else {
@@ -78,7 +78,7 @@ impl FoundFiles {
     }
 
     /// The entries of a directory, by name. A directory that cannot be read is a warning.
-    fn entries(&mut self, directory: &Path) -> Vec<(PathBuf, Metadata)> {
+    fn directory_entries(&mut self, directory: &Path) -> Vec<(PathBuf, Metadata)> {
         let read = || -> io::Result<Vec<_>> {
             let mut entries = Vec::new();
             for entry in fs::read_dir(directory)? {
@@ -97,7 +97,7 @@ impl FoundFiles {
         })
     }
 
-    fn hide(&mut self, path: &Path, about: &Metadata, reason: HiddenReason, explanation: String) {
+    fn hide_file(&mut self, path: &Path, about: &Metadata, reason: HiddenReason, explanation: String) {
         self.hidden.push(HiddenFile {
             path: path.to_string_lossy().into_owned(),
             project_id: String::new(),
@@ -110,7 +110,7 @@ impl FoundFiles {
 }
 
 /// The facts of an entry, or of the place in the store that a link leads to.
-fn within(path: &Path, about: &Metadata, inside: &Path) -> Result<Metadata, String> {
+fn metadata_within(path: &Path, about: &Metadata, inside: &Path) -> Result<Metadata, String> {
     if !about.is_symlink() {
         return Ok(about.clone());
     }

@@ -75,7 +75,7 @@ fn agent_in<'n>(name: &'n str, ending: &str) -> Option<&'n str> {
 }
 
 /// The bytes of a file that is no link.
-fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
+fn read_plain_file(path: &Path, most: u64) -> Option<Vec<u8>> {
     let is_file = path.symlink_metadata().ok()?.is_file();
     let file = is_file.then(|| File::open(path).ok())??;
     let mut bytes = Vec::new();

@@ -42,7 +42,7 @@ pub(super) struct ClaudeSummary {
 
 impl ClaudeSummary {
     /// Reads a file.
-    pub(super) fn read(path: &Path) -> Result<Self, (HiddenReason, String)> {
+    pub(super) fn read_file(path: &Path) -> Result<Self, (HiddenReason, String)> {
         let unreadable = |error: io::Error| {
             (
                 HiddenReason::Unreadable,
@@ -80,7 +80,7 @@ impl ClaudeSummary {
         Err((reason, why.to_owned()))
     }
 
-    fn line(&mut self, line: RawLine<'_>) {
+    fn add_line(&mut self, line: RawLine<'_>) {
         self.has_bytes = true;
         let RawLine::Whole(bytes) = line else {
             return;
@@ -93,7 +93,7 @@ impl ClaudeSummary {
         self.record(&ClaudeRecord::from_token(object));
     }
 
-    fn record(&mut self, record: &ClaudeRecord<'_>) {
+    fn add_record(&mut self, record: &ClaudeRecord<'_>) {
         let text = |token: Option<Token<'_>>| Some(token?.string()?.into_owned());
         match record.title {
             Some(ClaudeTitle::Custom(title)) => self.custom_title = text(Some(title)),
@@ -117,7 +117,7 @@ impl ClaudeSummary {
         self.message(record);
     }
 
-    fn message(&mut self, record: &ClaudeRecord<'_>) {
+    fn add_message(&mut self, record: &ClaudeRecord<'_>) {
         if record.is_prompt() {
             let said = record.message_content().map(says).unwrap_or_default();
             self.last_response = None;

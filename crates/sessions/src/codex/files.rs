@@ -30,7 +30,7 @@ pub(super) struct FoundRollouts {
 
 impl FoundRollouts {
     /// Looks for rollouts. A home without Codex CLI has none.
-    pub(super) fn find(home: &Path) -> Self {
+    pub(super) fn find_in_home(home: &Path) -> Self {
         let mut found = Self::default();
         for place in ["sessions", "archived_sessions"] {
             let place = home.join(place);
@@ -41,7 +41,7 @@ impl FoundRollouts {
         found
     }
 
-    fn directory(&mut self, directory: &Path, depth: usize) {
+    fn add_directory(&mut self, directory: &Path, depth: usize) {
         let entries = match entries(directory) {
             Ok(entries) => entries,
             Err(error) => {
@@ -85,7 +85,7 @@ impl FoundRollouts {
         }
     }
 
-    fn hide(&mut self, path: &Path, about: &Metadata, reason: HiddenReason, why: &str) {
+    fn hide_file(&mut self, path: &Path, about: &Metadata, reason: HiddenReason, why: &str) {
         self.hidden.push(HiddenFile {
             path: path.to_string_lossy().into_owned(),
             project_id: String::new(),
@@ -98,7 +98,7 @@ impl FoundRollouts {
 }
 
 /// The entries of a directory, by name.
-fn entries(directory: &Path) -> io::Result<Vec<(String, PathBuf, Metadata)>> {
+fn directory_entries(directory: &Path) -> io::Result<Vec<(String, PathBuf, Metadata)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;

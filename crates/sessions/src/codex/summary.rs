@@ -36,7 +36,7 @@ pub(super) struct RolloutSummary {
 
 impl RolloutSummary {
     /// Reads a file.
-    pub(super) fn read(
+    pub(super) fn read_file(
         path: &Path,
         scope: &ProviderScope<'_>,
     ) -> Result<Self, (HiddenReason, String)> {
@@ -81,7 +81,7 @@ impl RolloutSummary {
         Err((reason, why.to_owned()))
     }
 
-    fn line(&mut self, line: RawLine<'_>, scope: &ProviderScope<'_>) {
+    fn add_line(&mut self, line: RawLine<'_>, scope: &ProviderScope<'_>) {
         self.has_bytes = true;
         let RawLine::Whole(bytes) = line else {
             return;
@@ -115,7 +115,7 @@ impl RolloutSummary {
         scope.reach == ProjectReach::Everywhere || roots.any(|root| Some(root) == directory)
     }
 
-    fn item(&mut self, record: &RolloutRecord<'_>) {
+    fn add_item(&mut self, record: &RolloutRecord<'_>) {
         let is = |key, word| record.string(key).is_some_and(|it| it.is(word));
         if !is("type", "message") {
             return;

@@ -77,14 +77,14 @@ impl SessionIndex {
 }
 
 /// Forgets the names in a directory.
-pub(super) fn forget(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
+pub(super) fn forget_names(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM names WHERE path = ?1")?
         .execute(params![key(directory)])?;
     Ok(())
 }
 
-fn recall(
+fn recall_names(
     connection: &Connection,
     directory: &Path,
     state: DirectoryState,
@@ -102,7 +102,7 @@ fn is_settled(state: DirectoryState, now: SystemTime) -> bool {
     state.changed.max(state.modified) <= last
 }
 
-fn packed(state: DirectoryState) -> [u8; 24] {
+fn pack_state(state: DirectoryState) -> [u8; 24] {
     let mut bytes = [0; 24];
     bytes[..8].copy_from_slice(&state.inode.to_le_bytes());
     bytes[8..16].copy_from_slice(&state.modified.to_le_bytes());
@@ -111,7 +111,7 @@ fn packed(state: DirectoryState) -> [u8; 24] {
 }
 
 /// How many names there are, the number of each file and the length of its name, and the names in one piece.
-fn write(names: &DirectoryNames) -> Vec<u8> {
+fn pack_names(names: &DirectoryNames) -> Vec<u8> {
     let mut bytes = (names.iter().len() as u64).to_le_bytes().to_vec();
     for (inode, name) in names.iter() {
         bytes.extend(inode.to_le_bytes());
@@ -126,7 +126,7 @@ fn write(names: &DirectoryNames) -> Vec<u8> {
 }
 
 /// The same again. None if it is nothing that was written so.
-fn read(bytes: &[u8]) -> Option<DirectoryNames> {
+fn unpack_names(bytes: &[u8]) -> Option<DirectoryNames> {
     let (count, rest) = bytes.split_first_chunk()?;
     let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
     let (fixed, text) = rest.split_at_checked(count.checked_mul(FIXED)?)?;

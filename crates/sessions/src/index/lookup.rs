@@ -43,7 +43,7 @@ struct IndexAnswer {
 impl SessionIndex {
     /// Searches files: in the index as far as it knows them, else in the files themselves. None if the index cannot answer this
     /// query, or `watch` stops the search.
-    pub(crate) fn look(
+    pub(crate) fn search_files(
         &mut self,
         seen: &[FileSightings],
         query: &SearchQuery,
@@ -77,7 +77,7 @@ impl SessionIndex {
         Some(all(seen, answer, unsure, looks))
     }
 
-    fn ask(
+    fn ask_index(
         &mut self,
         seen: &[FileSightings],
         query: &SearchQuery,
@@ -104,7 +104,7 @@ fn candidates_of(seen: &[FileSightings], places: &[IndexPlace]) -> Vec<SessionCa
 
 /// The results of the index and of the files together, in the order of the files. A file without a hit is skipped unless its
 /// session has one.
-fn all(
+fn merge_results(
     seen: &[FileSightings],
     answer: IndexAnswer,
     unsure: Vec<(usize, SessionCandidate)>,
@@ -158,7 +158,7 @@ fn ids_of_hits(looks: &[FileLook]) -> impl Iterator<Item = String> {
 }
 
 /// States, rows and words in one and the same state of the index. `hits` are sessions with a hit in another file.
-fn ask(
+fn query_index(
     connection: &mut Connection,
     seen: &[FileSightings],
     query: &SearchQuery,
@@ -214,7 +214,7 @@ fn file_of(text: i64) -> i64 {
 type TermMasks = Vec<(i64, u32)>;
 
 /// Which terms are in which texts.
-fn masks(connection: &Connection, query: &SearchQuery) -> rusqlite::Result<TermMasks> {
+fn term_masks(connection: &Connection, query: &SearchQuery) -> rusqlite::Result<TermMasks> {
     let mut statement =
         connection.prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")?;
     let mut texts = TermMasks::new();
@@ -238,7 +238,7 @@ fn masks(connection: &Connection, query: &SearchQuery) -> rusqlite::Result<TermM
 }
 
 /// A term in the language of FTS5. Tokens have no quotes in them, so quotes around them are enough.
-fn expression(term: &QueryTerm) -> Option<String> {
+fn fts_expression(term: &QueryTerm) -> Option<String> {
     let QueryTerm::Words {
         words,
         form,
@@ -259,7 +259,7 @@ fn expression(term: &QueryTerm) -> Option<String> {
     })
 }
 
-fn score(
+fn file_score(
     connection: &Connection,
     file: i64,
     texts: &[(i64, u32)],

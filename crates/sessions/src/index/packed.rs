@@ -13,7 +13,7 @@ const NUMBERS: usize = 5;
 
 /// Packs the summary of a file: its kind, for a session its flags, numbers and the lengths of its texts, and the texts in one
 /// piece, so that one check tells that all of them are UTF-8. None for an error that may be gone in a moment.
-pub(super) fn write(read: Result<&FileSummary, &UnreadableFile>) -> Option<Vec<u8>> {
+pub(super) fn pack_summary(read: Result<&FileSummary, &UnreadableFile>) -> Option<Vec<u8>> {
     let summary = match read {
         Ok(summary) => CompactSummary::from(summary),
         Err(UnreadableFile::Io(_)) => return None,
@@ -50,7 +50,7 @@ pub(super) fn write(read: Result<&FileSummary, &UnreadableFile>) -> Option<Vec<u
 }
 
 /// The same again. None if it is nothing that was written so.
-pub(super) fn read(bytes: &[u8]) -> Option<Result<CompactSummary, UnreadableFile>> {
+pub(super) fn unpack_summary(bytes: &[u8]) -> Option<Result<CompactSummary, UnreadableFile>> {
     let (kind, rest) = bytes.split_first()?;
     match *kind {
         SESSION => summary(rest).map(Ok),
@@ -61,7 +61,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Result<CompactSummary, UnreadableFile
     }
 }
 
-fn summary(bytes: &[u8]) -> Option<CompactSummary> {
+fn unpack_session(bytes: &[u8]) -> Option<CompactSummary> {
     let (flags, rest) = bytes.split_first()?;
     let (numbers, rest) = rest.split_first_chunk::<{ 8 * NUMBERS }>()?;
     let (lengths, rest) = rest.split_first_chunk::<{ 4 * TEXTS }>()?;

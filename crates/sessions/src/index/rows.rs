@@ -18,12 +18,12 @@ const MANY: usize = 200;
 type KnownRow = Result<CompactSummary, UnreadableFile>;
 
 /// A path as the index has it.
-pub(super) fn key(path: &Path) -> &[u8] {
+pub(super) fn path_key(path: &Path) -> &[u8] {
     path.as_os_str().as_encoded_bytes()
 }
 
 /// The rows of these files, if they are up to date.
-pub(super) fn known(
+pub(super) fn known_rows(
     connection: &Connection,
     files: &[&SessionCandidate],
 ) -> rusqlite::Result<Vec<Option<KnownRow>>> {
@@ -60,7 +60,7 @@ pub(super) fn known(
 }
 
 /// The rows of the files of these sessions: which file counts for a session depends on all of them.
-pub(super) fn sessions(
+pub(super) fn session_rows(
     connection: &Connection,
     sessions: &HashSet<String>,
 ) -> rusqlite::Result<Vec<(i64, KnownRow)>> {
@@ -111,7 +111,7 @@ pub(super) fn sessions_of(
     Ok(sessions)
 }
 
-fn read(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<KnownRow> {
+fn read_row(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<KnownRow> {
     let about = row.get_ref(column)?.as_blob()?;
     packed::read(about)
         .ok_or_else(|| rusqlite::Error::InvalidColumnType(column, "about".to_owned(), Type::Blob))

@@ -56,7 +56,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, IndexError> {
 }
 
 /// Makes an empty one, if there is none: complete, under another name, before it is visible.
-pub(super) fn make(path: &Path) -> Result<(), IndexError> {
+pub(super) fn create_database(path: &Path) -> Result<(), IndexError> {
     if path.symlink_metadata().is_ok() {
         return Ok(());
     }
@@ -107,7 +107,7 @@ pub(super) fn clear(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-fn versions(connection: &Connection) -> Result<(i64, i64), IndexError> {
+fn schema_versions(connection: &Connection) -> Result<(i64, i64), IndexError> {
     let get = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     Ok((get("application_id")?, get("user_version")?))
 }

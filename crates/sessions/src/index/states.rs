@@ -33,7 +33,7 @@ impl IndexedState {
 }
 
 /// A time as the index has it.
-pub(super) fn nanoseconds(time: SystemTime) -> i64 {
+pub(super) fn unix_nanoseconds(time: SystemTime) -> i64 {
     let since = |time: SystemTime, then| {
         let since = time.duration_since(then).ok()?;
         i64::try_from(since.as_nanos()).ok()
@@ -52,7 +52,7 @@ struct IndexedEntry<'n, T> {
 
 impl<T> IndexedEntry<'_, T> {
     /// In which order they are kept: by numbers, which are compared faster than names, and by names where there are no numbers.
-    fn order<U>(&self, other: &IndexedEntry<'_, U>) -> Ordering {
+    fn compare_to<U>(&self, other: &IndexedEntry<'_, U>) -> Ordering {
         let inodes = self.state.inode.cmp(&other.state.inode);
         inodes.then_with(|| self.name.cmp(other.name))
     }
@@ -62,7 +62,7 @@ impl<T> IndexedEntry<'_, T> {
 const FIXED: usize = 34;
 
 /// The files of a directory as they were written, in order.
-fn entries(mut bytes: &[u8]) -> impl Iterator<Item = IndexedEntry<'_, i64>> {
+fn unpack_entries(mut bytes: &[u8]) -> impl Iterator<Item = IndexedEntry<'_, i64>> {
     std::iter::from_fn(move || {
         let (fixed, rest) = bytes.split_first_chunk::<FIXED>()?;
         let number = |at: usize| {
@@ -85,7 +85,7 @@ fn entries(mut bytes: &[u8]) -> impl Iterator<Item = IndexedEntry<'_, i64>> {
     })
 }
 
-fn write(entries: &[IndexedEntry<'_, i64>]) -> Vec<u8> {
+fn pack_entries(entries: &[IndexedEntry<'_, i64>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for IndexedEntry { name, state, value } in entries {
         // No system has longer names.
@@ -102,7 +102,7 @@ fn write(entries: &[IndexedEntry<'_, i64>]) -> Vec<u8> {
     bytes
 }
 
-fn read(connection: &Connection, directory: &Path) -> rusqlite::Result<Vec<u8>> {
+fn read_directory_row(connection: &Connection, directory: &Path) -> rusqlite::Result<Vec<u8>> {
     let bytes = connection
         .prepare_cached("SELECT files FROM directories WHERE path = ?1")?
         .query_row(params![key(directory)], |row| row.get(0))
@@ -111,7 +111,7 @@ fn read(connection: &Connection, directory: &Path) -> rusqlite::Result<Vec<u8>> 
 }
 
 /// Calls `known` with the value and the number of each of these files that is known as it is.
-fn recognise<T: Copy>(bytes: &[u8], files: &[IndexedEntry<'_, T>], mut known: impl FnMut(T, i64)) {
+fn recognise_files<T: Copy>(bytes: &[u8], files: &[IndexedEntry<'_, T>], mut known: impl FnMut(T, i64)) {
     let mut rest = entries(bytes);
     let mut next = rest.next();
     for place in in_order(files) {
@@ -141,7 +141,7 @@ fn in_order<T>(files: &[IndexedEntry<'_, T>]) -> impl Iterator<Item = usize> {
 }
 
 /// The numbers of these files, where they are known as they are.
-pub(super) fn ids(
+pub(super) fn known_file_ids(
     connection: &Connection,
     files: &[&SessionCandidate],
 ) -> rusqlite::Result<Vec<Option<i64>>> {
@@ -234,7 +234,7 @@ pub(super) struct IndexChange {
 type ChangedFiles<'c> = HashMap<&'c [u8], Option<(IndexedState, i64)>>;
 
 /// Writes changed states, in place of earlier ones of the same files.
-pub(super) fn change(connection: &Connection, changes: &[IndexChange]) -> rusqlite::Result<()> {
+pub(super) fn write_changes(connection: &Connection, changes: &[IndexChange]) -> rusqlite::Result<()> {
     let mut directories: HashMap<&Path, ChangedFiles<'_>> = HashMap::new();
     for IndexChange { path, now } in changes {
         let directory = path.parent().unwrap_or(Path::new(""));

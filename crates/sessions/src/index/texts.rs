@@ -16,7 +16,7 @@ pub(super) struct TextOwner(
 );
 
 impl TextOwner {
-    pub(super) fn role(&self) -> EntryRole {
+    pub(super) fn entry_role(&self) -> EntryRole {
         let role = EntryRole::ALL.get(usize::from(self.0));
         role.copied().unwrap_or(EntryRole::Notice)
     }
@@ -35,7 +35,7 @@ pub(super) struct TextTokens {
 }
 
 /// Hands over the tokens of each text of a session; and returns whose texts they are.
-pub(super) fn collect<E>(
+pub(super) fn collect_tokens<E>(
     summary: &FileSummary,
     bytes: &[u8],
     mut take: impl FnMut(&TextTokens) -> Result<(), E>,
@@ -66,7 +66,7 @@ pub(super) fn collect<E>(
 }
 
 impl TextTokens {
-    fn set(&mut self, text: &str) {
+    fn set_text(&mut self, text: &str) {
         self.folded.clear();
         self.exact.clear();
         let mut has_forms = false;

@@ -73,12 +73,12 @@ impl SessionIndex {
         Ok(updated)
     }
 
-    fn connection(&mut self) -> Result<&mut Connection, IndexError> {
+    fn require_connection(&mut self) -> Result<&mut Connection, IndexError> {
         self.connection.as_mut().ok_or(IndexError::Busy)
     }
 
     /// Reads files, if no other process does, in order, as far as the budget goes.
-    pub(super) fn update(
+    pub(super) fn update_files(
         &mut self,
         files: &[&SessionCandidate],
         budget: UpdateBudget,
@@ -146,7 +146,7 @@ struct UpdateRun<'i> {
 
 impl UpdateRun<'_> {
     /// Reads files and returns how many could be read.
-    fn files(
+    fn read_files(
         &mut self,
         files: &[&SessionCandidate],
         progress: &mut dyn FnMut(UpdateProgress),
@@ -192,7 +192,7 @@ impl UpdateRun<'_> {
 }
 
 /// Reads a file in place of its earlier rows, and returns its number. None if it cannot be read.
-fn one(
+fn index_file(
     connection: &Connection,
     file: &SessionCandidate,
     buffer: &mut Vec<u8>,
@@ -211,7 +211,7 @@ fn one(
     Ok(Some(id))
 }
 
-fn forgotten(path: PathBuf) -> IndexChange {
+fn removal_change(path: PathBuf) -> IndexChange {
     IndexChange { path, now: None }
 }
 
@@ -281,7 +281,7 @@ pub(super) fn forget_all(
 }
 
 /// Drops a file from the index.
-fn forget(connection: &Connection, path: &[u8]) -> rusqlite::Result<()> {
+fn forget_file(connection: &Connection, path: &[u8]) -> rusqlite::Result<()> {
     let id: Option<i64> = connection
         .prepare_cached("DELETE FROM files WHERE path = ?1 RETURNING id")?
         .query_row(params![path], |row| row.get(0))

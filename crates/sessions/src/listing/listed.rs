@@ -272,7 +272,7 @@ impl ListedSession {
 }
 
 impl SummarisedFile {
-    fn row<'s>(&'s self, path: &'s Path) -> SessionRow<'s> {
+    fn session_row<'s>(&'s self, path: &'s Path) -> SessionRow<'s> {
         let summary = &self.summary;
         let file_name = self.name.in_path(path);
         let (start_time, last_updated) = times(summary, &self.project.now);
@@ -302,7 +302,7 @@ impl SummarisedFile {
 }
 
 /// A file's name without the extension of its format.
-fn stem(file_name: &str) -> &str {
+fn session_file_stem(file_name: &str) -> &str {
     let mut stem = file_name.strip_suffix(".jsonl").unwrap_or(file_name);
     // Not by `trim_end_matches`, which prepares for texts of any length.
     while let Some(shorter) = stem.strip_suffix(".json") {
@@ -319,7 +319,7 @@ fn path_text(path: &Path) -> Cow<'_, str> {
 
 /// The times of a session's start and of its last addition. Older files have one of both, and no hash of their project; a file
 /// with neither began now.
-fn times<'s>(summary: &'s CompactSummary, now: &'s str) -> (&'s str, &'s str) {
+fn session_times<'s>(summary: &'s CompactSummary, now: &'s str) -> (&'s str, &'s str) {
     either_time(summary, summary.start_time(), summary.last_updated(), now)
 }
 

@@ -41,7 +41,7 @@ pub(super) const MODELS: [(&str, ModelPrice); 10] = [
     ("gemini-3.5-flash", price(rate(1.5, 0.15, 9.0), None)),
 ];
 
-const fn price(usual: TokenRate, long: Option<TokenRate>) -> ModelPrice {
+const fn model_price(usual: TokenRate, long: Option<TokenRate>) -> ModelPrice {
     let long = match long {
         Some(long) => Some((LONG, long)),
         None => None,
@@ -50,7 +50,7 @@ const fn price(usual: TokenRate, long: Option<TokenRate>) -> ModelPrice {
 }
 
 /// Prices of tokens that are read, read from a cache, and written.
-const fn rate(input: f64, cached: f64, output: f64) -> TokenRate {
+const fn token_rate(input: f64, cached: f64, output: f64) -> TokenRate {
     TokenRate {
         input,
         cached,

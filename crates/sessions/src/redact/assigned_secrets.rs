@@ -61,7 +61,7 @@ impl AssignedDetector {
     }
 
     /// Assignments in a text, and sentences that tell a secret.
-    pub(super) fn hits(&self, text: &[u8]) -> Vec<SecretHit> {
+    pub(super) fn assigned_hits(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits: Vec<SecretHit> = Vec::new();
         let mut values = AssignedValues::new(text);
         for found in self.in_text.captures_iter(text) {
@@ -82,7 +82,7 @@ impl AssignedDetector {
     }
 
     /// The value of a member of an object, all of it.
-    pub(super) fn member(&self, key: &[u8], value: &[u8]) -> Option<SecretHit> {
+    pub(super) fn member_hit(&self, key: &[u8], value: &[u8]) -> Option<SecretHit> {
         let key = &key[key.len().saturating_sub(LONGEST_NAME)..];
         let name = SecretName::parse(&self.name.captures(key)?)?;
         let manner = ValuePosition::Assigned { is_quoted: true };
@@ -94,7 +94,7 @@ impl AssignedDetector {
     }
 
     /// Where the secret is that a name announces.
-    fn value(
+    fn secret_range(
         &self,
         text: &[u8],
         name: &SecretName,
@@ -167,7 +167,7 @@ impl SecretName {
         })
     }
 
-    fn kind(&self, text: &[u8]) -> SecretKind {
+    fn secret_kind(&self, text: &[u8]) -> SecretKind {
         let name = text[self.range.clone()].to_ascii_lowercase();
         let has = |word: &str| name.windows(word.len()).any(|it| it == word.as_bytes());
         if has("secret_access") || has("secretaccess") || has("secret-access") {
@@ -187,7 +187,7 @@ fn is_option(before: &[u8]) -> bool {
     before[before.len() - word.count()..].starts_with(b"--")
 }
 
-fn regex(pattern: &str) -> Regex {
+fn caseless_regex(pattern: &str) -> Regex {
     RegexBuilder::new(pattern)
         .unicode(false)
         .case_insensitive(true)

@@ -130,7 +130,7 @@ impl PatternDetector {
         }
     }
 
-    pub(super) fn hits(&self, text: &[u8]) -> Vec<SecretHit> {
+    pub(super) fn pattern_hits(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         for (kind, pattern) in &self.patterns {
             for found in pattern.captures_iter(text) {

@@ -12,7 +12,7 @@ pub(super) struct MessagePlaces {
 }
 
 impl MessagePlaces {
-    pub(super) fn find(file: &[u8]) -> Self {
+    pub(super) fn find_messages(file: &[u8]) -> Self {
         let log = ReplayedLog::read(file);
         let base = file.as_ptr() as usize;
         let ranges = log.messages().zip(1..).map(|(message, number)| {

@@ -31,7 +31,7 @@ impl HomeDetector {
         }
     }
 
-    pub(super) fn hits(&self, text: &[u8]) -> Vec<SecretHit> {
+    pub(super) fn home_hits(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         for found in self.homes.captures_iter(text) {
             let (Some(whole), Some(name)) = (
@@ -57,7 +57,7 @@ impl HomeDetector {
 }
 
 /// The names of directories that tools make of paths: `-home-ada-work`.
-pub(super) fn slugs(text: &[u8], names: &BTreeSet<Vec<u8>>) -> Vec<SecretHit> {
+pub(super) fn slug_hits(text: &[u8], names: &BTreeSet<Vec<u8>>) -> Vec<SecretHit> {
     let mut hits = Vec::new();
     for name in names {
         for folder in [&b"-home-"[..], b"-Users-"] {
@@ -75,12 +75,12 @@ pub(super) fn slugs(text: &[u8], names: &BTreeSet<Vec<u8>>) -> Vec<SecretHit> {
 }
 
 /// The name of a home's owner: the last part of its path.
-pub(super) fn owner(home: &[u8]) -> Option<&[u8]> {
+pub(super) fn home_owner(home: &[u8]) -> Option<&[u8]> {
     let name = home.rsplit(|byte| b"/\\".contains(byte)).next()?;
     (name.len() >= 2).then_some(name)
 }
 
-fn hit(range: std::ops::Range<usize>) -> SecretHit {
+fn path_hit(range: std::ops::Range<usize>) -> SecretHit {
     SecretHit {
         range,
         kind: SecretKind::HomePath,
@@ -109,7 +109,7 @@ fn begins_path(text: &[u8], start: usize) -> bool {
 }
 
 /// The home itself, with either slash, and as often escaped as it may be.
-fn own(home: &Path) -> Option<String> {
+fn own_home_pattern(home: &Path) -> Option<String> {
     let home = home.to_str()?;
     let parts: Vec<_> = home
         .split(['/', '\\'])
@@ -128,7 +128,7 @@ fn own(home: &Path) -> Option<String> {
     Some(format!("{root}{}", parts.join(r"[\\/]+")))
 }
 
-fn regex(pattern: &str) -> Regex {
+fn bytes_regex(pattern: &str) -> Regex {
     RegexBuilder::new(pattern)
         .unicode(false)
         .build()

@@ -112,7 +112,7 @@ kinds! {
 }
 
 /// A secret, masked. The shorter it is, the less of it can be shown.
-pub(super) fn masked(kind: SecretKind, secret: &[u8]) -> String {
+pub(super) fn masked_secret(kind: SecretKind, secret: &[u8]) -> String {
     let text = String::from_utf8_lossy(secret);
     let chars: Vec<char> = text.chars().filter(|char| !char.is_control()).collect();
     let (head, tail) = match (kind, chars.len()) {

@@ -26,7 +26,7 @@ pub(super) struct SecretTally {
 
 impl SecretTally {
     /// Counts a secret and returns its placeholder.
-    pub(super) fn count(
+    pub(super) fn count_secret(
         &mut self,
         kind: SecretKind,
         secret: &[u8],
@@ -45,7 +45,7 @@ impl SecretTally {
     }
 
     /// Where the finding of a secret is, which is made if there is none.
-    pub(super) fn found(&mut self, kind: SecretKind, secret: &[u8]) -> usize {
+    pub(super) fn find_or_add(&mut self, kind: SecretKind, secret: &[u8]) -> usize {
         if let Some(place) = self.places.get(&(kind, secret.to_vec())) {
             return *place;
         }
@@ -59,7 +59,7 @@ impl SecretTally {
         place
     }
 
-    fn add(&mut self, kind: SecretKind, secret: &[u8], is_full: bool) {
+    fn add_finding(&mut self, kind: SecretKind, secret: &[u8], is_full: bool) {
         if kind == SecretKind::HomePath && self.names.len() < MOST_NAMES {
             self.names.extend(paths::owner(secret).map(<[u8]>::to_vec));
         }
@@ -80,12 +80,12 @@ impl SecretTally {
     }
 
     /// Whose homes were found.
-    pub(super) fn names(&self) -> &BTreeSet<Vec<u8>> {
+    pub(super) fn owner_names(&self) -> &BTreeSet<Vec<u8>> {
         &self.names
     }
 
     /// The secrets to look for wherever they stand.
-    pub(super) fn again(&self) -> RepeatedSecrets {
+    pub(super) fn repeated_secrets(&self) -> RepeatedSecrets {
         let mut kinds: HashMap<Vec<u8>, SecretKind> = HashMap::new();
         for (kind, secret) in self.places.keys() {
             if is_telling(*kind, secret) && kinds.len() < MOST_AGAIN {
@@ -134,7 +134,7 @@ pub(super) struct RepeatedSecrets {
 }
 
 impl RepeatedSecrets {
-    pub(super) fn hits(&self, text: &[u8]) -> Vec<SecretHit> {
+    pub(super) fn repeated_hits(&self, text: &[u8]) -> Vec<SecretHit> {
         let found = self
             .pattern
             .iter()

@@ -22,7 +22,7 @@ pub(super) struct StringPiece<'a> {
 
 /// The pieces of a file, in order, without gaps. A line that is no JSON is one piece, because the places of its strings are
 /// unknown.
-pub(super) fn pieces(file: &[u8]) -> impl Iterator<Item = StringPiece<'_>> {
+pub(super) fn string_pieces(file: &[u8]) -> impl Iterator<Item = StringPiece<'_>> {
     segments(file).flat_map(move |(segment, is_json)| {
         let whole = StringPiece {
             file,
@@ -48,7 +48,7 @@ pub(super) fn pieces(file: &[u8]) -> impl Iterator<Item = StringPiece<'_>> {
 }
 
 /// The document, or else the lines and, each for itself, their ends; and whether it is JSON.
-fn segments(file: &[u8]) -> impl Iterator<Item = (Range<usize>, bool)> {
+fn json_segments(file: &[u8]) -> impl Iterator<Item = (Range<usize>, bool)> {
     let is_document = is_json(file);
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -106,7 +106,7 @@ impl<'a> Iterator for JsonStrings<'a> {
 }
 
 impl<'a> JsonStrings<'a> {
-    fn string(&mut self) -> StringPiece<'a> {
+    fn next_string(&mut self) -> StringPiece<'a> {
         let mut end = self.at;
         while let Some(found) = memchr::memchr2(b'"', b'\\', &self.file[end..]) {
             end += found;
@@ -121,7 +121,7 @@ impl<'a> JsonStrings<'a> {
     }
 
     /// The bytes up to and including the quote with which the next string begins; the quote is searched for from `from`.
-    fn gap(&mut self, from: usize) -> StringPiece<'a> {
+    fn next_gap(&mut self, from: usize) -> StringPiece<'a> {
         let quote = memchr::memchr(b'"', &self.file[from..]).map(|found| from + found);
         let between = &self.file[from..quote.unwrap_or(from)];
         let piece = self.piece(quote.map_or(self.file.len(), |quote| quote + 1), false);
@@ -130,7 +130,7 @@ impl<'a> JsonStrings<'a> {
         piece
     }
 
-    fn piece(&self, end: usize, is_string: bool) -> StringPiece<'a> {
+    fn piece_until(&self, end: usize, is_string: bool) -> StringPiece<'a> {
         StringPiece {
             file: self.file,
             start: self.at,
@@ -146,18 +146,18 @@ impl<'a> StringPiece<'a> {
         self.start
     }
 
-    fn raw(&self) -> &'a [u8] {
+    fn raw_bytes(&self) -> &'a [u8] {
         &self.file[self.start..self.end]
     }
 
     /// The key of the member whose value this is.
-    pub(super) fn key(&self) -> Option<Cow<'a, [u8]>> {
+    pub(super) fn member_key(&self) -> Option<Cow<'a, [u8]>> {
         let (start, end) = self.key?;
         Some(decoded(&self.file[start..end]))
     }
 
     /// The decoded text: of a string with its escapes resolved.
-    pub(super) fn text(&self) -> Cow<'a, [u8]> {
+    pub(super) fn decoded_text(&self) -> Cow<'a, [u8]> {
         if self.is_string {
             decoded(self.raw())
         } else {
@@ -166,7 +166,7 @@ impl<'a> StringPiece<'a> {
     }
 
     /// Writes the raw bytes with each hit replaced by the result of `instead`, which needs no escape.
-    pub(super) fn write(
+    pub(super) fn write_redacted(
         &self,
         hits: &[SecretHit],
         mut instead: impl FnMut(&SecretHit) -> String,
@@ -225,7 +225,7 @@ impl<'a> StringWalk<'a> {
     }
 }
 
-fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
+fn resolve_escapes(raw: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\\', raw).is_none() {
         return Cow::Borrowed(raw);
     }
@@ -242,7 +242,7 @@ fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// The length of the escape with which a text begins, and its character: U+FFFD for one that is cut off or a lone surrogate.
-fn escape(raw: &[u8]) -> (usize, char) {
+fn first_escape(raw: &[u8]) -> (usize, char) {
     let plain = match raw.get(1) {
         Some(b'n') => '\n',
         Some(b't') => '\t',
@@ -256,7 +256,7 @@ fn escape(raw: &[u8]) -> (usize, char) {
     (2, plain)
 }
 
-fn unicode(raw: &[u8]) -> (usize, char) {
+fn unicode_escape(raw: &[u8]) -> (usize, char) {
     let Some(high) = unit(raw) else {
         return (2, char::REPLACEMENT_CHARACTER);
     };
@@ -270,7 +270,7 @@ fn unicode(raw: &[u8]) -> (usize, char) {
     (6, char)
 }
 
-fn unit(raw: &[u8]) -> Option<u16> {
+fn utf16_unit(raw: &[u8]) -> Option<u16> {
     let digits = raw.strip_prefix(b"\\u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }

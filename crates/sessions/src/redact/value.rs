@@ -44,7 +44,7 @@ impl<'a> AssignedValues<'a> {
 
     /// The value that begins there. A quoted one may hold any byte but its quote; a bare one ends where a shell or a URL would
     /// end it.
-    pub(super) fn at(&mut self, start: usize) -> Option<AssignedValue> {
+    pub(super) fn value_at(&mut self, start: usize) -> Option<AssignedValue> {
         let start = self.behind_marks(start);
         let escapes = count(&self.text[start..], |byte| byte == b'\\');
         let quote = self.text.get(start + escapes)?;
@@ -65,7 +65,7 @@ impl<'a> AssignedValues<'a> {
         })
     }
 
-    fn quoted(&mut self, start: usize, place: usize) -> Option<AssignedValue> {
+    fn quoted_value(&mut self, start: usize, place: usize) -> Option<AssignedValue> {
         let quote = QUOTES[place];
         let end = self.end(start, place, |byte| {
             byte != quote && !b"\r\n\\".contains(&byte)
@@ -91,7 +91,7 @@ impl<'a> AssignedValues<'a> {
         }
     }
 
-    fn end(&mut self, start: usize, place: usize, is_part: impl Fn(u8) -> bool) -> usize {
+    fn value_end(&mut self, start: usize, place: usize, is_part: impl Fn(u8) -> bool) -> usize {
         let last = &mut self.ends[place];
         if !last.contains(&start) {
             *last = start..start + count(&self.text[start..], is_part);
@@ -116,6 +116,6 @@ fn is_bare(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !b"\"'`,;&|<>(){}[]$\\\x0b".contains(&byte)
 }
 
-fn count(text: &[u8], is_part: impl Fn(u8) -> bool) -> usize {
+fn prefix_length(text: &[u8], is_part: impl Fn(u8) -> bool) -> usize {
     text.iter().take_while(|byte| is_part(**byte)).count()
 }

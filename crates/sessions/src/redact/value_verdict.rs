@@ -195,12 +195,12 @@ fn is_wordy(value: &[u8]) -> bool {
     in_words * 2 >= value.len()
 }
 
-fn has(value: &[u8], is: fn(&u8) -> bool) -> bool {
+fn has_byte(value: &[u8], is: fn(&u8) -> bool) -> bool {
     value.iter().any(is)
 }
 
 /// Bits of information a byte, by Shannon.
-fn bits(value: &[u8]) -> f64 {
+fn bits_per_byte(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in value {
         counts[usize::from(*byte)] += 1;

@@ -52,7 +52,7 @@ impl VariableDetector {
         }
     }
 
-    pub(super) fn hits(&self, text: &[u8]) -> Vec<SecretHit> {
+    pub(super) fn all_hits(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = self.variables(text);
         for place in &self.places {
             for found in place.captures_iter(text) {
@@ -78,7 +78,7 @@ impl VariableDetector {
         hits
     }
 
-    fn variables(&self, text: &[u8]) -> Vec<SecretHit> {
+    fn variable_hits(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         for found in self.variable.captures_iter(text) {
             let value = found.name("quoted").or_else(|| found.name("bare"));
@@ -121,7 +121,7 @@ fn is_number(value: &[u8]) -> bool {
     value.len() < 10 && value.iter().all(u8::is_ascii_digit)
 }
 
-fn regex(pattern: &str) -> Regex {
+fn bytes_regex(pattern: &str) -> Regex {
     RegexBuilder::new(pattern)
         .unicode(false)
         .build()

@@ -141,7 +141,7 @@ impl RetentionLimits {
     }
 }
 
-fn plain(value: &Value) -> String {
+fn plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -154,7 +154,7 @@ fn plain(value: &Value) -> String {
     clippy::cast_sign_loss,
     reason = "it is at least one, and saturates"
 )]
-fn count(value: &Value) -> Result<u64, RetentionError> {
+fn parse_count(value: &Value) -> Result<u64, RetentionError> {
     let Some(number) = value.as_f64() else {
         return Err(RetentionError::NotACount(value.to_string()));
     };

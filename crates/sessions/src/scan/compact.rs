@@ -64,7 +64,7 @@ impl SummaryTime {
     }
 
     /// The time, if it can be read.
-    pub(crate) fn ms(self) -> Option<i64> {
+    pub(crate) fn unix_ms(self) -> Option<i64> {
         (self != Self::UNREADABLE).then_some(self.0)
     }
 }
@@ -90,7 +90,7 @@ impl CompactSummary {
 
     /// The length of each text, and the texts one behind the other.
     #[cfg(feature = "index")]
-    pub(crate) fn parts(&self) -> (&[u32; TEXTS], &str) {
+    pub(crate) fn text_parts(&self) -> (&[u32; TEXTS], &str) {
         (&self.lengths, &self.texts)
     }
 
@@ -146,7 +146,7 @@ impl CompactSummary {
         !self.facts.is_resumable && was_said
     }
 
-    fn text(&self, place: usize) -> Option<&str> {
+    fn text_at(&self, place: usize) -> Option<&str> {
         if self.lengths[place] == ABSENT {
             return None;
         }
@@ -156,7 +156,7 @@ impl CompactSummary {
 }
 
 /// How many bytes a text of such a length takes.
-fn present(length: u32) -> usize {
+fn present_length(length: u32) -> usize {
     match length {
         ABSENT => 0,
         length => length as usize,

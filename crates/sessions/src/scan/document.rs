@@ -7,7 +7,7 @@ use super::FileSummary;
 use super::log::{LogReading, RecordFields};
 
 /// A session as one document, as up to 0.38. None if the text is no such document.
-pub(super) fn document(text: &str) -> Option<FileSummary> {
+pub(super) fn parse_document(text: &str) -> Option<FileSummary> {
     let mut is_session = false;
     let mut counted = FileSummary::default();
     let mut reading = LogReading::default();
@@ -33,7 +33,7 @@ pub(super) fn document(text: &str) -> Option<FileSummary> {
 }
 
 /// Counts a message. Only the first resumable message of the user can give the title, even if it has no text.
-fn count(message: Token<'_>, summary: &mut FileSummary, is_titled: &mut bool) {
+fn count_message(message: Token<'_>, summary: &mut FileSummary, is_titled: &mut bool) {
     summary.message_count += 1;
     let mut members = message.members();
     let kind = members.find(|(key, _)| key.as_str() == "\"type\"");

@@ -40,7 +40,7 @@ impl Default for RecordGlance {
 
 impl RecordGlance {
     /// The class of a line, if its beginning tells. The line must have been ended by a newline.
-    pub(crate) fn at<'l>(&self, line: &'l [u8]) -> Option<RecordClass<'l>> {
+    pub(crate) fn line_class<'l>(&self, line: &'l [u8]) -> Option<RecordClass<'l>> {
         if line.len() < WORTH_IT || !line.starts_with(b"{\"id\":\"") || !line.ends_with(b"}") {
             return None;
         }
@@ -82,7 +82,7 @@ pub(crate) fn time_of_touch(line: &[u8]) -> Option<&[u8]> {
     (!time.is_empty() && time.iter().all(is_plain)).then_some(time)
 }
 
-fn beginning(line: &[u8]) -> Option<&str> {
+fn line_beginning(line: &[u8]) -> Option<&str> {
     let beginning = &line[..BEGINNING];
     match simdutf8::compat::from_utf8(beginning) {
         Ok(text) => Some(text),
@@ -95,7 +95,7 @@ fn beginning(line: &[u8]) -> Option<&str> {
 }
 
 /// A string without escapes, with its quotes, and the rest of the text.
-fn string(text: &str) -> Option<(&str, &str)> {
+fn split_string(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('"')?;
     let end = memchr::memchr2(b'"', b'\\', inside.as_bytes())?;
     (inside.as_bytes()[end] == b'"').then(|| text.split_at(end + 2))

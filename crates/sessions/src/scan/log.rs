@@ -47,7 +47,7 @@ pub(super) struct RecordFields<'a> {
 }
 
 impl<'a> RecordFields<'a> {
-    pub(super) fn read(record: Token<'a>) -> Self {
+    pub(super) fn from_record(record: Token<'a>) -> Self {
         let mut fields = Self::default();
         for (key, value) in record.members() {
             fields.take(key, value);
@@ -56,7 +56,7 @@ impl<'a> RecordFields<'a> {
     }
 
     #[inline]
-    fn take(&mut self, key: Token<'a>, value: Token<'a>) {
+    fn take_field(&mut self, key: Token<'a>, value: Token<'a>) {
         let field = match key.as_str() {
             "\"id\"" => &mut self.id,
             "\"type\"" => &mut self.kind,
@@ -73,7 +73,7 @@ impl<'a> RecordFields<'a> {
         *field = Some(value);
     }
 
-    pub(super) fn counts(&self) -> MessageCounts {
+    pub(super) fn message_counts(&self) -> MessageCounts {
         let kind = self.kind.and_then(Token::string);
         MessageCounts {
             is_user: kind.as_deref() == Some("user"),
@@ -88,7 +88,7 @@ impl<'a> RecordFields<'a> {
 }
 
 impl LogReading {
-    pub(super) fn lines(&mut self, bytes: &[u8]) {
+    pub(super) fn read_lines(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let line = &rest[..end];
@@ -102,7 +102,7 @@ impl LogReading {
     }
 
     /// True if it says when the log was last added to, and nothing else.
-    fn touched(&mut self, line: &[u8]) -> bool {
+    fn read_update_time(&mut self, line: &[u8]) -> bool {
         let Some(time) = time_of_touch(line) else {
             return false;
         };
@@ -114,7 +114,7 @@ impl LogReading {
     }
 
     /// True if a look at its beginning was enough.
-    fn glanced(&mut self, line: &[u8]) -> bool {
+    fn read_at_glance(&mut self, line: &[u8]) -> bool {
         let Some(seen) = self.glance.at(line) else {
             return false;
         };
@@ -126,7 +126,7 @@ impl LogReading {
         true
     }
 
-    fn line(&mut self, line: &str) {
+    fn read_line(&mut self, line: &str) {
         if line.trim_ascii().is_empty() {
             return;
         }
@@ -139,7 +139,7 @@ impl LogReading {
     }
 
     /// In the CLI's own order of precedence.
-    fn record(&mut self, fields: &RecordFields<'_>, record: Token<'_>) {
+    fn read_record(&mut self, fields: &RecordFields<'_>, record: Token<'_>) {
         let string =
             |token: Option<Token<'_>>| token.is_some_and(|token| token.kind() == TokenKind::String);
         if let Some(id) = fields.rewind.and_then(|id| id.if_kind(TokenKind::String)) {
@@ -171,13 +171,13 @@ impl LogReading {
         }
     }
 
-    fn all(&mut self, messages: Token<'_>) {
+    fn read_messages(&mut self, messages: Token<'_>) {
         for message in messages.elements() {
             self.message(&RecordFields::read(message));
         }
     }
 
-    fn message(&mut self, fields: &RecordFields<'_>) {
+    fn read_message(&mut self, fields: &RecordFields<'_>) {
         let Some(id) = fields.id.and_then(|id| id.if_kind(TokenKind::String)) else {
             return;
         };
@@ -190,7 +190,7 @@ impl LogReading {
         }
     }
 
-    fn note(&mut self, id: u64, counts: MessageCounts) {
+    fn note_message(&mut self, id: u64, counts: MessageCounts) {
         if let Some(places) = &mut self.places {
             places.entry(id).or_insert(self.records.len());
         }
@@ -198,7 +198,7 @@ impl LogReading {
         self.messages.insert(id, counts);
     }
 
-    fn rewind(&mut self, id: Token<'_>) {
+    fn rewind_to(&mut self, id: Token<'_>) {
         let records = &self.records;
         let places = self.places.get_or_insert_with(|| {
             // From behind, so that the first of each stays.
@@ -218,13 +218,13 @@ impl LogReading {
         }
     }
 
-    fn metadata(&mut self, record: Token<'_>) {
+    fn read_metadata(&mut self, record: Token<'_>) {
         for (key, value) in record.members() {
             self.metadatum(key, value);
         }
     }
 
-    pub(super) fn metadatum(&mut self, key: Token<'_>, value: Token<'_>) {
+    pub(super) fn read_metadata_field(&mut self, key: Token<'_>, value: Token<'_>) {
         let summary = &mut self.summary;
         let text = || value.string().filter(|text| !text.is_empty());
         let owned = || text().map(Cow::into_owned);

@@ -14,7 +14,7 @@ pub fn exact(text: &str) -> String {
 }
 
 /// The text in the form in which it is compared. Each run of separators becomes a blank.
-fn compared(text: &str, form: LetterForm) -> String {
+fn comparable_text(text: &str, form: LetterForm) -> String {
     let mut compared = String::with_capacity(text.len());
     let mut end = 0;
     for token in tokens(text) {

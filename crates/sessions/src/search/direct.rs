@@ -30,7 +30,7 @@ pub(crate) enum FileLook {
 }
 
 /// Searches files until `watch` stops it. Files that cannot be read are odd: a full scan tells the reason.
-pub(crate) fn look(
+pub(crate) fn look_at_files(
     files: &[&SessionCandidate],
     query: &SearchQuery,
     filters: &SearchFilters,
@@ -63,7 +63,7 @@ pub(crate) fn look(
 }
 
 /// A file's bytes, in memory that is used again. `size` is the last known size: the file may have grown.
-pub(crate) fn read<'b>(path: &Path, size: u64, buffer: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
+pub(crate) fn read_file_bytes<'b>(path: &Path, size: u64, buffer: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
     let mut file: File = scan::open(path)?;
     let expected = usize::try_from(size).unwrap_or(0);
     let mut filled = 0;
@@ -86,7 +86,7 @@ pub(crate) fn read<'b>(path: &Path, size: u64, buffer: &'b mut Vec<u8>) -> io::R
 
 /// The sessions among files in which everything is. Which file counts for a session, and whether it counts at all, depends on
 /// others of the same id: these are read, too, and no more.
-pub(super) fn search(
+pub(super) fn search_sessions(
     files: &[SessionCandidate],
     projects: &[SessionProject],
     now: SystemTime,

@@ -62,7 +62,7 @@ pub(crate) struct TextEntry<'a> {
 
 /// Hands over every text: the title first, then message by message, until `take` returns false. A record or line for which
 /// `is_worth_it` is false is not parsed if it can be classified by its beginning.
-pub(crate) fn each<'a>(
+pub(crate) fn for_each_text<'a>(
     summary: &'a FileSummary,
     bytes: &'a [u8],
     is_worth_it: impl Fn(&[u8]) -> bool,
@@ -86,7 +86,7 @@ pub(crate) fn each<'a>(
 }
 
 /// The class of a line that need not be parsed.
-fn glimpse<'a>(
+fn preview_line<'a>(
     glance: &RecordGlance,
     line: &'a [u8],
     is_worth_it: impl Fn(&[u8]) -> bool,
@@ -101,7 +101,7 @@ fn glimpse<'a>(
     id.map_or(LinePreview::Unclear, LinePreview::Message)
 }
 
-fn title(summary: &FileSummary) -> TextEntry<'_> {
+fn title_entry(summary: &FileSummary) -> TextEntry<'_> {
     let text = summary.summary.as_deref();
     let text = text.or_else(|| {
         let first = summary.first_user_message.as_deref()?;
@@ -164,7 +164,7 @@ pub(super) fn is_context(role: EntryRole, text: &str) -> bool {
 }
 
 /// The result of a tool call: the one for the model, and the one for the user if it differs.
-fn output<'a>(call: &SessionToolCall<'a>) -> Cow<'a, str> {
+fn call_output<'a>(call: &SessionToolCall<'a>) -> Cow<'a, str> {
     let told = call.result().map(ToolCallResult::token);
     let shown = call.result_display;
     match (told, shown) {
@@ -179,7 +179,7 @@ fn output<'a>(call: &SessionToolCall<'a>) -> Cow<'a, str> {
 }
 
 /// All scalars of these values, a line each, without keys: those are words of the format.
-pub(super) fn leaves<'a>(values: impl Iterator<Item = Token<'a>>) -> String {
+pub(super) fn scalar_lines<'a>(values: impl Iterator<Item = Token<'a>>) -> String {
     let mut text = String::new();
     // Not by recursion: the depth of a value is not limited.
     let mut rest: Vec<_> = values.collect();
@@ -218,7 +218,7 @@ fn said_by(object: Token<'_>) -> impl Iterator<Item = Token<'_>> {
         .map(|(_, value)| value)
 }
 
-fn add(text: &mut String, piece: &str) {
+fn append_piece(text: &mut String, piece: &str) {
     if !text.is_empty() && !piece.is_empty() {
         text.push('\n');
     }

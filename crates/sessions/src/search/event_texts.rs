@@ -24,7 +24,7 @@ pub(super) struct EventTexts {
 
 impl EventTexts {
     /// Passes on the texts of an event.
-    pub(super) fn read(&mut self, event: &Event, take: &mut dyn FnMut(&TextEntry<'_>)) {
+    pub(super) fn read_event(&mut self, event: &Event, take: &mut dyn FnMut(&TextEntry<'_>)) {
         match &event.body {
             Body::SessionInit(init) => self.model = owned(init.model.as_ref()),
             Body::UserInput(input) => {
@@ -47,7 +47,7 @@ impl EventTexts {
         }
     }
 
-    fn text(&mut self, text: &TextEvent, take: &mut dyn FnMut(&TextEntry<'_>)) {
+    fn read_text(&mut self, text: &TextEvent, take: &mut dyn FnMut(&TextEntry<'_>)) {
         if text.kind == TextKind::Error {
             return take(&self.entry(EntryRole::Notice, None, text.text.to_str()));
         }
@@ -59,7 +59,7 @@ impl EventTexts {
         take(&entry);
     }
 
-    fn call(&mut self, call: &ToolInvocation, take: &mut dyn FnMut(&TextEntry<'_>)) {
+    fn read_call(&mut self, call: &ToolInvocation, take: &mut dyn FnMut(&TextEntry<'_>)) {
         self.speak();
         let name = call.tool_name.to_str().into_owned();
         let input = leaves(std::iter::once(call.input.token()));
@@ -67,7 +67,7 @@ impl EventTexts {
         self.tools.insert(call.call_id.to_str().into_owned(), name);
     }
 
-    fn completion(&mut self, done: &ToolCompletion, take: &mut dyn FnMut(&TextEntry<'_>)) {
+    fn read_completion(&mut self, done: &ToolCompletion, take: &mut dyn FnMut(&TextEntry<'_>)) {
         self.is_speaking = false;
         let tool = self.tools.get(&*done.call_id.to_str());
         let output = match &done.output {
@@ -78,13 +78,13 @@ impl EventTexts {
         take(&self.entry(EntryRole::Tool, tool, output.into()));
     }
 
-    fn speak(&mut self) {
+    fn begin_message(&mut self) {
         if !std::mem::replace(&mut self.is_speaking, true) {
             self.message += 1;
         }
     }
 
-    fn entry<'a>(
+    fn text_entry<'a>(
         &'a self,
         role: EntryRole,
         tool: Option<&'a str>,
@@ -104,6 +104,6 @@ fn said_in(json: &str) -> String {
     leaves(Token::parse(json).into_iter())
 }
 
-fn owned(text: Option<&Text>) -> Option<String> {
+fn owned_text(text: Option<&Text>) -> Option<String> {
     text.map(|text| text.to_str().into_owned())
 }

@@ -26,7 +26,7 @@ impl SearchFilters {
     }
 
     /// True if a text counts.
-    pub(crate) fn take(&self, role: EntryRole, tool: Option<&str>, model: Option<&str>) -> bool {
+    pub(crate) fn is_wanted_text(&self, role: EntryRole, tool: Option<&str>, model: Option<&str>) -> bool {
         let is_tool = |wanted: &String| tool.is_some_and(|tool| tool.eq_ignore_ascii_case(wanted));
         let is_model = |wanted: &String| {
             let wanted = wanted.to_ascii_lowercase();
@@ -78,7 +78,7 @@ impl SessionTally {
     }
 
     /// How well it fits, if every term was found.
-    pub(crate) fn score(&self, everything: u32) -> Option<SearchScore> {
+    pub(crate) fn search_score(&self, everything: u32) -> Option<SearchScore> {
         (self.found == everything).then_some(self.score)
     }
 }

@@ -37,7 +37,7 @@ pub(super) enum LetterClass {
 }
 
 /// The class of a character.
-pub(super) fn class(letter: char) -> LetterClass {
+pub(super) fn letter_class(letter: char) -> LetterClass {
     match usual(letter) {
         letter if letter.is_ascii_alphanumeric() => LetterClass::Letter,
         letter if letter.is_ascii() => LetterClass::Separator,
@@ -70,7 +70,7 @@ pub(super) fn is_part_of_syllable(letter: char) -> bool {
 }
 
 /// The same character in its usual width.
-fn usual(letter: char) -> char {
+fn usual_width(letter: char) -> char {
     if !is_odd_width(letter) {
         return letter;
     }
@@ -229,7 +229,7 @@ fn add_thoroughly(word: &str, form: LetterForm, to: &mut String) {
 }
 
 /// A character in its usual width.
-fn widened(letter: char) -> impl Iterator<Item = char> {
+fn usual_width_chars(letter: char) -> impl Iterator<Item = char> {
     let mut letters = Vec::new();
     if is_odd_width(letter) {
         decompose_compatible(letter, |letter| letters.push(letter));
@@ -239,7 +239,7 @@ fn widened(letter: char) -> impl Iterator<Item = char> {
 }
 
 /// A letter in small, so that all its cases are equal. Marks have none.
-fn small(letter: char) -> impl Iterator<Item = char> {
+fn lowercase_letters(letter: char) -> impl Iterator<Item = char> {
     let is_i = matches!(letter, 'I' | 'i' | '\u{130}' | '\u{131}');
     let has_case = !is_i && !is_combining_mark(letter);
     // The capital may be several letters (`ß`), and a capital may be of its own (`ẞ`).
@@ -307,7 +307,7 @@ const LOW: u32 = 0x800;
 const HIGH: std::ops::Range<u32> = 0x1e00..0x2000;
 
 /// How a letter is compared, if it is one of many languages' texts.
-pub(super) fn known(letter: char) -> Option<&'static FoldedLetter> {
+pub(super) fn known_letter(letter: char) -> Option<&'static FoldedLetter> {
     // Made when the first such letter is met: that takes half a millisecond, which most searches do without.
     static TABLE: LazyLock<Vec<FoldedLetter>> = LazyLock::new(|| {
         let letters = (0..LOW).chain(HIGH).filter_map(char::from_u32);

@@ -74,7 +74,7 @@ impl Needle {
     }
 
     /// Its rarest bytes, small, and where in it they are.
-    pub(super) fn rarest(&self) -> [(usize, u8); RARE] {
+    pub(super) fn rarest_bytes(&self) -> [(usize, u8); RARE] {
         self.rare
             .map(|place| (place, self.run.as_bytes()[place] | 0x20))
     }
@@ -177,7 +177,7 @@ impl Needle {
 }
 
 /// The letters of a text that stand together wherever it is found.
-fn runs(text: &str) -> Vec<String> {
+fn letter_runs(text: &str) -> Vec<String> {
     let mut runs = vec![String::new()];
     let mut was_unit = false;
     for token in tokens(text) {
@@ -246,7 +246,7 @@ fn is_itself(text: &str, letter: char) -> bool {
 }
 
 /// How common a letter is, roughly, in texts of people and programs.
-fn commonness(byte: u8) -> usize {
+fn byte_commonness(byte: u8) -> usize {
     const RAREST_FIRST: &[u8] = b"qzjx9786543kvywbg20hfpmu1dclnsoriate";
     let place = RAREST_FIRST.iter().position(|letter| *letter == byte);
     // The first byte of a character is that of many others.

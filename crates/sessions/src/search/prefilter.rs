@@ -50,7 +50,7 @@ impl<'q> Prefilter<'q> {
     }
 
     /// Looks at a file's bytes.
-    pub(super) fn sweep<'b>(&self, bytes: &'b [u8]) -> SweepResult<'b> {
+    pub(super) fn sweep_bytes<'b>(&self, bytes: &'b [u8]) -> SweepResult<'b> {
         let Some(needed) = self.needed else {
             return SweepResult::Perhaps;
         };

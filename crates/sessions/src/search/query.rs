@@ -108,7 +108,7 @@ impl SearchQuery {
     }
 
     /// The mask of a text in which everything occurs.
-    pub(crate) fn everything(&self) -> u32 {
+    pub(crate) fn full_mask(&self) -> u32 {
         u32::MAX >> (u32::BITS as usize - self.terms.len())
     }
 
@@ -127,7 +127,7 @@ impl SearchQuery {
     }
 
     /// Where in a text which term occurs, in the order in which the occurrences end; `found` says whether to go on.
-    pub(super) fn find(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) {
+    pub(super) fn find_terms(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) {
         if let [QueryTerm::Regex(regex)] = &self.terms[..] {
             let matches = regex.find_iter(text).filter(|found| !found.is_empty());
             for at in matches {
@@ -174,7 +174,7 @@ impl SearchQuery {
 }
 
 /// Words as a term, if there are any.
-fn phrase(text: &str, form: LetterForm) -> Option<QueryTerm> {
+fn phrase_term(text: &str, form: LetterForm) -> Option<QueryTerm> {
     let as_compared = |token: TextToken| {
         let mut word = String::new();
         token.add(text, form, &mut word);
@@ -190,7 +190,7 @@ fn phrase(text: &str, form: LetterForm) -> Option<QueryTerm> {
 }
 
 impl QueryTerm {
-    pub(super) fn needle(&self) -> Option<&Needle> {
+    pub(super) fn term_needle(&self) -> Option<&Needle> {
         match self {
             Self::Words { needle, .. } => needle.as_ref(),
             Self::Regex(_) => None,

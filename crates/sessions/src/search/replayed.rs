@@ -31,7 +31,7 @@ impl SessionSearch {
         self.best(matched, bytes, warnings)
     }
 
-    fn fit(&self, session: &OtherSession<'_>) -> Result<Option<FileFit>, ReplaySessionError> {
+    fn session_fit(&self, session: &OtherSession<'_>) -> Result<Option<FileFit>, ReplaySessionError> {
         let mut finder = SnippetFinder::new(&self.query, &self.filters);
         finder.look(&title(session.listed));
         let mut texts = EventTexts::default();
@@ -43,7 +43,7 @@ impl SessionSearch {
     }
 }
 
-fn title(session: &ListedSession) -> TextEntry<'_> {
+fn listed_title_entry(session: &ListedSession) -> TextEntry<'_> {
     TextEntry {
         role: EntryRole::Title,
         message: None,
@@ -53,6 +53,6 @@ fn title(session: &ListedSession) -> TextEntry<'_> {
     }
 }
 
-fn unsearched(error: &ReplaySessionError) -> String {
+fn unsearched_warning(error: &ReplaySessionError) -> String {
     format!("{error}, so it is not searched: {}", error.source)
 }

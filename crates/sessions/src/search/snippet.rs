@@ -25,7 +25,7 @@ const LONGEST_CHARACTER: usize = 32;
 
 /// How well a session fits, and the first places in it: those where everything is in one text before the others. None if not
 /// everything is in it.
-pub(super) fn cut(
+pub(super) fn cut_snippets(
     query: &SearchQuery,
     filters: &SearchFilters,
     summary: &FileSummary,
@@ -67,7 +67,7 @@ impl<'q> SnippetFinder<'q> {
     }
 
     /// Looks at one text.
-    pub(super) fn look(&mut self, entry: &TextEntry<'_>) {
+    pub(super) fn look_at_text(&mut self, entry: &TextEntry<'_>) {
         if !self.filters.take_entry(entry) {
             return;
         }
@@ -87,7 +87,7 @@ impl<'q> SnippetFinder<'q> {
         }
     }
 
-    /// The score and the places, as [`cut`] has them.
+    /// The score and the places, as [`cut_snippets`] has them.
     pub(super) fn finish(mut self) -> Option<(SearchScore, Vec<TextMatch>)> {
         let score = self.tally.score(self.query.everything())?;
         self.whole.extend(self.others);
@@ -96,7 +96,7 @@ impl<'q> SnippetFinder<'q> {
     }
 }
 
-fn excerpt(entry: &TextEntry<'_>, at: Range<usize>) -> TextMatch {
+fn match_excerpt(entry: &TextEntry<'_>, at: Range<usize>) -> TextMatch {
     let text = entry.text.as_ref();
     let at = at.start..end_of_character(text, at.end);
     TextMatch {

@@ -39,7 +39,7 @@ enum TextTokenKind {
 
 impl TextToken {
     /// Adds the token as it is compared.
-    pub(crate) fn add(&self, text: &str, form: LetterForm, to: &mut String) {
+    pub(crate) fn add_comparable(&self, text: &str, form: LetterForm, to: &mut String) {
         match self.kind {
             TextTokenKind::AsciiWord | TextTokenKind::Word => {
                 letters::add_word(&text[self.range.clone()], form, to);
@@ -69,7 +69,7 @@ impl TextToken {
     }
 
     /// True if it begins so.
-    pub(super) fn begins(
+    pub(super) fn has_prefix(
         &self,
         text: &str,
         form: LetterForm,
@@ -108,7 +108,7 @@ fn is_char(text: &str, letter: char) -> bool {
 }
 
 /// A symbol as it is compared: its tone is like a mark on a letter.
-fn symbol(symbol: &str, form: LetterForm) -> impl Iterator<Item = char> {
+fn symbol_letters(symbol: &str, form: LetterForm) -> impl Iterator<Item = char> {
     let letters = symbol.chars().enumerate();
     letters
         .filter(move |(place, letter)| {
@@ -119,7 +119,7 @@ fn symbol(symbol: &str, form: LetterForm) -> impl Iterator<Item = char> {
 }
 
 /// The tokens of a text, in order.
-pub(crate) fn tokens(text: &str) -> TextTokenIter<'_> {
+pub(crate) fn text_tokens(text: &str) -> TextTokenIter<'_> {
     TextTokenIter {
         text,
         at: 0,
@@ -128,7 +128,7 @@ pub(crate) fn tokens(text: &str) -> TextTokenIter<'_> {
     }
 }
 
-/// The tokens of a text, in order: see [`tokens`].
+/// The tokens of a text, in order: see [`text_tokens`].
 #[derive(Debug)]
 pub(crate) struct TextTokenIter<'t> {
     text: &'t str,
@@ -185,7 +185,7 @@ fn end_of_ascii(bytes: &[u8], from: usize) -> usize {
 
 impl TextTokenIter<'_> {
     /// Goes on from a character that is not ASCII.
-    fn other(&mut self) -> Option<TextToken> {
+    fn next_non_ascii(&mut self) -> Option<TextToken> {
         let from = self.at;
         let letter = self.text[from..].chars().next()?;
         let class = if is_attached(letter) {
@@ -216,7 +216,7 @@ impl TextTokenIter<'_> {
     }
 
     /// Goes to the end of the word that begins here. None if it is too long.
-    fn word(&mut self) -> Option<TextToken> {
+    fn next_word(&mut self) -> Option<TextToken> {
         let from = self.at;
         let mut count = 0;
         let mut end = from;
@@ -240,7 +240,7 @@ impl TextTokenIter<'_> {
         Some(TextToken { range, kind })
     }
 
-    fn symbol(&mut self, letter: char) -> TextToken {
+    fn next_symbol(&mut self, letter: char) -> TextToken {
         let from = self.at;
         self.at += letter.len_utf8();
         while let Some(next) = self.text[self.at..].chars().next() {
@@ -259,7 +259,7 @@ impl TextTokenIter<'_> {
     }
 
     /// Takes the characters of a letter and the marks on it.
-    fn units(&mut self, letter: char) {
+    fn take_letter(&mut self, letter: char) {
         let from = self.at;
         self.at = self.end_of_cluster(from);
         if is_hangul(letter) {

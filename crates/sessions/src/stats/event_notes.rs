@@ -57,7 +57,7 @@ impl EventNotes {
     }
 
     /// Takes in an event.
-    pub(super) fn read(&mut self, event: &Event) {
+    pub(super) fn read_event(&mut self, event: &Event) {
         if event.base.extensions.contains_key(REPLAYED) {
             return;
         }
@@ -86,12 +86,12 @@ impl EventNotes {
         self.notes
     }
 
-    fn turn(&mut self, id: &str) {
+    fn note_turn(&mut self, id: &str) {
         let (time, id) = (self.time, hash(id));
         self.notes.put(note(id, NoteKind::Turn, time));
     }
 
-    fn speak(&mut self) {
+    fn begin_answer(&mut self) {
         if !std::mem::replace(&mut self.is_speaking, true) {
             self.answers += 1;
         }
@@ -102,7 +102,7 @@ impl EventNotes {
         hash(("answer", self.turns, place))
     }
 
-    fn call(&mut self, id: &Text, tool: &Text) {
+    fn note_call(&mut self, id: &Text, tool: &Text) {
         let (id, message) = (text(id), self.answer_id(0));
         let tool = self.notes.name(&tool.to_str());
         let call = NotedCall {
@@ -116,7 +116,7 @@ impl EventNotes {
         self.calls.entry(id).or_insert(call);
     }
 
-    fn completion(&mut self, done: &ToolCompletion) {
+    fn note_completion(&mut self, done: &ToolCompletion) {
         self.is_speaking = false;
         if let Some(call) = self.calls.get_mut(&*done.call_id.to_str()) {
             call.is_cancelled = done.status == ToolCallStatus::Cancelled;
@@ -124,7 +124,7 @@ impl EventNotes {
         }
     }
 
-    fn step(&mut self, update: &UsageUpdate) {
+    fn note_step(&mut self, update: &UsageUpdate) {
         let used = update.step_usage.token();
         let count = |name| used.get(name).and_then(Token::u64);
         let (input, output) = (count("input_tokens"), count("output_tokens"));
@@ -140,7 +140,7 @@ impl EventNotes {
     }
 
     /// A response that says what it used by itself.
-    fn response(&mut self, model: &str, counts: TokenCounts) {
+    fn note_response(&mut self, model: &str, counts: TokenCounts) {
         let id = hash(("response", self.responses));
         self.responses += 1;
         for call in self.recent.drain(..) {
@@ -176,7 +176,7 @@ impl EventNotes {
         self.is_speaking = false;
     }
 
-    fn answer(&mut self, place: u64, model: Option<String>, tokens: Option<TokenCounts>) {
+    fn note_answer(&mut self, place: u64, model: Option<String>, tokens: Option<TokenCounts>) {
         let model = model.map(|model| self.notes.name(&model));
         let id = self.answer_id(place);
         self.notes.put(NotedMessage {
@@ -187,7 +187,7 @@ impl EventNotes {
     }
 }
 
-fn note(id: u64, kind: NoteKind, time: Option<i64>) -> NotedMessage {
+fn noted_message(id: u64, kind: NoteKind, time: Option<i64>) -> NotedMessage {
     NotedMessage {
         id,
         kind,
@@ -197,7 +197,7 @@ fn note(id: u64, kind: NoteKind, time: Option<i64>) -> NotedMessage {
     }
 }
 
-fn text(text: &Text) -> String {
+fn owned_text(text: &Text) -> String {
     text.to_str().into_owned()
 }
 
@@ -218,7 +218,7 @@ fn by_model(turn: &TurnComplete) -> Vec<(Option<String>, Option<TokenCounts>)> {
     models.collect()
 }
 
-fn total(turn: &TurnComplete) -> Option<TokenCounts> {
+fn turn_tokens(turn: &TurnComplete) -> Option<TokenCounts> {
     let used = turn.usage.as_ref()?;
     let numbers = [
         used.input_tokens.as_ref(),
@@ -230,12 +230,12 @@ fn total(turn: &TurnComplete) -> Option<TokenCounts> {
     numbers.iter().any(Option::is_some).then(|| counts(numbers))
 }
 
-fn whole(number: Option<&Number>) -> Option<u64> {
+fn whole_number(number: Option<&Number>) -> Option<u64> {
     number.and_then(Number::u64)
 }
 
 /// Thoughts are counted only in the total.
-fn counts(numbers: [Option<u64>; 4]) -> TokenCounts {
+fn counts_from_numbers(numbers: [Option<u64>; 4]) -> TokenCounts {
     let [input, output, cached, total] = numbers.map(Option::unwrap_or_default);
     let total = total.max(input.saturating_add(output));
     TokenCounts {

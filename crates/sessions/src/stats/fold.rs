@@ -43,7 +43,7 @@ impl<'r> StatsFold<'r> {
     }
 
     /// Counts a session, as far as it was asked for.
-    pub(super) fn session(&mut self, notes: &UsageNotes) {
+    pub(super) fn add_session(&mut self, notes: &UsageNotes) {
         let asked = self.asked(notes);
         if asked.is_empty() {
             return;
@@ -73,12 +73,12 @@ impl<'r> StatsFold<'r> {
         }
     }
 
-    fn provider(&mut self, notes: &UsageNotes) -> &mut ProviderStats {
+    fn provider_stats(&mut self, notes: &UsageNotes) -> &mut ProviderStats {
         self.providers.entry(notes.provider.clone()).or_default()
     }
 
     /// The messages that the request covers. A message of the user belongs to the model that answers it.
-    fn asked(&self, notes: &UsageNotes) -> HashSet<u64> {
+    fn covered_messages(&self, notes: &UsageNotes) -> HashSet<u64> {
         let mut model = None;
         let mut asked = HashSet::new();
         for note in notes.messages.iter().rev() {
@@ -110,7 +110,7 @@ impl<'r> StatsFold<'r> {
         }
     }
 
-    fn message(&mut self, note: &NotedMessage, notes: &UsageNotes) {
+    fn add_message(&mut self, note: &NotedMessage, notes: &UsageNotes) {
         let turn = u64::from(note.kind == NoteKind::Turn);
         self.stats.messages += 1;
         self.stats.turns += turn;
@@ -139,7 +139,7 @@ impl<'r> StatsFold<'r> {
         }
     }
 
-    fn answer(&mut self, model: Option<&str>, tokens: Option<TokenCounts>, cost: Option<f64>) {
+    fn add_answer(&mut self, model: Option<&str>, tokens: Option<TokenCounts>, cost: Option<f64>) {
         let stats = self.models.entry(model.map(str::to_owned)).or_default();
         self.stats.answers += 1;
         stats.answers += 1;
@@ -196,7 +196,7 @@ fn add_cost(sum: &mut Option<f64>, cost: Option<f64>) {
 }
 
 /// The day of a time (UTC).
-fn date(ms: i64) -> Option<String> {
+fn utc_date(ms: i64) -> Option<String> {
     let time = Timestamp::from_millisecond(ms).ok()?;
     Some(time.to_zoned(TimeZone::UTC).date().to_string())
 }

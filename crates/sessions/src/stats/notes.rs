@@ -74,7 +74,7 @@ pub(super) struct NotesReader {
 
 impl NotesReader {
     /// The usage in a file; none if it names no session.
-    pub(super) fn file(&mut self, path: &Path) -> io::Result<Option<UsageNotes>> {
+    pub(super) fn read_file(&mut self, path: &Path) -> io::Result<Option<UsageNotes>> {
         let mut file = BufReader::with_capacity(256 * 1024, open(path)?);
         let mut notes = UsageNotes::new("", Provider::Gemini);
         self.next(&mut file)?;
@@ -109,7 +109,7 @@ impl NotesReader {
     }
 }
 
-fn text(bytes: &[u8]) -> Cow<'_, str> {
+fn text_without_bom(bytes: &[u8]) -> Cow<'_, str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     String::from_utf8_lossy(bytes)
 }
@@ -131,7 +131,7 @@ struct NoteFields<'a> {
 }
 
 impl<'a> NoteFields<'a> {
-    fn read(message: Token<'a>) -> Self {
+    fn from_message(message: Token<'a>) -> Self {
         let mut fields = Self::default();
         for (key, value) in message.members() {
             fields.take(key, value);
@@ -139,7 +139,7 @@ impl<'a> NoteFields<'a> {
         fields
     }
 
-    fn take(&mut self, key: Token<'a>, value: Token<'a>) {
+    fn take_field(&mut self, key: Token<'a>, value: Token<'a>) {
         let field = match key.as_str() {
             "\"id\"" => &mut self.id,
             "\"type\"" => &mut self.kind,
@@ -174,7 +174,7 @@ impl UsageNotes {
     }
 
     /// Takes a record, or a whole document. False if it is neither.
-    fn line(&mut self, line: &str) -> bool {
+    fn read_line(&mut self, line: &str) -> bool {
         let mut fields = NoteFields::default();
         if scan_object(line, |key, value| fields.take(key, value)).is_err() {
             return false;
@@ -192,7 +192,7 @@ impl UsageNotes {
         true
     }
 
-    fn metadata(&mut self, fields: &NoteFields<'_>) {
+    fn read_metadata(&mut self, fields: &NoteFields<'_>) {
         if let Some(id) = fields.session.and_then(Token::string) {
             self.session = id.into_owned();
         }
@@ -210,7 +210,7 @@ impl UsageNotes {
         }
     }
 
-    fn message(&mut self, id: u64, fields: &NoteFields<'_>) {
+    fn read_message(&mut self, id: u64, fields: &NoteFields<'_>) {
         let kind = match fields.kind.and_then(Token::string).as_deref() {
             Some("gemini") => NoteKind::Answer,
             Some("user") if is_turn(fields) => NoteKind::Turn,
@@ -237,7 +237,7 @@ impl UsageNotes {
     }
 
     /// A message that is written again says more, or the same.
-    pub(super) fn put(&mut self, note: NotedMessage) {
+    pub(super) fn put_message(&mut self, note: NotedMessage) {
         let Some(&place) = self.places.get(&note.id) else {
             self.places.insert(note.id, self.messages.len());
             self.messages.push(note);
@@ -249,7 +249,7 @@ impl UsageNotes {
         known.tokens = note.tokens.or(known.tokens);
     }
 
-    fn call(&mut self, message: u64, place: usize, call: Token<'_>) {
+    fn read_call(&mut self, message: u64, place: usize, call: Token<'_>) {
         let mut id = None;
         let mut name = None;
         let mut status = None;
@@ -281,7 +281,7 @@ impl UsageNotes {
         }
     }
 
-    pub(super) fn name(&mut self, name: &str) -> u32 {
+    pub(super) fn name_number(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
@@ -292,7 +292,7 @@ impl UsageNotes {
     }
 
     /// The name behind a number.
-    pub(super) fn named(&self, name: u32) -> &str {
+    pub(super) fn numbered_name(&self, name: u32) -> &str {
         self.names.get(name as usize).map_or("", String::as_str)
     }
 
@@ -325,7 +325,7 @@ fn is_turn(fields: &NoteFields<'_>) -> bool {
     !says.trim().is_empty() && message_text::is_resumable(Some("user"), Some(content), None, None)
 }
 
-fn counts(tokens: Token<'_>) -> TokenCounts {
+fn parse_token_counts(tokens: Token<'_>) -> TokenCounts {
     let mut counts = TokenCounts::default();
     let mut has_total = false;
     for (key, value) in tokens.members() {

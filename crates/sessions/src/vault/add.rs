@@ -42,7 +42,7 @@ pub struct AddedFiles {
 
 impl AddedFiles {
     /// The result for a directory that never had a session: nothing is written.
-    fn nothing(request: &AddRequest<'_>) -> Self {
+    fn without_sessions(request: &AddRequest<'_>) -> Self {
         Self {
             snapshot: Snapshot::new(request.project, request.reason, request.now, Vec::new()),
             facts: BTreeMap::new(),
@@ -91,7 +91,7 @@ struct VaultIntake<'a> {
 }
 
 impl VaultIntake<'_> {
-    fn take(&mut self, path: &Path, cache: &FileCache) -> Result<(), VaultError> {
+    fn take_file(&mut self, path: &Path, cache: &FileCache) -> Result<(), VaultError> {
         let name = relative(path, self.request.project);
         let unchanged = fs::symlink_metadata(path)
             .ok()
@@ -115,7 +115,7 @@ impl VaultIntake<'_> {
         }
     }
 
-    fn copied(&mut self, name: String, pending: PendingBlob) -> Result<(), VaultError> {
+    fn take_copy(&mut self, name: String, pending: PendingBlob) -> Result<(), VaultError> {
         let temp = pending.path();
         let bytes = fs::read(temp).at("read", temp)?;
         let CopiedFile {
@@ -139,7 +139,7 @@ impl VaultIntake<'_> {
         Ok(())
     }
 
-    fn flaw(&mut self, path: &Path, kind: FlawKind) {
+    fn add_flaw(&mut self, path: &Path, kind: FlawKind) {
         let path = path.to_owned();
         self.flaws.push(GatherFlaw { path, kind });
     }
@@ -182,7 +182,7 @@ impl VaultIntake<'_> {
         })
     }
 
-    fn entries(&self) -> Vec<SnapshotEntry> {
+    fn snapshot_entries(&self) -> Vec<SnapshotEntry> {
         let entry = |(name, known): (&String, &CachedContent)| SnapshotEntry {
             path: name.clone(),
             size: known.stat.size,
@@ -198,7 +198,7 @@ impl VaultIntake<'_> {
 }
 
 /// Keeps a content once if the file has only grown since the last snapshot.
-fn fold(vault: &Vault, last: Option<&Snapshot>, new: &Snapshot) {
+fn fold_grown_files(vault: &Vault, last: Option<&Snapshot>, new: &Snapshot) {
     for old in last.iter().flat_map(|last| &last.files) {
         let found = new.files.binary_search_by(|it| it.path.cmp(&old.path));
         if let Ok(at) = found {
@@ -209,7 +209,7 @@ fn fold(vault: &Vault, last: Option<&Snapshot>, new: &Snapshot) {
 }
 
 /// The directory that is known as a whole: a project may have sessions in two, `chats` and its own.
-fn folder(request: &AddRequest<'_>) -> PathBuf {
+fn cache_folder(request: &AddRequest<'_>) -> PathBuf {
     let below = |path: &PathBuf| {
         let mut parts = path.strip_prefix(request.project).ok()?.components();
         let first = parts.next()?;
@@ -227,12 +227,12 @@ fn is_same(a: &[SnapshotEntry], b: &[SnapshotEntry]) -> bool {
             .all(|(a, b)| key(a) == key(b) && a.within.is_none())
 }
 
-fn relative(path: &Path, project: &Path) -> String {
+fn relative_path(path: &Path, project: &Path) -> String {
     let below = path.strip_prefix(project).unwrap_or(path);
     below.to_string_lossy().into_owned()
 }
 
-fn why(path: &Path, error: &io::Error) -> FlawKind {
+fn flaw_kind(path: &Path, error: &io::Error) -> FlawKind {
     match fs::symlink_metadata(path) {
         Ok(about) if about.is_symlink() => FlawKind::Symlink,
         Ok(about) if about.is_dir() => FlawKind::Directory,

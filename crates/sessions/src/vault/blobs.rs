@@ -33,7 +33,7 @@ pub(super) struct PendingBlob {
 
 impl PendingBlob {
     /// Where it is meanwhile.
-    pub(super) fn path(&self) -> &Path {
+    pub(super) fn temporary_path(&self) -> &Path {
         &self.temp
     }
 }
@@ -66,11 +66,11 @@ impl From<VaultError> for CopyRefusal {
 }
 
 /// The SHA-256 of bytes, in hexadecimal.
-pub(super) fn sha256(bytes: &[u8]) -> String {
+pub(super) fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-fn hex(digest: &[u8]) -> String {
+fn hex_digits(digest: &[u8]) -> String {
     let mut text = String::with_capacity(2 * digest.len());
     for byte in digest {
         for half in [byte >> 4, byte & 15] {
@@ -81,7 +81,7 @@ fn hex(digest: &[u8]) -> String {
 }
 
 impl Vault {
-    /// Copies a file under a temporary name and hashes it. [`Vault::settle`] gives the copy its final name.
+    /// Copies a file under a temporary name and hashes it. [`Vault::settle_blobs`] gives the copy its final name.
     pub(super) fn copy_in(&self, path: &Path) -> Result<PendingBlob, CopyRefusal> {
         let source = open_regular(path)?;
         let mut tries = 0;
@@ -136,7 +136,7 @@ impl Vault {
     }
 
     /// Gives contents their names, when they are safely on the disk.
-    pub(super) fn settle(&self, pending: Vec<PendingBlob>) -> Result<(), VaultError> {
+    pub(super) fn settle_blobs(&self, pending: Vec<PendingBlob>) -> Result<(), VaultError> {
         let all_at_once = pending.len() > MANY && self.sync_everything();
         let mut folders = Vec::new();
         for PendingBlob { temp, copied } in pending {
@@ -177,13 +177,13 @@ impl Vault {
     }
 
     /// Where a content lies.
-    pub(super) fn place(&self, sha256: &str) -> PathBuf {
+    pub(super) fn blob_path(&self, sha256: &str) -> PathBuf {
         let folder = sha256.get(..2).unwrap_or("");
         self.blobs().join(folder).join(sha256)
     }
 
     /// True if there is a content of that name and size. Its bytes are not looked at.
-    pub(super) fn has(&self, sha256: &str, size: u64) -> bool {
+    pub(super) fn has_blob(&self, sha256: &str, size: u64) -> bool {
         fs::symlink_metadata(self.place(sha256))
             .is_ok_and(|about| about.is_file() && about.len() == size)
     }
@@ -285,7 +285,7 @@ impl Vault {
 }
 
 /// A new file in a directory, gone again unless it is given a name.
-pub(super) fn temporary(folder: &Path) -> Result<NamedTempFile, VaultError> {
+pub(super) fn temporary_file(folder: &Path) -> Result<NamedTempFile, VaultError> {
     let mut builder = tempfile::Builder::new();
     let temp = builder.prefix(TEMPORARY).tempfile_in(folder);
     temp.at("make a file in", folder)

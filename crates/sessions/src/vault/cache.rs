@@ -40,7 +40,7 @@ impl FileCache {
     }
 
     /// Drops files that may have changed again within the resolution of their time stamps.
-    pub(super) fn settled(mut self, now: SystemTime) -> Self {
+    pub(super) fn without_unsettled(mut self, now: SystemTime) -> Self {
         self.files.retain(|_, known| known.stat.is_settled(now));
         self
     }
@@ -52,7 +52,7 @@ const ROTA: u64 = 8 << 20;
 impl Vault {
     /// Hashes the contents of one session, and of some others, in turn. Damaged ones are dropped from the cache, and so copied
     /// again.
-    pub(super) fn doubt(
+    pub(super) fn recheck_contents(
         &self,
         folder: &Path,
         session: Option<&str>,
@@ -78,7 +78,7 @@ impl Vault {
     }
 
     /// The cache of a directory of sessions; empty if it cannot be read.
-    pub(super) fn cache(&self, folder: &Path) -> FileCache {
+    pub(super) fn read_cache(&self, folder: &Path) -> FileCache {
         let bytes = fs::read(self.cache_path(folder)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
@@ -97,7 +97,7 @@ impl Vault {
 }
 
 /// The contents to hash this time. The first of the others depends on the time, so that all have their turn.
-fn due<'c>(
+fn due_contents<'c>(
     cache: &'c FileCache,
     session: Option<&str>,
     now: SystemTime,

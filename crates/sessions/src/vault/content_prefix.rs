@@ -41,7 +41,7 @@ impl Vault {
     }
 
     /// Drops the older of two contents of a file, if the newer begins with it. The caller shares the vault.
-    pub(super) fn fold(&self, old: &SnapshotEntry, new: &SnapshotEntry) -> Result<(), VaultError> {
+    pub(super) fn fold_content(&self, old: &SnapshotEntry, new: &SnapshotEntry) -> Result<(), VaultError> {
         let is_candidate = old.within.is_none() && old.size > 0 && old.size < new.size;
         let place = self.place(&old.sha256);
         if !is_candidate || !place.is_file() {
@@ -59,7 +59,7 @@ impl Vault {
     }
 
     /// Completes an entry with the place that only a note has.
-    pub(super) fn located(&self, entry: &mut SnapshotEntry) {
+    pub(super) fn complete_entry(&self, entry: &mut SnapshotEntry) {
         let bytes = self.bytes_of(entry.within.as_ref().unwrap_or(&entry.sha256));
         if bytes.size.is_some() {
             entry.within = Some(bytes.of);
@@ -67,7 +67,7 @@ impl Vault {
     }
 
     /// The content that snapshots say has an entry's bytes by now.
-    pub(super) fn moved(&self, entry: &SnapshotEntry) -> Result<Option<String>, VaultError> {
+    pub(super) fn containing_content(&self, entry: &SnapshotEntry) -> Result<Option<String>, VaultError> {
         let history = self.log()?;
         let mut entries = history.snapshots.into_iter().flat_map(|it| it.files);
         let moved = |it: SnapshotEntry| (it.sha256 == entry.sha256).then_some(it.within)?;
@@ -84,14 +84,14 @@ impl Vault {
         }
     }
 
-    fn note(&self, sha256: &str) -> Option<(String, u64)> {
+    fn read_note(&self, sha256: &str) -> Option<(String, u64)> {
         let note = fs::read_to_string(self.notes().join(sha256)).ok()?;
         let (of, size) = note.split_once(' ')?;
         let is_name = of.len() == 64 && of.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_name.then_some((of.to_owned(), size.parse().ok()?))
     }
 
-    fn notes(&self) -> PathBuf {
+    fn notes_dir(&self) -> PathBuf {
         self.dir.join("within")
     }
 }

@@ -145,7 +145,7 @@ pub(super) struct SeenFile {
 
 impl SeenFile {
     /// A file as it is, of which the vault knows nothing.
-    pub(super) fn unkept(path: PathBuf, chats: &Path, facts: ContentFacts) -> Self {
+    pub(super) fn without_copy(path: PathBuf, chats: &Path, facts: ContentFacts) -> Self {
         let entry = SnapshotEntry {
             path: path.to_string_lossy().into_owned(),
             size: 0,
@@ -174,12 +174,12 @@ impl SeenFile {
         self.facts.session_id.as_deref() == Some(id)
     }
 
-    fn name(&self) -> String {
+    fn file_name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 
-    fn updated(&self) -> Option<SystemTime> {
+    fn updated_time(&self) -> Option<SystemTime> {
         stat::parse(self.facts.last_updated.as_deref()?)
     }
 }
@@ -210,7 +210,7 @@ impl Guard {
         places.map(|place| self.holding(place)).collect()
     }
 
-    fn holding(&self, place: &ChatDir) -> SessionHolding {
+    fn session_holding(&self, place: &ChatDir) -> SessionHolding {
         SessionHolding {
             held: HeldFiles::open(&place.chats),
             vault: self.vault.clone(),
@@ -231,7 +231,7 @@ impl Guard {
             })
     }
 
-    fn tidy(&self) {
+    fn tidy_held_files(&self) {
         for held in self
             .places
             .iter()
@@ -243,7 +243,7 @@ impl Guard {
         }
     }
 
-    fn begin(vault: &Vault, request: GuardRequest, any: bool) -> Result<Self, VaultError> {
+    fn begin_or_tidy(vault: &Vault, request: GuardRequest, any: bool) -> Result<Self, VaultError> {
         let chats = request.chats.clone();
         Self::begin_in(vault, request, any).inspect_err(|_| {
             // A run that is refused leaves nothing in the project.
@@ -303,7 +303,7 @@ impl Guard {
     }
 
     /// The session that is resumed is written to for certain.
-    fn hold(&mut self, chats: &Path, files: &[SeenFile]) {
+    fn hold_session(&mut self, chats: &Path, files: &[SeenFile]) {
         let id = self.request.resume.as_deref();
         let is_resumed = |file: &&SeenFile| id.is_some_and(|id| file.is_of(id));
         let resumed = files.iter().filter(is_resumed);
@@ -392,7 +392,7 @@ fn not_held(chats: &Path, error: &std::io::Error) -> GuardAction {
 }
 
 /// A failure, as one of the actions.
-fn failed(session: Option<&str>, path: &Path, error: &VaultError) -> GuardAction {
+fn failure_action(session: Option<&str>, path: &Path, error: &VaultError) -> GuardAction {
     let name = path.file_name().unwrap_or_default().display();
     GuardAction {
         did: RepairKind::Warned,
@@ -424,7 +424,7 @@ pub(crate) fn project_of(chats: &Path) -> &Path {
 }
 
 /// Takes in all session files of a directory.
-pub(super) fn look(
+pub(super) fn take_in_directory(
     vault: &Vault,
     chats: &Path,
     project: &Path,
@@ -455,7 +455,7 @@ struct SettledFiles {
 }
 
 /// Adds a directory to the vault and moves its stubs, until no file endangers another, at most `LOOKS` times.
-fn settle(
+fn settle_directory(
     vault: &Vault,
     chats: &Path,
     reason: &str,
@@ -488,7 +488,7 @@ fn settle(
     })
 }
 
-pub(super) fn seen(added: &AddedFiles, project: &Path, chats: &Path) -> Vec<SeenFile> {
+pub(super) fn seen_files(added: &AddedFiles, project: &Path, chats: &Path) -> Vec<SeenFile> {
     let files = added.snapshot.files.iter();
     let seen = files.map(|entry| {
         let path = project.join(&entry.path);
@@ -504,7 +504,7 @@ pub(super) fn seen(added: &AddedFiles, project: &Path, chats: &Path) -> Vec<Seen
 }
 
 /// The file that the CLI lists for a session: the last updated, and of two the first by name.
-fn winner<'a>(files: &'a [SeenFile], id: &str) -> Option<&'a SeenFile> {
+fn listed_file<'a>(files: &'a [SeenFile], id: &str) -> Option<&'a SeenFile> {
     let listed = files.iter().filter(|it| it.is_listed() && it.is_of(id));
     listed.reduce(|best, next| {
         if next.updated() > best.updated() {

@@ -71,7 +71,7 @@ impl HeldFiles {
     }
 
     /// Gives a session file a second name. Other files, and files that are gone by now, are left alone.
-    pub(super) fn hold(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn hold_file(&self, path: &Path) -> io::Result<()> {
         let (Some(name), Ok(about)) = (self.name_of(path), path.symlink_metadata()) else {
             return Ok(());
         };
@@ -120,7 +120,7 @@ impl HeldFiles {
     }
 
     /// Follows a file that was renamed.
-    pub(super) fn renamed(&self, from: &Path, to: &Path) {
+    pub(super) fn follow_rename(&self, from: &Path, to: &Path) {
         if let (Ok(about), Some(name)) = (to.symlink_metadata(), self.name_of(from)) {
             let (inode, _) = identity(&about);
             let old = self.folder.join(format!("{inode}{SEPARATOR}{name}"));
@@ -131,7 +131,7 @@ impl HeldFiles {
     }
 
     /// All held files, in the order in which they were last appended to.
-    pub(super) fn files(&self) -> Vec<HeldFile> {
+    pub(super) fn held_files(&self) -> Vec<HeldFile> {
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return Vec::new();
         };
@@ -184,7 +184,7 @@ impl HeldFiles {
 
     /// Says that a run is under way, as long as the file is open. Runs may have different vaults, but they share this directory. None
     /// in a project that the CLI has not made yet, which has nothing to share.
-    pub(super) fn join(&self, patience: Duration) -> Option<File> {
+    pub(super) fn join_run(&self, patience: Duration) -> Option<File> {
         if !self.has_project() {
             return None;
         }
@@ -206,7 +206,7 @@ impl HeldFiles {
     }
 
     /// The right to release held files: the lock, or an empty list if there is no lock file. `None` while a run is under way.
-    pub(super) fn own(&self) -> Option<Vec<File>> {
+    pub(super) fn lock_for_release(&self) -> Option<Vec<File>> {
         let Ok(lock) = File::options().write(true).open(self.folder.join(LOCK)) else {
             return Some(Vec::new());
         };
@@ -215,7 +215,7 @@ impl HeldFiles {
     }
 
     /// Removes the directory if nothing is held in it. To be called by its owner.
-    pub(super) fn tidy(&self) {
+    pub(super) fn remove_if_empty(&self) {
         if self.files().is_empty() {
             self.remove_stale_claims();
             let _ = fs::remove_file(self.folder.join(LOCK));
@@ -264,7 +264,7 @@ impl HeldFile {
         fs::read(&self.link)
     }
 
-    pub(super) fn forget(&self) {
+    pub(super) fn remove_link(&self) {
         let _ = fs::remove_file(&self.link);
     }
 
@@ -313,7 +313,7 @@ impl SessionHolding {
     }
 
     /// Keeps other runs from releasing held files from now on.
-    fn join(&self) {
+    fn prevent_release(&self) {
         self.run.join(&self.held, self.vault.patience);
     }
 

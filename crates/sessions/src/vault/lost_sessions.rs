@@ -55,7 +55,7 @@ impl Vault {
         self.write_whole(&self.gone_path(chats), &bytes)
     }
 
-    fn gone(&self, chats: &Path) -> Option<NewestContents> {
+    fn read_gone(&self, chats: &Path) -> Option<NewestContents> {
         let bytes = fs::read(self.gone_path(chats)).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
@@ -77,7 +77,7 @@ impl Vault {
 }
 
 /// The sessions of a snapshot that could be resumed. Of two files of one session the larger counts.
-fn resumable(snapshot: &Snapshot, chats: &Path) -> NewestContents {
+fn resumable_sessions(snapshot: &Snapshot, chats: &Path) -> NewestContents {
     let project = Path::new(&snapshot.project);
     let is_main = |entry: &&SnapshotEntry| project.join(&entry.path).parent() == Some(chats);
     let entries = snapshot.files.iter().filter(|it| it.listed).filter(is_main);

@@ -50,7 +50,7 @@ impl OpenGuard {
 }
 
 impl GuardRecord {
-    pub(super) fn since(&self) -> SystemTime {
+    pub(super) fn start_time(&self) -> SystemTime {
         stat::parse(&self.since).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 }
@@ -80,7 +80,7 @@ impl Vault {
     }
 
     /// Guards whose process is gone.
-    pub(super) fn abandoned(&self) -> Vec<(OpenGuard, GuardRecord)> {
+    pub(super) fn abandoned_guards(&self) -> Vec<(OpenGuard, GuardRecord)> {
         let paths = verify::children(&self.open_guards());
         let named = paths
             .iter()
@@ -89,7 +89,7 @@ impl Vault {
     }
 
     /// The snapshots that guards go back to: those of runs under way, and of killed runs that are not finished yet.
-    pub(super) fn guarded(&self) -> HashSet<String> {
+    pub(super) fn guarded_snapshots(&self) -> HashSet<String> {
         let records = verify::children(&self.open_guards()).into_iter();
         let records = records.filter_map(|path| {
             let bytes = fs::read(path).ok()?;

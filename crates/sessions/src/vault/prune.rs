@@ -207,7 +207,7 @@ impl PrunePlan {
     }
 
     /// Keeps the contents from before a run that is not over: they may have to be put back.
-    fn keep(&mut self, guarded: &HashSet<String>) {
+    fn keep_guarded(&mut self, guarded: &HashSet<String>) {
         let guarded = self.snapshots.iter().filter(|it| guarded.contains(&it.id));
         for entry in guarded.flat_map(|it| &it.files) {
             let name = self.within.get(&entry.sha256).unwrap_or(&entry.sha256);
@@ -218,7 +218,7 @@ impl PrunePlan {
     }
 
     /// Logs only grow: the newest content of a session usually begins with each older one.
-    fn contain(&mut self, vault: &Vault) {
+    fn find_contained(&mut self, vault: &Vault) {
         let mut owners: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
         for (name, content) in &self.contents {
             owners.entry(&content.owner).or_default().push(name);
@@ -257,7 +257,7 @@ impl PrunePlan {
         }
     }
 
-    fn age(&mut self, request: &PruneRequest) {
+    fn drop_older(&mut self, request: &PruneRequest) {
         let Some(limit) = request
             .older_than
             .and_then(|it| request.now.checked_sub(it))
@@ -273,7 +273,7 @@ impl PrunePlan {
         }
     }
 
-    fn shrink(&mut self, request: &PruneRequest) {
+    fn drop_to_size(&mut self, request: &PruneRequest) {
         let Some(limit) = request.max_bytes else {
             return;
         };
@@ -287,7 +287,7 @@ impl PrunePlan {
         }
     }
 
-    fn droppable(&self) -> Vec<String> {
+    fn droppable_contents(&self) -> Vec<String> {
         let may_go = |(name, content): &(&String, &NamedContent)| {
             !content.is_last && !self.gone.contains_key(*name)
         };
@@ -304,7 +304,7 @@ impl PrunePlan {
     }
 
     /// Contents that no snapshot names.
-    fn sweep(&mut self, vault: &Vault) -> usize {
+    fn sweep_unnamed(&mut self, vault: &Vault) -> usize {
         let before = self.gone.len();
         for path in vault.blob_files() {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -316,7 +316,7 @@ impl PrunePlan {
         self.gone.len() - before
     }
 
-    fn remaining(&self, snapshot: &Snapshot) -> Vec<SnapshotEntry> {
+    fn remaining_entries(&self, snapshot: &Snapshot) -> Vec<SnapshotEntry> {
         let kept = snapshot.files.iter().filter(|entry| {
             let whole = entry.within.as_ref().unwrap_or(&entry.sha256);
             !self.dropped.contains(&entry.sha256) && !self.dropped.contains(whole)
@@ -328,7 +328,7 @@ impl PrunePlan {
         with_place.collect()
     }
 
-    fn count(&self) -> PruneResult {
+    fn result_counts(&self) -> PruneResult {
         let dropped = self
             .dropped
             .intersection(&self.gone.keys().cloned().collect())
@@ -340,7 +340,7 @@ impl PrunePlan {
         }
     }
 
-    fn total(&self) -> u64 {
+    fn total_bytes(&self) -> u64 {
         self.contents.values().map(|content| content.size).sum()
     }
 
@@ -358,7 +358,7 @@ impl PrunePlan {
     }
 }
 
-fn owner(snapshot: &Snapshot, entry: &SnapshotEntry) -> String {
+fn content_owner(snapshot: &Snapshot, entry: &SnapshotEntry) -> String {
     match &entry.session_id {
         // A subagent has the id of its own session, and one content may be two sessions' only if it is the same.
         Some(id) => format!("session {id}"),

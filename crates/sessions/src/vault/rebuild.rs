@@ -18,7 +18,7 @@ pub(super) struct RebuiltHeader {
 }
 
 /// A log of a header and the messages that should be there, one a line, as the CLI would have written it without ever loading it.
-pub(super) fn log(replay: &LogReplay<'_>, header: &RebuiltHeader) -> Vec<u8> {
+pub(super) fn rebuilt_log(replay: &LogReplay<'_>, header: &RebuiltHeader) -> Vec<u8> {
     let mut text = head(replay, header);
     for message in replay.kept.iter() {
         text.push('\n');
@@ -32,7 +32,7 @@ pub(super) fn log(replay: &LogReplay<'_>, header: &RebuiltHeader) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn head(replay: &LogReplay<'_>, header: &RebuiltHeader) -> String {
+fn header_line(replay: &LogReplay<'_>, header: &RebuiltHeader) -> String {
     let has_hash = replay
         .get("projectHash")
         .is_some_and(|hash| hash.kind() == TokenKind::String && !hash.is(""));
@@ -57,7 +57,7 @@ fn head(replay: &LogReplay<'_>, header: &RebuiltHeader) -> String {
 }
 
 /// A message without an id is none to the CLI: it gets one that is always the same.
-pub(super) fn line(message: &ReplayedMessage<'_>) -> String {
+pub(super) fn message_line(message: &ReplayedMessage<'_>) -> String {
     let record = one_line(&message.record);
     let has_id = Token::parse(&record)
         .ok()
@@ -80,7 +80,7 @@ fn one_line(value: &str) -> String {
     whole.map_or_else(|_| value.to_owned(), Cow::into_owned)
 }
 
-fn quoted(text: &str) -> String {
+fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

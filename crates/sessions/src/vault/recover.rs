@@ -163,7 +163,7 @@ impl RecoveryPlan {
         }
     }
 
-    fn all(&self) -> Vec<RecoverableMessage> {
+    fn all_messages(&self) -> Vec<RecoverableMessage> {
         let text = lossy(&self.source);
         let replay = LogReplay::from_bytes(&text, self.depth);
         replay.kept.iter().map(found).collect()
@@ -217,7 +217,7 @@ impl RecoveryPlan {
         Err(changed).at("recover", &self.path)
     }
 
-    fn write(&self, chats: &Path, now: SystemTime) -> Result<PathBuf, VaultError> {
+    fn write_session(&self, chats: &Path, now: SystemTime) -> Result<PathBuf, VaultError> {
         let text = lossy(&self.source);
         let replay = LogReplay::from_bytes(&text, self.depth);
         let header = RebuiltHeader {
@@ -263,7 +263,7 @@ pub(super) fn new_id(path: &Path, source: &[u8]) -> String {
     )
 }
 
-fn found(message: &ReplayedMessage<'_>) -> RecoverableMessage {
+fn recoverable_message(message: &ReplayedMessage<'_>) -> RecoverableMessage {
     let record = Token::parse(&message.record)
         .ok()
         .map(MessageRecord::from_token);

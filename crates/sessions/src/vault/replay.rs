@@ -68,7 +68,7 @@ impl ReplayedMessage<'_> {
 }
 
 /// A file's text as the CLI reads it: each invalid byte becomes U+FFFD.
-pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn lossy_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
@@ -77,7 +77,7 @@ pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, [u8]> {
 
 /// A checkpoint's record of a message, with the fields that only the older one has: the CLI forgets tokens, thoughts and tool calls
 /// of a session that it loads in the minute in which it was made.
-pub(super) fn enriched<'a>(old: &str, new: &ReplayedMessage<'a>) -> Cow<'a, str> {
+pub(super) fn enriched_record<'a>(old: &str, new: &ReplayedMessage<'a>) -> Cow<'a, str> {
     let (Ok(before), Ok(after)) = (Token::parse(old), Token::parse(&new.record)) else {
         return new.record.clone();
     };
@@ -137,7 +137,7 @@ impl<'a> LogReplay<'a> {
     }
 
     /// Reads on.
-    pub(super) fn read(&mut self, bytes: &'a [u8]) {
+    pub(super) fn read_bytes(&mut self, bytes: &'a [u8]) {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if let Ok(text) = std::str::from_utf8(bytes)
             && let Ok(document) = Token::parse(text)
@@ -164,7 +164,7 @@ impl<'a> LogReplay<'a> {
         found.map(|(_, value)| *value)
     }
 
-    fn line(&mut self, line: &'a [u8]) {
+    fn read_line(&mut self, line: &'a [u8]) {
         if line.trim_ascii().is_empty() {
             return;
         }
@@ -180,7 +180,7 @@ impl<'a> LogReplay<'a> {
     }
 
     /// A line that is no JSON may end in a record that is. A last line without its end may still get one.
-    fn torn(&mut self, line: &'a str) {
+    fn read_torn_line(&mut self, line: &'a str) {
         if let Some(record) = last_record(line) {
             self.cause(HiddenCause::TornLine);
             self.apply(record, false);
@@ -191,7 +191,7 @@ impl<'a> LogReplay<'a> {
         }
     }
 
-    fn unknown(&mut self, line: &'a str) {
+    fn keep_unknown_line(&mut self, line: &'a str) {
         self.unreadable += 1;
         let line = line.trim_end_matches(['\n', '\r']);
         if !self.known.contains(line) {
@@ -233,7 +233,7 @@ impl<'a> LogReplay<'a> {
     }
 
     /// Takes in a record, which the CLI reads as well or does not.
-    fn apply(&mut self, record: Token<'a>, is_read: bool) {
+    fn apply_record(&mut self, record: Token<'a>, is_read: bool) {
         match SessionRecord::from_token(record) {
             SessionRecord::RewindTo(id) => self.rewind(id.as_str(), is_read),
             SessionRecord::Message { record, .. } => self.upsert(message(record), is_read),
@@ -243,7 +243,7 @@ impl<'a> LogReplay<'a> {
         }
     }
 
-    fn upsert(&mut self, message: ReplayedMessage<'a>, is_read: bool) {
+    fn upsert_message(&mut self, message: ReplayedMessage<'a>, is_read: bool) {
         if is_read {
             self.shown.upsert(message.clone());
         }
@@ -251,7 +251,7 @@ impl<'a> LogReplay<'a> {
     }
 
     /// A header's messages are added, not put in place of others.
-    fn header(&mut self, header: Token<'a>, is_read: bool) {
+    fn apply_header(&mut self, header: Token<'a>, is_read: bool) {
         for (key, value) in header.members() {
             if key.is("messages") && value.kind() == TokenKind::Array {
                 for record in objects(value) {
@@ -263,7 +263,7 @@ impl<'a> LogReplay<'a> {
         }
     }
 
-    fn patch(&mut self, patch: Token<'a>, is_read: bool) {
+    fn apply_patch(&mut self, patch: Token<'a>, is_read: bool) {
         for (key, value) in patch.members() {
             if key.is("messages") && value.kind() == TokenKind::Array {
                 let messages: Vec<_> = objects(value).map(message).collect();
@@ -275,7 +275,7 @@ impl<'a> LogReplay<'a> {
     }
 
     /// The last value counts, except for when it all began.
-    fn set(&mut self, key: Token<'a>, value: Token<'a>) {
+    fn set_metadata(&mut self, key: Token<'a>, value: Token<'a>) {
         match self.keys.get(key.as_str()) {
             Some(_) if key.is("startTime") => {}
             Some(&place) => self.metadata[place].1 = value,
@@ -286,7 +286,7 @@ impl<'a> LogReplay<'a> {
         }
     }
 
-    fn checkpoint(&mut self, messages: &[ReplayedMessage<'a>], is_read: bool) {
+    fn apply_checkpoint(&mut self, messages: &[ReplayedMessage<'a>], is_read: bool) {
         let stays: HashSet<&str> = messages.iter().map(|message| message.key).collect();
         let has_content = messages.iter().any(ReplayedMessage::is_resumable);
         if !is_read {
@@ -318,7 +318,7 @@ impl<'a> LogReplay<'a> {
         }
     }
 
-    fn rewind(&mut self, id: &str, is_read: bool) {
+    fn rewind_to(&mut self, id: &str, is_read: bool) {
         if is_read && self.shown.get(id).is_some() {
             self.shown.cut(id);
         } else if is_read {
@@ -335,7 +335,7 @@ impl<'a> LogReplay<'a> {
         }
     }
 
-    fn cause(&mut self, cause: HiddenCause) {
+    fn add_cause(&mut self, cause: HiddenCause) {
         if !self.causes.contains(&cause) {
             self.causes.push(cause);
         }
@@ -377,12 +377,12 @@ impl<'a> LeftOut<'a> {
     }
 }
 
-fn objects(list: Token<'_>) -> impl Iterator<Item = Token<'_>> {
+fn object_elements(list: Token<'_>) -> impl Iterator<Item = Token<'_>> {
     list.elements()
         .filter(|record| record.kind() == TokenKind::Object)
 }
 
-fn message(record: Token<'_>) -> ReplayedMessage<'_> {
+fn replayed_message(record: Token<'_>) -> ReplayedMessage<'_> {
     let id = record
         .get("id")
         .and_then(|id| id.if_kind(TokenKind::String));

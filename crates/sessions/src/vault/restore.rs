@@ -148,7 +148,7 @@ impl Vault {
     }
 }
 
-fn newest<'h>(
+fn newest_entry<'h>(
     history: &'h SnapshotHistory,
     session: &str,
 ) -> Result<(&'h Snapshot, &'h SnapshotEntry), VaultError> {
@@ -168,7 +168,7 @@ fn is_below(path: &str, session: &str) -> bool {
 }
 
 /// True if a file has the content, or has grown since and still shows all of it: a copy beside it would only hide newer messages.
-fn holds(path: &Path, bytes: &[u8]) -> bool {
+fn has_whole_content(path: &Path, bytes: &[u8]) -> bool {
     fs::read(path).is_ok_and(|there| there == bytes || shows_all_of(&there, bytes))
 }
 
@@ -187,14 +187,14 @@ fn shows_all_of(there: &[u8], before: &[u8]) -> bool {
 }
 
 /// A free name next to one that is taken.
-fn beside(path: &Path, entry: &SnapshotEntry, now: SystemTime) -> PathBuf {
+fn free_path_beside(path: &Path, entry: &SnapshotEntry, now: SystemTime) -> PathBuf {
     let folder = path.parent().unwrap_or(Path::new("."));
     let like = path.file_name().unwrap_or_default().to_string_lossy();
     names::free(folder, &like, entry.session_id.as_deref(), now)
 }
 
 /// Puts a content where it was, or next to it.
-pub(super) fn put(
+pub(super) fn put_content(
     entry: &SnapshotEntry,
     bytes: &[u8],
     project: &Path,

@@ -57,7 +57,7 @@ struct ClaimFile {
 }
 
 impl ClaimFile {
-    fn lock(held: &HeldFiles, path: &Path) -> io::Result<Option<Self>> {
+    fn try_claim(held: &HeldFiles, path: &Path) -> io::Result<Option<Self>> {
         for _ in 0..TRIES {
             held.make_folder()?;
             let mut options = File::options();
@@ -99,14 +99,14 @@ impl Drop for ClaimFile {
 pub(super) struct RunLock(Arc<Mutex<Option<File>>>);
 
 impl RunLock {
-    pub(super) fn join(&self, held: &HeldFiles, patience: Duration) {
+    pub(super) fn join_run(&self, held: &HeldFiles, patience: Duration) {
         let mut lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lock.is_none() {
             *lock = held.join(patience);
         }
     }
 
-    pub(super) fn leave(&self) {
+    pub(super) fn leave_run(&self) {
         let mut lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *lock = None;
     }

@@ -96,7 +96,7 @@ struct GatheredFiles {
 }
 
 impl GatheredFiles {
-    fn look(&mut self, folder: &Path, level: GatherLevel) {
+    fn look_in_folder(&mut self, folder: &Path, level: GatherLevel) {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if is_absence(&error) => return,
@@ -110,7 +110,7 @@ impl GatheredFiles {
         }
     }
 
-    fn entry(&mut self, entry: &DirEntry, level: GatherLevel) {
+    fn add_entry(&mut self, entry: &DirEntry, level: GatherLevel) {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
         let is_named = match level {
@@ -133,7 +133,7 @@ impl GatheredFiles {
         }
     }
 
-    fn flaw(&mut self, path: &Path, kind: FlawKind) {
+    fn add_flaw(&mut self, path: &Path, kind: FlawKind) {
         let path = path.to_owned();
         self.flaws.push(GatherFlaw { path, kind });
     }

@@ -63,7 +63,7 @@ pub struct SnapshotEntry {
 
 impl SnapshotEntry {
     /// Where the file belongs in a directory, and nowhere else.
-    pub(super) fn below(&self, project: &Path) -> Result<PathBuf, VaultError> {
+    pub(super) fn path_below(&self, project: &Path) -> Result<PathBuf, VaultError> {
         let path = Path::new(&self.path);
         let mut parts = path.components();
         if path.as_os_str().is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
@@ -98,7 +98,7 @@ impl Snapshot {
         snapshot
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).expect("its fields are text and numbers")
     }
 }

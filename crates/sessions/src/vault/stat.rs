@@ -48,7 +48,7 @@ impl FileStat {
     }
 
     /// The same look, at so much of the content.
-    pub(super) fn sized(self, size: u64) -> Self {
+    pub(super) fn with_size(self, size: u64) -> Self {
         Self { size, ..self }
     }
 
@@ -62,14 +62,14 @@ impl FileStat {
     }
 
     /// When the content last changed.
-    pub(super) fn modified(&self) -> SystemTime {
+    pub(super) fn modified_time(&self) -> SystemTime {
         let nanoseconds = u64::try_from(self.modified).unwrap_or(0);
         UNIX_EPOCH + Duration::from_nanos(nanoseconds)
     }
 }
 
 /// A time as RFC 3339 in UTC, to the nanosecond: as text in the order of time.
-pub(super) fn rfc3339(time: SystemTime) -> String {
+pub(super) fn rfc3339_text(time: SystemTime) -> String {
     let time = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
     format!("{time:.9}")
 }

@@ -28,7 +28,7 @@ struct Tombstone {
 }
 
 impl RemovedItem<'_> {
-    fn words(self) -> String {
+    fn item_text(self) -> String {
         match self {
             Self::Session(id) => format!("session {id}"),
             Self::File(path) => format!("file {}", path.display()),
@@ -63,11 +63,11 @@ impl Vault {
         time.is_some_and(|time| time >= since)
     }
 
-    fn tombstones(&self) -> PathBuf {
+    fn tombstones_dir(&self) -> PathBuf {
         self.dir.join("tombstones")
     }
 
-    fn tombstone(&self, removed: RemovedItem<'_>) -> PathBuf {
+    fn tombstone_path(&self, removed: RemovedItem<'_>) -> PathBuf {
         let name = sha256(removed.words().as_bytes());
         self.tombstones().join(format!("{name}.json"))
     }

@@ -105,7 +105,7 @@ impl Vault {
 }
 
 /// The entries of a directory, by name.
-pub(super) fn children(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn sorted_entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<_> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))

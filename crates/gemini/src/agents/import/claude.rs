@@ -1,6 +1,6 @@
 //! Claude's agents: Markdown with front matter that Claude reads line by line where it is not YAML.
 
-use super::{ImportError, ImportedAgent, Markdown, slug, template_remarks};
+use super::{ImportError, ImportedAgent, Markdown, agent_slug, template_remarks};
 use crate::skills;
 use crate::yaml::{self, Yaml};
 
@@ -32,7 +32,7 @@ pub(crate) fn claude_tool(name: &str) -> Option<&'static str> {
 
 /// Converts the text of one of Claude's agent files. `fallback_name` is for files without a name.
 pub fn import_claude(text: &str, fallback_name: &str) -> Result<ImportedAgent, ImportError> {
-    let (header, body) = skills::split(text).map_err(|_| ImportError::NoFrontmatter)?;
+    let (header, body) = skills::split_frontmatter(text).map_err(|_| ImportError::NoFrontmatter)?;
     let mut dropped = Vec::new();
     let pairs = if let Ok(Yaml::Map(pairs)) = yaml::load(header) {
         pairs
@@ -43,22 +43,22 @@ pub fn import_claude(text: &str, fallback_name: &str) -> Result<ImportedAgent, I
     let header = Yaml::Map(pairs);
     let text = |key: &str| header.get(key).and_then(Yaml::as_text);
     let written = text("name").unwrap_or(fallback_name);
-    let name = slug(written);
+    let name = agent_slug(written);
     if name != written {
         dropped.push(format!("the name `{written}` became `{name}`"));
     }
     let mut file = Markdown::new();
-    file.text("name", &name);
-    file.text(
+    file.add_text("name", &name);
+    file.add_text(
         "description",
         text("description").ok_or(ImportError::Missing("description"))?,
     );
-    if let Some(tools) = tools(&header, &mut dropped) {
-        file.list("tools", &tools);
+    if let Some(tools) = remaining_tools(&header, &mut dropped) {
+        file.add_list("tools", &tools);
     }
     if let Some(model) = text("model").filter(|model| *model != "inherit") {
         if model.starts_with("gemini-") {
-            file.text("model", model);
+            file.add_text("model", model);
         } else {
             dropped.push(format!(
                 "the model `{model}` was dropped: the agent runs on the model of its caller"
@@ -71,10 +71,10 @@ pub fn import_claude(text: &str, fallback_name: &str) -> Result<ImportedAgent, I
 }
 
 /// The tools that are left. None if the file names none, which means all.
-fn tools(header: &Yaml, dropped: &mut Vec<String>) -> Option<Vec<String>> {
-    let forbidden = names(header.get("disallowedTools"));
+fn remaining_tools(header: &Yaml, dropped: &mut Vec<String>) -> Option<Vec<String>> {
+    let forbidden = listed_names(header.get("disallowedTools"));
     let wanted = match header.get("tools") {
-        Some(tools) => names(Some(tools)),
+        Some(tools) => listed_names(Some(tools)),
         None if forbidden.is_empty() => return None,
         // There is no list of forbidden tools: name the others.
         None => TOOLS.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -87,7 +87,7 @@ fn tools(header: &Yaml, dropped: &mut Vec<String>) -> Option<Vec<String>> {
         let is_forbidden = forbidden
             .iter()
             .any(|it| it.split('(').next() == Some(&*name));
-        match converted(&name).filter(|_| !is_forbidden) {
+        match converted_tool(&name).filter(|_| !is_forbidden) {
             Some(tool) if !kept.contains(&tool) => kept.push(tool),
             Some(_) => {}
             None if is_forbidden => {}
@@ -97,7 +97,7 @@ fn tools(header: &Yaml, dropped: &mut Vec<String>) -> Option<Vec<String>> {
     Some(kept)
 }
 
-fn converted(name: &str) -> Option<String> {
+fn converted_tool(name: &str) -> Option<String> {
     if let Some(rest) = name.strip_prefix("mcp__") {
         let name = match rest.split_once("__") {
             Some((server, tool)) => format!("mcp_{server}_{tool}"),
@@ -121,7 +121,7 @@ fn why_dropped(name: &str) -> String {
 }
 
 /// Names with commas between them, or a list. A comma in brackets is part of its name.
-fn names(value: Option<&Yaml>) -> Vec<String> {
+fn listed_names(value: Option<&Yaml>) -> Vec<String> {
     match value {
         Some(Yaml::List(items)) => items
             .iter()

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::{ImportError, ImportedAgent, Markdown, slug, template_remarks};
+use super::{ImportError, ImportedAgent, Markdown, agent_slug, template_remarks};
 
 /// The minutes that an agent had without a limit of its own.
 const OLD_TIMEOUT_MINS: i64 = 5;
@@ -12,24 +12,24 @@ pub fn import_toml(text: &str) -> Result<Vec<ImportedAgent>, ImportError> {
     let table: Table = text.parse()?;
     if let Some(Value::Array(agents)) = table.get("remote_agents") {
         let agents = agents.iter().filter_map(Value::as_table);
-        return agents.map(remote).collect();
+        return agents.map(import_remote).collect();
     }
-    if string(&table, "kind") == Some("remote") {
-        return Ok(vec![remote(&table)?]);
+    if string_at(&table, "kind") == Some("remote") {
+        return Ok(vec![import_remote(&table)?]);
     }
-    Ok(vec![local(&table)?])
+    Ok(vec![import_local(&table)?])
 }
 
-fn local(table: &Table) -> Result<ImportedAgent, ImportError> {
+fn import_local(table: &Table) -> Result<ImportedAgent, ImportError> {
     let mut dropped = Vec::new();
     let mut file = Markdown::new();
-    let name = head(table, &mut file, &mut dropped)?;
-    file.text(
+    let name = add_head(table, &mut file, &mut dropped)?;
+    file.add_text(
         "description",
-        string(table, "description").ok_or(ImportError::Missing("description"))?,
+        string_at(table, "description").ok_or(ImportError::Missing("description"))?,
     );
     if let Some(Value::Array(tools)) = table.get("tools") {
-        file.list("tools", &kept_tools(tools, &mut dropped));
+        file.add_list("tools", &kept_tools(tools, &mut dropped));
     }
     let part = |key: &str| {
         table
@@ -39,18 +39,18 @@ fn local(table: &Table) -> Result<ImportedAgent, ImportError> {
             .unwrap_or_default()
     };
     let (prompts, model, run) = (part("prompts"), part("model"), part("run"));
-    if let Some(model) = string(&model, "model") {
-        file.text("model", model);
+    if let Some(model) = string_at(&model, "model") {
+        file.add_text("model", model);
     }
     if let Some(temperature) = model.get("temperature") {
-        file.raw("temperature", temperature);
+        file.add_raw("temperature", temperature);
     }
     if let Some(turns) = run.get("max_turns") {
-        file.raw("max_turns", turns);
+        file.add_raw("max_turns", turns);
     }
     let minutes = run.get("timeout_mins").and_then(Value::as_integer);
-    file.raw("timeout_mins", minutes.unwrap_or(OLD_TIMEOUT_MINS));
-    if let Some(query) = string(&prompts, "query").filter(|query| *query != "${query}") {
+    file.add_raw("timeout_mins", minutes.unwrap_or(OLD_TIMEOUT_MINS));
+    if let Some(query) = string_at(&prompts, "query").filter(|query| *query != "${query}") {
         dropped.push(format!(
             "`prompts.query` was dropped: `{query}`; the caller's prompt takes its place"
         ));
@@ -65,32 +65,32 @@ fn local(table: &Table) -> Result<ImportedAgent, ImportError> {
         "model",
         "run",
     ];
-    unknown(table, "", &top, &mut dropped);
-    unknown(
+    drop_unknown(table, "", &top, &mut dropped);
+    drop_unknown(
         &prompts,
         "prompts.",
         &["system_prompt", "query"],
         &mut dropped,
     );
-    unknown(&model, "model.", &["model", "temperature"], &mut dropped);
-    unknown(&run, "run.", &["max_turns", "timeout_mins"], &mut dropped);
+    drop_unknown(&model, "model.", &["model", "temperature"], &mut dropped);
+    drop_unknown(&run, "run.", &["max_turns", "timeout_mins"], &mut dropped);
     let body =
-        string(&prompts, "system_prompt").ok_or(ImportError::Missing("prompts.system_prompt"))?;
+        string_at(&prompts, "system_prompt").ok_or(ImportError::Missing("prompts.system_prompt"))?;
     dropped.extend(template_remarks(body));
     file.finish(&name, body, dropped)
 }
 
-fn remote(table: &Table) -> Result<ImportedAgent, ImportError> {
+fn import_remote(table: &Table) -> Result<ImportedAgent, ImportError> {
     let mut dropped = Vec::new();
     let mut file = Markdown::new();
-    file.raw("kind", "remote");
-    let name = head(table, &mut file, &mut dropped)?;
-    if let Some(description) = string(table, "description") {
-        file.text("description", description);
+    file.add_raw("kind", "remote");
+    let name = add_head(table, &mut file, &mut dropped)?;
+    if let Some(description) = string_at(table, "description") {
+        file.add_text("description", description);
     }
-    file.text(
+    file.add_text(
         "agent_card_url",
-        string(table, "agent_card_url").ok_or(ImportError::Missing("agent_card_url"))?,
+        string_at(table, "agent_card_url").ok_or(ImportError::Missing("agent_card_url"))?,
     );
     let known = [
         "kind",
@@ -99,23 +99,23 @@ fn remote(table: &Table) -> Result<ImportedAgent, ImportError> {
         "display_name",
         "agent_card_url",
     ];
-    unknown(table, "", &known, &mut dropped);
+    drop_unknown(table, "", &known, &mut dropped);
     file.finish(&name, "", dropped)
 }
 
-fn head(
+fn add_head(
     table: &Table,
     file: &mut Markdown,
     dropped: &mut Vec<String>,
 ) -> Result<String, ImportError> {
-    let written = string(table, "name").ok_or(ImportError::Missing("name"))?;
-    let name = slug(written);
+    let written = string_at(table, "name").ok_or(ImportError::Missing("name"))?;
+    let name = agent_slug(written);
     if name != written {
         dropped.push(format!("the name `{written}` became `{name}`"));
     }
-    file.text("name", &name);
-    if let Some(display_name) = string(table, "display_name") {
-        file.text("display_name", display_name);
+    file.add_text("name", &name);
+    if let Some(display_name) = string_at(table, "display_name") {
+        file.add_text("display_name", display_name);
     }
     Ok(name)
 }
@@ -134,13 +134,13 @@ fn kept_tools(tools: &[Value], dropped: &mut Vec<String>) -> Vec<String> {
     kept
 }
 
-fn unknown(table: &Table, prefix: &str, known: &[&str], dropped: &mut Vec<String>) {
+fn drop_unknown(table: &Table, prefix: &str, known: &[&str], dropped: &mut Vec<String>) {
     let others = table.keys().filter(|key| !known.contains(&key.as_str()));
     dropped.extend(
         others.map(|key| format!("`{prefix}{key}` was dropped: agent files have no such key")),
     );
 }
 
-fn string<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
+fn string_at<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
     table.get(key)?.as_str()
 }

@@ -5,42 +5,42 @@ use super::super::{HookProblem, HookRegistry, LeftOut};
 use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::file;
 
-pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
+pub(super) fn check_definitions(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     for left in &registry.left_out {
         if left.misfit == HookProblem::File {
-            unusable(report, left);
+            report_unusable(report, left);
             continue;
         }
         let found = match left.misfit {
-            HookProblem::Event => event(left),
+            HookProblem::Event => unknown_event_finding(left),
             // An extension that is not active has its reasons.
-            HookProblem::Extension => about(left, LintSeverity::Note, "inactive_extension", None),
-            HookProblem::Type => about(left, LintSeverity::Error, "bad_type", hint(left)),
+            HookProblem::Extension => skipped_finding(left, LintSeverity::Note, "inactive_extension", None),
+            HookProblem::Type => skipped_finding(left, LintSeverity::Error, "bad_type", repair_hint(left)),
             HookProblem::Shape
             | HookProblem::Command
             | HookProblem::Matcher
             | HookProblem::Trust
-            | HookProblem::File => about(left, LintSeverity::Error, "bad_definition", hint(left)),
+            | HookProblem::File => skipped_finding(left, LintSeverity::Error, "bad_definition", repair_hint(left)),
         };
-        report.add(&left.origin, &left.place, found);
+        report.add_finding(&left.origin, &left.place, found);
     }
 }
 
 /// A file that cannot be used, with the place of the mistake if it has one.
-fn unusable(report: &mut FindingReport<'_>, left: &LeftOut) {
+fn report_unusable(report: &mut FindingReport<'_>, left: &LeftOut) {
     let path = &left.origin;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut settings = report.setup.settings.files.iter();
     let settings = settings.find(|file| file.path == *path);
     let (place, why) = match settings.map(|file| &file.content) {
         Some(Err(error)) => {
-            let why = format!("{}; {}", error.problem(), error.verdict(path));
+            let why = format!("{}; {}", error.problem_text(), error.verdict(path));
             (error.place(), why)
         }
         _ => match file::strict_object(path) {
             Err(error) => (
                 error.place(),
-                format!("{}, so {} do not run", error.problem(), left.what),
+                format!("{}, so {} do not run", error.problem_text(), left.what),
             ),
             Ok(_) => (None, format!("is skipped: {}", left.why)),
         },
@@ -55,7 +55,7 @@ fn unusable(report: &mut FindingReport<'_>, left: &LeftOut) {
     report.add_at(path, place, found);
 }
 
-fn about<'a>(
+fn skipped_finding<'a>(
     left: &'a LeftOut,
     severity: LintSeverity,
     code: &'static str,
@@ -65,19 +65,19 @@ fn about<'a>(
         severity,
         code,
         subject: &left.what,
-        sentence: format!("{} is skipped: {}", named(left), left.why),
+        sentence: format!("{} is skipped: {}", subject_label(left), left.why),
         hint,
     }
 }
 
-fn named(left: &LeftOut) -> String {
+fn subject_label(left: &LeftOut) -> String {
     match left.place.len() {
         0 => left.what.clone(),
         _ => format!("`{}`", left.what),
     }
 }
 
-fn event(left: &LeftOut) -> UnplacedFinding<'_> {
+fn unknown_event_finding(left: &LeftOut) -> UnplacedFinding<'_> {
     let name = &left.what;
     let hint = match claude_event(name) {
         Ok(Some(event)) => format!(
@@ -95,7 +95,7 @@ fn event(left: &LeftOut) -> UnplacedFinding<'_> {
     }
 }
 
-fn hint(left: &LeftOut) -> Option<String> {
+fn repair_hint(left: &LeftOut) -> Option<String> {
     let shape = r#"{"matcher": "…", "hooks": [{"type": "command", "command": "…"}]}"#;
     Some(match left.misfit {
         HookProblem::Type => "write `\"type\": \"command\"`; case counts".to_owned(),

@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use super::super::HookRegistry;
 use super::{FindingReport, LintSeverity, UnplacedFinding};
-use crate::settings::{at, kind};
+use crate::settings::{value_at, value_kind};
 
-pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
+pub(super) fn check_disabled(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     let files = report.setup.settings.files.iter();
     let files: Vec<(PathBuf, _)> = files
         .filter_map(|file| Some((file.path.clone(), file.content.as_ref().ok()?.clone())))
         .collect();
     for (path, content) in &files {
-        let get = |keys: &[&str]| at(content, keys);
+        let get = |keys: &[&str]| value_at(content, keys);
         if registry.switched_off_by.contains(path) && get(&["hooksConfig", "enabled"]).is_some() {
             let all = UnplacedFinding {
                 severity: LintSeverity::Warning,
@@ -27,16 +27,16 @@ pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
                 },
                 hint: None,
             };
-            report.add(path, &keys(&["hooksConfig", "enabled"]), all);
+            report.add_finding(path, &owned_keys(&["hooksConfig", "enabled"]), all);
         }
-        odd(report, path, content.get("hooksConfig"));
-        names(report, registry, path, get(&["hooksConfig", "disabled"]));
-        old(report, path, &get);
+        report_odd_switches(report, path, content.get("hooksConfig"));
+        check_disabled_names(report, registry, path, get(&["hooksConfig", "disabled"]));
+        report_old_keys(report, path, &get);
     }
 }
 
 /// Switches of a wrong type.
-fn odd(report: &mut FindingReport<'_>, path: &Path, config: Option<&Value>) {
+fn report_odd_switches(report: &mut FindingReport<'_>, path: &Path, config: Option<&Value>) {
     const NOTHING: (LintSeverity, &str) = (LintSeverity::Error, "it switches nothing off");
     // A value that is added to the list of the defaults becomes an item of it.
     const ONE: (LintSeverity, &str) = (
@@ -48,14 +48,14 @@ fn odd(report: &mut FindingReport<'_>, path: &Path, config: Option<&Value>) {
         Some(Value::Object(config)) => match config.get("disabled") {
             None | Some(Value::Array(_)) => return,
             Some(odd) => {
-                let place = keys(&["hooksConfig", "disabled"]);
+                let place = owned_keys(&["hooksConfig", "disabled"]);
                 let so = if odd.is_string() { ONE } else { NOTHING };
-                (so, place, format!("{}, not a list of names", kind(odd)))
+                (so, place, format!("{}, not a list of names", value_kind(odd)))
             }
         },
         Some(odd) => {
-            let place = keys(&["hooksConfig"]);
-            (NOTHING, place, format!("{}, not an object", kind(odd)))
+            let place = owned_keys(&["hooksConfig"]);
+            (NOTHING, place, format!("{}, not an object", value_kind(odd)))
         }
     };
     let name = place.join(".");
@@ -66,11 +66,11 @@ fn odd(report: &mut FindingReport<'_>, path: &Path, config: Option<&Value>) {
         sentence: format!("`{name}` is {what}: {so}"),
         hint: Some(r#"write `"hooksConfig": {"enabled": true, "disabled": ["name"]}`"#.to_owned()),
     };
-    report.add(path, &place, found);
+    report.add_finding(path, &place, found);
 }
 
 /// Names in the list: of hooks, or of none.
-fn names(
+fn check_disabled_names(
     report: &mut FindingReport<'_>,
     registry: &HookRegistry,
     path: &Path,
@@ -81,7 +81,7 @@ fn names(
     let alone = list.filter(|list| list.is_string()).into_iter();
     let list = list.and_then(Value::as_array).into_iter().flatten();
     for (index, name) in list.chain(alone).enumerate() {
-        let place = keys(&["hooksConfig", "disabled", &index.to_string()]);
+        let place = owned_keys(&["hooksConfig", "disabled", &index.to_string()]);
         let Some(name) = name.as_str() else { continue };
         let is_known = known.contains(name);
         let (code, sentence, hint) = if is_known {
@@ -92,7 +92,7 @@ fn names(
             ("disabled_unknown", sentence, None)
         };
         let severity = LintSeverity::Note;
-        report.add(
+        report.add_finding(
             path,
             &place,
             UnplacedFinding {
@@ -107,7 +107,7 @@ fn names(
 }
 
 /// Keys of older versions.
-fn old<'v>(
+fn report_old_keys<'v>(
     report: &mut FindingReport<'_>,
     path: &Path,
     get: &impl Fn(&[&str]) -> Option<&'v Value>,
@@ -120,9 +120,9 @@ fn old<'v>(
         } else {
             "`hooks.enabled` is of an older version, and Gemini CLI passes over it"
         };
-        report.add(
+        report.add_finding(
             path,
-            &keys(&["hooks", "enabled"]),
+            &owned_keys(&["hooks", "enabled"]),
             UnplacedFinding {
                 severity: if is_off {
                     LintSeverity::Error
@@ -138,7 +138,7 @@ fn old<'v>(
     }
     if let Some(value) = get(&["hooks", "disabled"]) {
         let is_off = value.as_array().is_some_and(|list| !list.is_empty());
-        report.add(path, &keys(&["hooks", "disabled"]), UnplacedFinding {
+        report.add_finding(path, &owned_keys(&["hooks", "disabled"]), UnplacedFinding {
             severity: if is_off { LintSeverity::Error } else { LintSeverity::Warning },
             code: "old_key",
             subject: "hooks.disabled",
@@ -147,9 +147,9 @@ fn old<'v>(
         });
     }
     if get(&["hooks", "notifications"]).is_some() {
-        report.add(
+        report.add_finding(
             path,
-            &keys(&["hooks", "notifications"]),
+            &owned_keys(&["hooks", "notifications"]),
             UnplacedFinding {
                 severity: LintSeverity::Warning,
                 code: "old_key",
@@ -163,6 +163,6 @@ fn old<'v>(
     }
 }
 
-fn keys(keys: &[&str]) -> Vec<String> {
+fn owned_keys(keys: &[&str]) -> Vec<String> {
     keys.iter().map(|key| (*key).to_owned()).collect()
 }

@@ -7,29 +7,29 @@ use super::super::HookRegistry;
 use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::jsonc::JsoncNode;
 
-pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
-    for path in report.files(registry) {
-        keys(report, &path);
+pub(super) fn check_duplicates(report: &mut FindingReport<'_>, registry: &HookRegistry) {
+    for path in report.hook_files(registry) {
+        check_duplicate_keys(report, &path);
     }
-    hooks(report, registry);
+    check_duplicate_hooks(report, registry);
 }
 
 /// Keys of one object that are the same, where hooks are.
-fn keys(report: &mut FindingReport<'_>, path: &Path) {
-    let Some(text) = report.spots.text(path) else {
+fn check_duplicate_keys(report: &mut FindingReport<'_>, path: &Path) {
+    let Some(text) = report.spots.positioned_text(path) else {
         return;
     };
     let mut twice = Vec::new();
     let root = &text.tree.root;
-    doubled(root, &mut twice, DuplicateDepth::Here);
+    collect_duplicates(root, &mut twice, DuplicateDepth::Here);
     for child in &root.children {
         if child.key == "hooks" || child.key == "hooksConfig" {
-            doubled(&child.node, &mut twice, DuplicateDepth::All);
+            collect_duplicates(&child.node, &mut twice, DuplicateDepth::All);
         }
     }
     let twice: Vec<_> = twice
         .into_iter()
-        .map(|(key, byte)| (key, text.place(byte)))
+        .map(|(key, byte)| (key, text.byte_position(byte)))
         .collect();
     for (key, place) in twice {
         report.add_at(
@@ -55,7 +55,7 @@ enum DuplicateDepth {
 }
 
 /// The keys of an object that come again, with where they are.
-fn doubled(node: &JsoncNode, twice: &mut Vec<(String, usize)>, depth: DuplicateDepth) {
+fn collect_duplicates(node: &JsoncNode, twice: &mut Vec<(String, usize)>, depth: DuplicateDepth) {
     let is_ours =
         |key: &str| depth == DuplicateDepth::All || key == "hooks" || key == "hooksConfig";
     let mut later = HashSet::new();
@@ -64,13 +64,13 @@ fn doubled(node: &JsoncNode, twice: &mut Vec<(String, usize)>, depth: DuplicateD
             twice.push((child.key.clone(), child.start));
         }
         if depth == DuplicateDepth::All {
-            doubled(&child.node, twice, depth);
+            collect_duplicates(&child.node, twice, depth);
         }
     }
 }
 
 /// Hooks of one event that are the same to Gemini CLI.
-fn hooks(report: &mut FindingReport<'_>, registry: &HookRegistry) {
+fn check_duplicate_hooks(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     let mut seen = HashMap::new();
     for entry in &registry.hooks {
         let hook = &entry.hook;

@@ -39,7 +39,7 @@ enum KeyContext {
 }
 
 impl KeyContext {
-    fn known(self) -> &'static [&'static str] {
+    fn known_keys(self) -> &'static [&'static str] {
         match self {
             Self::Settings => &SECTIONS,
             Self::Config => &CONFIG,
@@ -48,7 +48,7 @@ impl KeyContext {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn context_name(self) -> &'static str {
         match self {
             Self::Settings => "settings",
             Self::Config => "`hooksConfig`",
@@ -58,26 +58,26 @@ impl KeyContext {
     }
 }
 
-pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
-    for path in report.files(registry) {
-        let Some(text) = report.spots.text(&path) else {
+pub(super) fn check_keys(report: &mut FindingReport<'_>, registry: &HookRegistry) {
+    for path in report.hook_files(registry) {
+        let Some(text) = report.spots.positioned_text(&path) else {
             continue;
         };
-        let unknown = unknown(text).into_iter();
-        let placed: Vec<_> = unknown.map(|it| (text.place(it.start), it)).collect();
+        let unknown = find_unknown_keys(text).into_iter();
+        let placed: Vec<_> = unknown.map(|it| (text.byte_position(it.start), it)).collect();
         for (place, unknown) in placed {
-            report.add_at(&path, Some(place), found(&unknown));
+            report.add_at(&path, Some(place), unknown_key_finding(&unknown));
         }
     }
 }
 
-fn found(unknown: &UnlistedKey) -> UnplacedFinding<'_> {
+fn unknown_key_finding(unknown: &UnlistedKey) -> UnplacedFinding<'_> {
     let UnlistedKey { key, within, .. } = unknown;
     let is_switch = *within == KeyContext::Hook && matches!(key.as_str(), "enabled" | "disabled");
     let hint = if is_switch {
         Some("`hooksConfig.disabled` has the names of disabled hooks".to_owned())
     } else {
-        let meant = nearest(key, within.known().iter().copied());
+        let meant = nearest(key, within.known_keys().iter().copied());
         meant.map(|meant| format!("did you mean `{meant}`?"))
     };
     UnplacedFinding {
@@ -86,13 +86,13 @@ fn found(unknown: &UnlistedKey) -> UnplacedFinding<'_> {
         subject: &unknown.subject,
         sentence: format!(
             "`{key}` is not a key of {} that Gemini CLI knows: it is passed over",
-            within.words()
+            within.context_name()
         ),
         hint,
     }
 }
 
-fn unknown(text: &PositionedText) -> Vec<UnlistedKey> {
+fn find_unknown_keys(text: &PositionedText) -> Vec<UnlistedKey> {
     let mut found = Vec::new();
     let root = &text.tree.root;
     for child in &root.children {
@@ -107,12 +107,12 @@ fn unknown(text: &PositionedText) -> Vec<UnlistedKey> {
             });
         }
     }
-    if let Some(config) = root.child("hooksConfig") {
-        keys(&config.node, "hooksConfig", KeyContext::Config, &mut found);
+    if let Some(config) = root.child_by_key("hooksConfig") {
+        collect_unknown_keys(&config.node, "hooksConfig", KeyContext::Config, &mut found);
     }
-    for event in root.child("hooks").iter().flat_map(|it| &it.node.children) {
+    for event in root.child_by_key("hooks").iter().flat_map(|it| &it.node.children) {
         if event.key.parse::<HookEvent>().is_ok() {
-            for definition in items(text, &event.node) {
+            for definition in list_items(text, &event.node) {
                 definition_keys(text, definition, &event.key, &mut found);
             }
         }
@@ -128,24 +128,24 @@ fn definition_keys(
 ) {
     // One without hooks is none, and that is said.
     let Some(hooks) = definition
-        .child("hooks")
+        .child_by_key("hooks")
         .filter(|_| is_object(text, definition))
     else {
         return;
     };
-    keys(definition, event, KeyContext::Definition, found);
+    collect_unknown_keys(definition, event, KeyContext::Definition, found);
     let hooks = hooks.node.children.iter().map(|hook| &hook.node);
     for hook in hooks.filter(|hook| is_object(text, hook)) {
-        keys(hook, event, KeyContext::Hook, found);
+        collect_unknown_keys(hook, event, KeyContext::Hook, found);
     }
 }
 
-fn keys(object: &JsoncNode, subject: &str, within: KeyContext, found: &mut Vec<UnlistedKey>) {
+fn collect_unknown_keys(object: &JsoncNode, subject: &str, within: KeyContext, found: &mut Vec<UnlistedKey>) {
     // Where comments are not allowed, people write them as keys.
     let is_remark = |key: &str| key.starts_with(['_', '$', '/', '#']);
     for child in &object.children {
         let key = child.key.as_str();
-        if !within.known().contains(&key) && !is_remark(key) {
+        if !within.known_keys().contains(&key) && !is_remark(key) {
             found.push(UnlistedKey {
                 key: key.to_owned(),
                 start: child.start,
@@ -157,7 +157,7 @@ fn keys(object: &JsoncNode, subject: &str, within: KeyContext, found: &mut Vec<U
 }
 
 /// The items of a list; one that stands alone is a list of one.
-fn items<'a>(text: &PositionedText, node: &'a JsoncNode) -> Vec<&'a JsoncNode> {
+fn list_items<'a>(text: &PositionedText, node: &'a JsoncNode) -> Vec<&'a JsoncNode> {
     if is_object(text, node) {
         return vec![node];
     }

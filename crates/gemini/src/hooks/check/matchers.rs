@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::names::{nearest, tool_meant, tools};
+use super::super::names::{nearest, tool_meant, known_tools};
 use super::super::{Hook, HookEntry, HookEvent, MatcherKind};
 use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::js;
@@ -17,8 +17,8 @@ const MOST_WORDS: usize = 20;
 /// The words that are in Gemini CLI's source but that nothing sends.
 const NEVER_SENT: [&str; 3] = ["logout", "prompt_input_exit", "other"];
 
-pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
-    for (severity, code, sentence, hint) in about(&entry.hook) {
+pub(super) fn check_matcher(report: &mut FindingReport<'_>, entry: &HookEntry) {
+    for (severity, code, sentence, hint) in matcher_subjects(&entry.hook) {
         let subject = entry.hook.display_name();
         report.add_to(
             entry,
@@ -38,34 +38,34 @@ type MatcherSubject = (LintSeverity, &'static str, String, Option<String>);
 
 /// Why a hook's matcher can never match, if that is certain.
 pub(in crate::hooks) fn never_matches(hook: &Hook) -> Option<String> {
-    let (severity, code, sentence, _) = about(hook).into_iter().next()?;
+    let (severity, code, sentence, _) = matcher_subjects(hook).into_iter().next()?;
     let is_dead = code == "bad_matcher" || code == "dead_matcher";
     let is_all_of_it =
         severity == LintSeverity::Error || matches!(hook.event.matching(), MatcherKind::Exact(_));
     (is_dead && is_all_of_it).then_some(sentence)
 }
 
-fn about(hook: &Hook) -> Vec<MatcherSubject> {
+fn matcher_subjects(hook: &Hook) -> Vec<MatcherSubject> {
     let pattern = hook.matcher.as_deref().map(js::trim);
     let Some(pattern) = pattern.filter(|it| !it.is_empty() && *it != "*") else {
         return Vec::new();
     };
     match hook.event.matching() {
-        MatcherKind::ToolName => tool(pattern),
-        MatcherKind::Exact(words) => word(hook.event, pattern, words).into_iter().collect(),
-        MatcherKind::Ignored => vec![ignored(hook.event)],
+        MatcherKind::ToolName => tool_subjects(pattern),
+        MatcherKind::Exact(words) => session_subject(hook.event, pattern, words).into_iter().collect(),
+        MatcherKind::Ignored => vec![ignored_subject(hook.event)],
     }
 }
 
 /// A matcher for a message, shortened.
-fn shown(pattern: &str) -> String {
+fn shortened_pattern(pattern: &str) -> String {
     match pattern.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &pattern[..end]),
         None => pattern.to_owned(),
     }
 }
 
-fn ignored(event: HookEvent) -> MatcherSubject {
+fn ignored_subject(event: HookEvent) -> MatcherSubject {
     (
         LintSeverity::Warning,
         "ignored_matcher",
@@ -75,7 +75,7 @@ fn ignored(event: HookEvent) -> MatcherSubject {
 }
 
 /// Session events compare letter for letter.
-fn word(event: HookEvent, pattern: &str, words: &[&'static str]) -> Option<MatcherSubject> {
+fn session_subject(event: HookEvent, pattern: &str, words: &[&'static str]) -> Option<MatcherSubject> {
     if NEVER_SENT.contains(&pattern) && words.contains(&pattern) {
         let sentence =
             format!("nothing ends with `{pattern}` in Gemini CLI 0.61, so the hook never runs");
@@ -97,7 +97,7 @@ fn word(event: HookEvent, pattern: &str, words: &[&'static str]) -> Option<Match
     } else {
         format!("{event} has the words {}", sent.join(", "))
     };
-    let pattern = shown(pattern);
+    let pattern = shortened_pattern(pattern);
     let sentence = format!(
         "{event} compares a matcher letter for letter, and `{pattern}` is none of its words: the hook never runs"
     );
@@ -105,9 +105,9 @@ fn word(event: HookEvent, pattern: &str, words: &[&'static str]) -> Option<Match
 }
 
 /// Tools are matched by a regular expression, and their names are known but for those of servers and agents.
-fn tool(pattern: &str) -> Vec<MatcherSubject> {
+fn tool_subjects(pattern: &str) -> Vec<MatcherSubject> {
     let Some(words) = regex::plain_words(pattern) else {
-        return expression(pattern).into_iter().collect();
+        return expression_subject(pattern).into_iter().collect();
     };
     let mut seen = HashSet::new();
     let words = words.into_iter().filter(|word| seen.insert(*word));
@@ -116,10 +116,10 @@ fn tool(pattern: &str) -> Vec<MatcherSubject> {
 }
 
 /// A matcher that is more than words.
-fn expression(pattern: &str) -> Option<MatcherSubject> {
-    let found: Vec<PatternMatch> = tools().map(|tool| regex::search(pattern, tool)).collect();
+fn expression_subject(pattern: &str) -> Option<MatcherSubject> {
+    let found: Vec<PatternMatch> = known_tools().map(|tool| regex::search_pattern(pattern, tool)).collect();
     let may_be_others = pattern.contains("mcp") || pattern.contains("discovered");
-    let pattern = shown(pattern);
+    let pattern = shortened_pattern(pattern);
     if let Some(PatternMatch::Unknown(why)) = found
         .iter()
         .find(|it| matches!(it, PatternMatch::Unknown(_)))
@@ -152,7 +152,7 @@ fn expression(pattern: &str) -> Option<MatcherSubject> {
 
 /// One of the words of a matcher that is nothing but words.
 fn tool_word(pattern: &str, word: &str) -> Option<MatcherSubject> {
-    let is_known = tools().any(|tool| tool.contains(word));
+    let is_known = known_tools().any(|tool| tool.contains(word));
     let of_others = word.starts_with("mcp_") || word.starts_with("discovered_tool_");
     if is_known || of_others {
         return None;
@@ -160,13 +160,13 @@ fn tool_word(pattern: &str, word: &str) -> Option<MatcherSubject> {
     let whole = if pattern == word {
         String::new()
     } else {
-        format!(" (of `{}`)", shown(pattern))
+        format!(" (of `{}`)", shortened_pattern(pattern))
     };
-    let word = &*shown(word);
+    let word = &*shortened_pattern(word);
     if let Some(tool) = tool_meant(word) {
         let others = pattern
             .split('|')
-            .any(|other| tools().any(|tool| tool.contains(other)));
+            .any(|other| known_tools().any(|tool| tool.contains(other)));
         let severity = if others {
             LintSeverity::Warning
         } else {
@@ -182,6 +182,6 @@ fn tool_word(pattern: &str, word: &str) -> Option<MatcherSubject> {
         ));
     }
     let sentence = format!("`{word}`{whole} is in the name of none of Gemini CLI's own tools");
-    let hint = nearest(word, tools()).map(|tool| format!("did you mean `{tool}`?"));
+    let hint = nearest(word, known_tools()).map(|tool| format!("did you mean `{tool}`?"));
     Some((LintSeverity::Warning, "unknown_tool", sentence, hint))
 }

@@ -27,16 +27,16 @@ impl PositionedText {
     }
 
     /// Where a byte is. Asked for so often that the text cannot be read anew each time.
-    pub(super) fn place(&self, byte: usize) -> TextPosition {
-        self.lines.place(byte)
+    pub(super) fn byte_position(&self, byte: usize) -> TextPosition {
+        self.lines.byte_position(byte)
     }
 
     /// Where a path of keys leads, or as far as it leads.
-    fn follow(&self, keys: &[String]) -> Option<usize> {
+    fn follow_keys(&self, keys: &[String]) -> Option<usize> {
         let mut node = &self.tree.root;
         let mut found = None;
         for key in keys {
-            let Some(child) = child(node, key) else { break };
+            let Some(child) = child_at(node, key) else { break };
             found = Some(child.start);
             node = &child.node;
         }
@@ -45,25 +45,25 @@ impl PositionedText {
 }
 
 /// The value at a key, without a search where it is an item of a list.
-fn child<'a>(node: &'a JsoncNode, key: &str) -> Option<&'a JsoncChild> {
+fn child_at<'a>(node: &'a JsoncNode, key: &str) -> Option<&'a JsoncChild> {
     let at = key
         .parse()
         .ok()
         .and_then(|index: usize| node.children.get(index));
     at.filter(|child| child.key == key)
-        .or_else(|| node.child(key))
+        .or_else(|| node.child_by_key(key))
 }
 
 impl FilePositions {
     /// A file, if it can be read and is JSON.
-    pub(super) fn text(&mut self, path: &Path) -> Option<&PositionedText> {
+    pub(super) fn positioned_text(&mut self, path: &Path) -> Option<&PositionedText> {
         let entry = self.0.entry(path.to_owned());
         entry.or_insert_with(|| PositionedText::read(path)).as_ref()
     }
 
     /// Where a path of keys leads, or as far as it leads.
-    pub(super) fn place(&mut self, path: &Path, keys: &[String]) -> Option<TextPosition> {
-        let text = self.text(path)?;
-        text.follow(keys).map(|start| text.place(start))
+    pub(super) fn key_position(&mut self, path: &Path, keys: &[String]) -> Option<TextPosition> {
+        let text = self.positioned_text(path)?;
+        text.follow_keys(keys).map(|start| text.byte_position(start))
     }
 }

@@ -6,7 +6,7 @@ use super::super::HookRegistry;
 use super::super::notices::notices;
 use super::{FindingReport, LintSeverity, UnplacedFinding};
 
-pub(super) fn look(report: &mut FindingReport<'_>, registry: &HookRegistry) {
+pub(super) fn add_remarks(report: &mut FindingReport<'_>, registry: &HookRegistry) {
     let findings = report.findings.iter();
     let told: HashSet<_> = findings.map(|it| (it.path.clone(), it.place)).collect();
     // Gemini CLI does not start with it, and a run with hooks is refused.

@@ -20,7 +20,7 @@ const BUILTINS: [&str; 38] = [
     "until", "while",
 ];
 
-pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
+pub(super) fn check_script(report: &mut FindingReport<'_>, entry: &HookEntry) {
     let hook = &entry.hook;
     silence::look_at_command(report, entry);
     let Some(words) = simple_command(&hook.command) else {
@@ -33,12 +33,12 @@ pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
     let Some(program) = words.first() else { return };
     let name = program.rsplit('/').next().unwrap_or(program);
     if INTERPRETERS.contains(&name) {
-        if let Some(script) = script_of(&words[1..]).and_then(|word| around.path(word)) {
-            present(report, entry, &script, FileUse::Read);
+        if let Some(script) = script_of(&words[1..]).and_then(|word| around.expanded_path(word)) {
+            check_script_file(report, entry, &script, FileUse::Read);
         }
     } else if program.contains('/') {
-        if let Some(path) = around.path(program) {
-            present(report, entry, &path, FileUse::Run);
+        if let Some(path) = around.expanded_path(program) {
+            check_script_file(report, entry, &path, FileUse::Run);
         }
     } else if is_missing(program, report.surroundings.search_path) {
         let blocks = if silence::can_object(hook.event) {
@@ -49,7 +49,7 @@ pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
         let sentence = format!(
             "`{program}` is in no directory of PATH; the shell then says so and exits with 127{blocks}"
         );
-        complain(
+        add_script_finding(
             report,
             entry,
             "missing_program",
@@ -67,7 +67,7 @@ enum FileUse {
     Read,
 }
 
-fn present(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Path, wanted: FileUse) {
+fn check_script_file(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Path, wanted: FileUse) {
     let shown = path.display();
     let found = match fs::metadata(path) {
         Err(error) => {
@@ -101,17 +101,17 @@ fn present(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Path, wante
     match found {
         Ok(()) => {
             if wanted == FileUse::Run {
-                shebang::look(report, entry, path);
+                shebang::check_shebang(report, entry, path);
             }
             silence::look_at_script(report, entry, path);
         }
         Err((code, sentence, hint)) => {
-            complain(report, entry, code, LintSeverity::Error, sentence, hint);
+            add_script_finding(report, entry, code, LintSeverity::Error, sentence, hint);
         }
     }
 }
 
-fn complain(
+fn add_script_finding(
     report: &mut FindingReport<'_>,
     entry: &HookEntry,
     code: &'static str,
@@ -173,7 +173,7 @@ struct ScriptContext<'a> {
 
 impl ScriptContext<'_> {
     /// The path that a word stands for. None if only a shell can tell.
-    fn path(&self, word: &str) -> Option<PathBuf> {
+    fn expanded_path(&self, word: &str) -> Option<PathBuf> {
         let mut word = word.to_owned();
         for name in ["GEMINI_PROJECT_DIR", "GEMINI_CWD", "CLAUDE_PROJECT_DIR"] {
             let workspace = self.workspace.to_string_lossy();

@@ -12,9 +12,9 @@ use crate::notice::TextPosition;
 /// Systems look no further.
 const LONGEST: u64 = 4096;
 
-pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Path) {
+pub(super) fn check_shebang(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Path) {
     let Some(line) = first_line(path) else { return };
-    let Some((severity, sentence, hint)) = trouble(report, path, &line) else {
+    let Some((severity, sentence, hint)) = shebang_trouble(report, path, &line) else {
         return;
     };
     let found = UnplacedFinding {
@@ -37,7 +37,7 @@ fn first_line(path: &Path) -> Option<String> {
 
 type ShebangTrouble = (LintSeverity, String, Option<String>);
 
-fn trouble(report: &FindingReport<'_>, path: &Path, line: &str) -> Option<ShebangTrouble> {
+fn shebang_trouble(report: &FindingReport<'_>, path: &Path, line: &str) -> Option<ShebangTrouble> {
     let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
     let program = words.next()?; // without one, the shell runs it itself
     if line.ends_with('\r') {

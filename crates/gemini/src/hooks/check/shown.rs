@@ -10,7 +10,7 @@ use crate::file;
 /// So much of a file is looked at.
 const LOOKED_AT: u64 = 4096;
 
-pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
+pub(super) fn check_shown_text(report: &mut FindingReport<'_>, entry: &HookEntry) {
     let hook = &entry.hook;
     let is_asked = matches!(hook.event, HookEvent::BeforeAgent | HookEvent::SessionStart);
     if !is_asked || !prints_text(&hook.command, &report.setup.workspace) {

@@ -17,11 +17,11 @@ pub(super) fn look_at_script(report: &mut FindingReport<'_>, entry: &HookEntry, 
     if !report.scripts.insert((path.to_owned(), entry.hook.event)) {
         return;
     }
-    let Some(text) = readable(path) else { return };
+    let Some(text) = script_text(path) else { return };
     let subject = entry.hook.display_name().to_owned();
     let is_heard = can_object(entry.hook.event);
     for place in silent_exits(&text).into_iter().filter(|_| is_heard) {
-        let found = silent(
+        let found = silent_exit_finding(
             &subject,
             "the script exits with 2 here, and nothing near it seems to be printed",
         );
@@ -29,12 +29,12 @@ pub(super) fn look_at_script(report: &mut FindingReport<'_>, entry: &HookEntry, 
     }
     if let Some(line) = claude_line(&text) {
         let place = TextPosition { line, column: 1 };
-        report.add_at(path, Some(place), misunderstood(&subject, "script"));
+        report.add_at(path, Some(place), claude_answer_finding(&subject, "script"));
     }
-    if !can_block(entry.hook.event) || !judges(&text) {
+    if !can_block(entry.hook.event) || !has_known_interpreter(&text) {
         return;
     }
-    if let Some(found) = mute(&subject, entry.hook.event, &text) {
+    if let Some(found) = mute_script_finding(&subject, entry.hook.event, &text) {
         report.add_at(path, Some(TextPosition { line: 1, column: 1 }), found);
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn look_at_script(report: &mut FindingReport<'_>, entry: &HookEntry, 
 /// The same for a command in the settings themselves.
 pub(super) fn look_at_command(report: &mut FindingReport<'_>, entry: &HookEntry) {
     if answers_claude(&entry.hook.command) {
-        let found = misunderstood(entry.hook.display_name(), "command");
+        let found = claude_answer_finding(entry.hook.display_name(), "command");
         report.add_to(entry, "command", found);
     }
     if can_block(entry.hook.event) && ends_with_one(&entry.hook.command) {
@@ -52,7 +52,7 @@ pub(super) fn look_at_command(report: &mut FindingReport<'_>, entry: &HookEntry)
     if silent_exits(&entry.hook.command).is_empty() || !can_object(entry.hook.event) {
         return;
     }
-    let found = silent(
+    let found = silent_exit_finding(
         entry.hook.display_name(),
         "the command exits with 2 and seems to print nothing",
     );
@@ -74,7 +74,7 @@ fn claude_line(text: &str) -> Option<usize> {
     Some(index + 1)
 }
 
-fn misunderstood<'a>(subject: &'a str, what: &str) -> UnplacedFinding<'a> {
+fn claude_answer_finding<'a>(subject: &'a str, what: &str) -> UnplacedFinding<'a> {
     UnplacedFinding {
         severity: LintSeverity::Warning,
         code: "claude_answer",
@@ -88,7 +88,7 @@ fn misunderstood<'a>(subject: &'a str, what: &str) -> UnplacedFinding<'a> {
     }
 }
 
-fn silent<'a>(subject: &'a str, what: &str) -> UnplacedFinding<'a> {
+fn silent_exit_finding<'a>(subject: &'a str, what: &str) -> UnplacedFinding<'a> {
     UnplacedFinding {
         severity: LintSeverity::Warning,
         code: "silent_exit",
@@ -99,11 +99,11 @@ fn silent<'a>(subject: &'a str, what: &str) -> UnplacedFinding<'a> {
 }
 
 /// A script that looks as if it cannot say no at all.
-fn mute<'a>(subject: &'a str, event: HookEvent, text: &str) -> Option<UnplacedFinding<'a>> {
+fn mute_script_finding<'a>(subject: &'a str, event: HookEvent, text: &str) -> Option<UnplacedFinding<'a>> {
     if exits_with_one(text) {
         return Some(only_warns(subject, event, "script"));
     }
-    let says_nothing = !text.lines().map(code_of).any(speaks) && !exits(text, "2");
+    let says_nothing = !text.lines().map(code_of).any(has_output_command) && !has_exit_with(text, "2");
     says_nothing.then(|| UnplacedFinding {
         severity: LintSeverity::Note,
         code: "never_speaks",
@@ -127,8 +127,8 @@ fn only_warns<'a>(subject: &'a str, event: HookEvent, what: &str) -> UnplacedFin
 
 /// Whether a text exits with 1, and has no other way to say no.
 fn exits_with_one(text: &str) -> bool {
-    exits(text, "1")
-        && !exits(text, "2")
+    has_exit_with(text, "1")
+        && !has_exit_with(text, "2")
         && !text.contains("decision")
         && !text.contains("continue")
 }
@@ -146,7 +146,7 @@ fn ends_with_one(command: &str) -> bool {
     exits_with_one(command) && behind.into_iter().any(|(_, behind)| words(behind))
 }
 
-fn exits(text: &str, code: &str) -> bool {
+fn has_exit_with(text: &str, code: &str) -> bool {
     let mut lines = text.lines().map(code_of);
     lines.any(|line| exit_at(line, code).is_some())
 }
@@ -169,7 +169,7 @@ fn can_block(event: HookEvent) -> bool {
 }
 
 /// Whether a script runs nothing that might speak for it.
-fn judges(text: &str) -> bool {
+fn has_known_interpreter(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     first.starts_with("#!") && ["sh", "python", "node"].iter().any(|it| first.contains(it))
 }
@@ -186,7 +186,7 @@ fn silent_exits(text: &str) -> Vec<TextPosition> {
             .iter()
             .rev()
             .filter(|line| !line.trim().is_empty());
-        if !near.take(NEAR).any(|line| speaks(line)) {
+        if !near.take(NEAR).any(|line| has_output_command(line)) {
             let column = line[..column].chars().count() + 1;
             found.push(TextPosition {
                 line: index + 1,
@@ -207,7 +207,7 @@ fn code_of(line: &str) -> &str {
 }
 
 /// Whether a command on a line may be heard: on stdout or stderr, not in a file, a variable or another program.
-fn speaks(line: &str) -> bool {
+fn has_output_command(line: &str) -> bool {
     const CALLS: [&str; 7] = [
         "print(",
         ".write(",
@@ -284,7 +284,7 @@ fn exit_at(line: &str, code: &str) -> Option<usize> {
 }
 
 /// The text of a script that is one: short, regular, without zero bytes.
-fn readable(path: &Path) -> Option<String> {
+fn script_text(path: &Path) -> Option<String> {
     let bytes = file::first_bytes(path, LONGEST + 1)?;
     let is_text = bytes.len() as u64 <= LONGEST && !bytes.contains(&0);
     is_text.then(|| String::from_utf8_lossy(&bytes).into_owned())

@@ -7,7 +7,7 @@ use super::{FindingReport, LintSeverity, UnplacedFinding};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-pub(super) fn look(report: &mut FindingReport<'_>, entry: &HookEntry) {
+pub(super) fn check_timeout(report: &mut FindingReport<'_>, entry: &HookEntry) {
     let hook = &entry.hook;
     let Some(timeout) = hook.timeout.filter(|timeout| *timeout < SECOND) else {
         return;

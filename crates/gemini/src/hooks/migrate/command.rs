@@ -5,7 +5,7 @@
 
 const NAMES: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"];
 
-pub(super) fn translate(command: &str) -> String {
+pub(super) fn translate_command(command: &str) -> String {
     let mut out = String::with_capacity(command.len());
     let mut rest = command;
     let mut quote = None;
@@ -36,11 +36,11 @@ pub(super) fn translate(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::translate;
+    use super::translate_command;
 
     #[test]
     fn the_project_is_named_so_that_a_path_with_a_blank_holds() {
-        let check = |command: &str, expected: &str| assert_eq!(translate(command), expected);
+        let check = |command: &str, expected: &str| assert_eq!(translate_command(command), expected);
         check("$CLAUDE_PROJECT_DIR/a.sh", "$GEMINI_PROJECT_DIR/a.sh");
         check(
             r#""$CLAUDE_PROJECT_DIR"/a.sh"#,

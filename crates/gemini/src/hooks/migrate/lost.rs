@@ -3,22 +3,22 @@
 use serde_json::Value;
 
 use super::SourceSpot;
-use super::timeout::{milliseconds, usual};
+use super::timeout::{timeout_milliseconds, default_milliseconds};
 
 /// The fields of a hook that mean nothing to Gemini CLI.
-pub(super) fn fields(spot: &SourceSpot<'_>, hook: &Value) -> Vec<String> {
+pub(super) fn lost_fields(spot: &SourceSpot<'_>, hook: &Value) -> Vec<String> {
     let fields = hook.as_object().into_iter().flatten();
-    let lost = fields.filter_map(|(name, value)| Some((name, sentence(spot, name, value)?)));
-    lost.map(|(name, sentence)| spot.told(name, &sentence))
+    let lost = fields.filter_map(|(name, value)| Some((name, loss_sentence(spot, name, value)?)));
+    lost.map(|(name, sentence)| spot.field_sentence(name, &sentence))
         .collect()
 }
 
 /// The sentence on a lost field, if it had an effect.
-fn sentence(spot: &SourceSpot<'_>, name: &str, value: &Value) -> Option<String> {
+fn loss_sentence(spot: &SourceSpot<'_>, name: &str, value: &Value) -> Option<String> {
     let is_off = matches!(value, Value::Bool(false) | Value::Null);
     let said = match name {
         "type" | "command" => return None,
-        "timeout" => return timeout(spot, value),
+        "timeout" => return timeout_loss(spot, value),
         _ if is_off => return None,
         "async" | "asyncRewake" => {
             "the hook does not run in the background: Gemini CLI waits for it"
@@ -37,19 +37,19 @@ fn sentence(spot: &SourceSpot<'_>, name: &str, value: &Value) -> Option<String> 
     Some(said.to_owned())
 }
 
-fn timeout(spot: &SourceSpot<'_>, value: &Value) -> Option<String> {
-    if value.is_null() || milliseconds(value).is_some() {
+fn timeout_loss(spot: &SourceSpot<'_>, value: &Value) -> Option<String> {
+    if value.is_null() || timeout_milliseconds(value).is_some() {
         return None;
     }
     let shown: String = value.to_string().chars().take(40).collect();
-    let seconds = usual(spot.event) / 1000;
+    let seconds = default_milliseconds(spot.event) / 1000;
     Some(format!(
         "{shown} is not a valid number of seconds: the hook gets the default, {seconds}"
     ))
 }
 
 /// Why an event of Claude Code's has no translation.
-pub(super) fn event(name: &str) -> &'static str {
+pub(super) fn event_loss(name: &str) -> &'static str {
     match name {
         "PermissionRequest" => {
             "Gemini CLI asks no hook for permission, so what these deny is not denied any more; a `BeforeTool` hook can deny, but hears of every call"
@@ -62,7 +62,7 @@ pub(super) fn event(name: &str) -> &'static str {
 }
 
 /// Nothing of Gemini CLI's tells when one of its subagents is done.
-pub(super) fn subagents(spot: &SourceSpot<'_>, matcher: &str) -> Option<String> {
+pub(super) fn subagent_loss(spot: &SourceSpot<'_>, matcher: &str) -> Option<String> {
     if !spot.event.eq_ignore_ascii_case("SubagentStop") {
         return None;
     }
@@ -78,24 +78,24 @@ pub(super) fn subagents(spot: &SourceSpot<'_>, matcher: &str) -> Option<String> 
 }
 
 /// Gemini CLI looks for `decision`, which Claude Code has for other events.
-pub(super) fn answers(spot: &SourceSpot<'_>, command: &str) -> Option<String> {
+pub(super) fn answer_loss(spot: &SourceSpot<'_>, command: &str) -> Option<String> {
     crate::hooks::check::answers_claude(command).then(|| {
         let said = "it answers with `permissionDecision`, which Gemini CLI does not read: say `\"decision\": \"deny\"`, and `reason`";
-        spot.told("command", said)
+        spot.field_sentence("command", said)
     })
 }
 
 /// What these print is context for the model in Claude Code, and a message for the user in Gemini CLI 0.61.
-pub(super) fn context(spot: &SourceSpot<'_>, command: &str) -> Option<String> {
+pub(super) fn context_loss(spot: &SourceSpot<'_>, command: &str) -> Option<String> {
     let is_context = matches!(spot.event, "UserPromptSubmit" | "SessionStart");
     (is_context && !command.contains("additionalContext")).then(|| {
         let said = "text that it prints is shown to you, not to the model: print `{\"hookSpecificOutput\": {\"additionalContext\": \"…\"}}`";
-        spot.told("command", said)
+        spot.field_sentence("command", said)
     })
 }
 
 impl SourceSpot<'_> {
-    fn told(&self, field: &str, sentence: &str) -> String {
+    fn field_sentence(&self, field: &str, sentence: &str) -> String {
         let Self { path, place, .. } = self;
         format!("`{place}.{field}` in {}: {sentence}", path.display())
     }

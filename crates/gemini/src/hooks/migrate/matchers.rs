@@ -38,14 +38,14 @@ fn is_all(matcher: &str) -> bool {
 }
 
 /// Each name of a tool becomes ours, wherever it stands as a word; those of servers lose a line between their parts.
-pub(super) fn tool(matcher: &str) -> TranslatedMatcher {
+pub(super) fn translate_tools(matcher: &str) -> TranslatedMatcher {
     let mut translated = TranslatedMatcher::default();
     if is_all(matcher) {
         translated.matchers.push(None);
         return translated;
     }
     let mut out = String::new();
-    for piece in pieces(matcher) {
+    for piece in word_pieces(matcher) {
         let known = CLAUDE_TOOLS.iter().find(|(claude, _)| *claude == piece);
         if let Some((_, ours)) = known {
             out.push_str(ours);
@@ -85,7 +85,7 @@ fn each_once(matcher: String) -> String {
 }
 
 /// A text as words and separators.
-fn pieces(text: &str) -> Vec<&str> {
+fn word_pieces(text: &str) -> Vec<&str> {
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -102,7 +102,7 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 /// Session events compare letter for letter here: one matcher for each word that Claude Code's pattern matches.
-pub(super) fn words(event: HookEvent, matcher: &str) -> TranslatedMatcher {
+pub(super) fn translate_words(event: HookEvent, matcher: &str) -> TranslatedMatcher {
     let mut translated = TranslatedMatcher::default();
     if is_all(matcher) {
         translated.matchers.push(None);
@@ -111,7 +111,7 @@ pub(super) fn words(event: HookEvent, matcher: &str) -> TranslatedMatcher {
     let known = SESSION_WORDS.iter().filter(|(of, _, _)| *of == event);
     for (_, theirs, ours) in known {
         if !matches!(
-            regex::search(matcher, theirs),
+            regex::search_pattern(matcher, theirs),
             PatternMatch::Certain(true) | PatternMatch::Literal(true)
         ) {
             continue;
@@ -143,11 +143,11 @@ pub(super) fn words(event: HookEvent, matcher: &str) -> TranslatedMatcher {
 }
 
 /// Where nothing is matched, a matcher only says whether it is worth having.
-pub(super) fn ignored(event: HookEvent, matcher: &str) -> TranslatedMatcher {
+pub(super) fn translate_ignored(event: HookEvent, matcher: &str) -> TranslatedMatcher {
     let mut translated = TranslatedMatcher::default();
     let is_lost = event == HookEvent::Notification
         && !is_all(matcher)
-        && regex::search(matcher, PERMISSION) == PatternMatch::Certain(false);
+        && regex::search_pattern(matcher, PERMISSION) == PatternMatch::Certain(false);
     if is_lost {
         translated.lost.push((
             matcher.to_owned(),
@@ -167,7 +167,7 @@ mod tests {
     fn tools_get_their_names() {
         let check = |matcher: &str, expected: &str| {
             assert_eq!(
-                tool(matcher).matchers,
+                translate_tools(matcher).matchers,
                 [Some(expected.to_owned())],
                 "{matcher}"
             );
@@ -181,9 +181,9 @@ mod tests {
         check("Edit|MultiEdit|Write", "replace|write_file");
         check("^(Edit|MultiEdit)$", "^(replace|replace)$");
         check("NotebookEdit", "NotebookEdit");
-        assert_eq!(tool("NotebookEdit|Bash").remarks.len(), 1);
-        assert_eq!(tool("*").matchers, [None]);
-        assert_eq!(tool("").matchers, [None]);
+        assert_eq!(translate_tools("NotebookEdit|Bash").remarks.len(), 1);
+        assert_eq!(translate_tools("*").matchers, [None]);
+        assert_eq!(translate_tools("").matchers, [None]);
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
                 .map(|word| Some((*word).to_owned()))
                 .collect::<Vec<_>>()
         };
-        let translated = words(HookEvent::SessionStart, "startup|resume|compact");
+        let translated = translate_words(HookEvent::SessionStart, "startup|resume|compact");
         assert_eq!(translated.matchers, some(&["startup", "resume"]));
         assert_eq!(
             translated.lost,
@@ -204,11 +204,11 @@ mod tests {
             )]
         );
         assert_eq!(
-            words(HookEvent::SessionEnd, "other|prompt_input_exit").matchers,
+            translate_words(HookEvent::SessionEnd, "other|prompt_input_exit").matchers,
             some(&["exit"])
         );
-        assert_eq!(words(HookEvent::PreCompress, "").matchers, [None]);
-        assert_eq!(words(HookEvent::PreCompress, "never").matchers, []);
-        assert_eq!(words(HookEvent::PreCompress, "never").lost.len(), 1);
+        assert_eq!(translate_words(HookEvent::PreCompress, "").matchers, [None]);
+        assert_eq!(translate_words(HookEvent::PreCompress, "never").matchers, []);
+        assert_eq!(translate_words(HookEvent::PreCompress, "never").lost.len(), 1);
     }
 }

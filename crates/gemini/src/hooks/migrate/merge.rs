@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{ClaudeHooks, TranslatedDefinition};
-use crate::settings::kind;
+use crate::settings::value_kind;
 
 impl ClaudeHooks {
     /// Adds missing hooks to the `hooks` of settings, and returns them. Existing ones stay as they are. An error names the value
@@ -15,7 +15,7 @@ impl ClaudeHooks {
         let mut added = Vec::new();
         for definition in &self.definitions {
             let event = definition.event.as_str();
-            let there = listed(hooks.get(event))
+            let there = definition_list(hooks.get(event))
                 .map_err(|odd| format!("`hooks.{event}` is {odd}, not a list"))?;
             let missing = definition
                 .hooks
@@ -37,12 +37,12 @@ impl ClaudeHooks {
 }
 
 /// The definitions of an event. One without a list around it counts all the same.
-fn listed(value: Option<&Value>) -> Result<Vec<Value>, &'static str> {
+fn definition_list(value: Option<&Value>) -> Result<Vec<Value>, &'static str> {
     match value {
         None => Ok(Vec::new()),
         Some(Value::Array(list)) => Ok(list.clone()),
         Some(one @ Value::Object(_)) => Ok(vec![one.clone()]),
-        Some(odd) => Err(kind(odd)),
+        Some(odd) => Err(value_kind(odd)),
     }
 }
 
@@ -65,13 +65,13 @@ fn is_there(list: &[Value], definition: &TranslatedDefinition, hook: &Map<String
         let matcher = known.get("matcher").and_then(Value::as_str);
         let hooks = known.get("hooks").and_then(Value::as_array);
         let same = |other: &Value| other.get("command") == hook.get("command");
-        plain(matcher) == plain(definition.matcher.as_deref())
+        effective_matcher(matcher) == effective_matcher(definition.matcher.as_deref())
             && hooks.is_some_and(|hooks| hooks.iter().any(same))
     })
 }
 
 /// A matcher, or none if it matches everything.
-fn plain(matcher: Option<&str>) -> Option<&str> {
+fn effective_matcher(matcher: Option<&str>) -> Option<&str> {
     matcher
         .map(str::trim)
         .filter(|matcher| !matcher.is_empty() && *matcher != "*")

@@ -8,7 +8,7 @@ use serde_json::Value;
 const LEAST: u64 = 1000;
 
 /// A timeout of Claude Code in milliseconds, if Gemini CLI can count to it.
-pub(super) fn milliseconds(seconds: &Value) -> Option<u64> {
+pub(super) fn timeout_milliseconds(seconds: &Value) -> Option<u64> {
     let milliseconds = (seconds.as_f64()? * 1000.0).round();
     #[expect(
         clippy::cast_possible_truncation,
@@ -23,7 +23,7 @@ pub(super) fn milliseconds(seconds: &Value) -> Option<u64> {
 
 /// The milliseconds that Claude Code gives to a hook which does not say. At the end of a session all share a budget, which
 /// can be raised to a minute.
-pub(super) fn usual(event: &str) -> u64 {
+pub(super) fn default_milliseconds(event: &str) -> u64 {
     match event {
         "UserPromptSubmit" => 30_000,
         "SessionEnd" => 60_000,

@@ -35,7 +35,7 @@ pub(super) enum Engine {
 }
 
 /// The same pattern for `fancy-regex`.
-pub(super) fn translate(pattern: &str) -> Result<String, UntranslatedPattern> {
+pub(super) fn translate_pattern(pattern: &str) -> Result<String, UntranslatedPattern> {
     translate_for(pattern, Engine::Fancy)
 }
 
@@ -45,12 +45,12 @@ pub(super) fn translate_for(pattern: &str, engine: Engine) -> Result<String, Unt
         engine,
         rest: pattern.chars().peekable(),
         out: String::with_capacity(pattern.len() * 2),
-        groups: groups(pattern),
+        groups: count_groups(pattern),
         has_names: pattern.contains("(?<") && has_names(pattern),
         open: Vec::new(),
         is_edge: false,
     };
-    translation.all()?;
+    translation.translate_all()?;
     Ok(translation.out)
 }
 
@@ -76,64 +76,64 @@ enum RegexEscape {
 }
 
 impl PatternTranslation<'_> {
-    fn all(&mut self) -> Result<(), UntranslatedPattern> {
+    fn translate_all(&mut self) -> Result<(), UntranslatedPattern> {
         while let Some(letter) = self.rest.next() {
-            if std::mem::take(&mut self.is_edge) && self.repeats(letter) {
+            if std::mem::take(&mut self.is_edge) && self.is_quantifier(letter) {
                 return Err(UntranslatedPattern::Wrong);
             }
-            self.item(letter).ok_or(UntranslatedPattern::Foreign)?;
+            self.translate_item(letter).ok_or(UntranslatedPattern::Foreign)?;
         }
         Ok(())
     }
 
-    fn item(&mut self, letter: char) -> Option<()> {
+    fn translate_item(&mut self, letter: char) -> Option<()> {
         match letter {
             '\\' => {
                 self.is_edge = matches!(self.rest.peek(), Some('b' | 'B'));
-                self.escape()?;
+                self.translate_escape()?;
             }
-            '[' => self.class()?,
-            '(' => self.group(),
+            '[' => self.translate_class()?,
+            '(' => self.open_group(),
             ')' => {
                 self.is_edge = self.open.pop() == Some(true);
                 self.out.push(')');
             }
-            '.' => self.put(&format!("[^{LINE_END}]")),
+            '.' => self.push_text(&format!("[^{LINE_END}]")),
             '^' | '$' => {
                 self.is_edge = true;
-                self.put(match (self.engine, letter) {
+                self.push_text(match (self.engine, letter) {
                     (Engine::Fancy, '^') => r"\A",
                     (Engine::Fancy, _) => r"\z",
                     (Engine::Lines, '^') => "^",
                     (Engine::Lines, _) => "$",
                 });
             }
-            '{' => self.brace(),
+            '{' => self.translate_brace(),
             '|' | '*' | '+' | '?' => self.out.push(letter),
-            _ => self.letter(letter),
+            _ => self.push_letter(letter),
         }
         Some(())
     }
 
     /// Whether a letter is a quantifier.
-    fn repeats(&self, letter: char) -> bool {
-        matches!(letter, '*' | '+' | '?') || (letter == '{' && self.bounds().is_some())
+    fn is_quantifier(&self, letter: char) -> bool {
+        matches!(letter, '*' | '+' | '?') || (letter == '{' && self.quantifier_bounds().is_some())
     }
 
-    fn put(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
-    fn letter(&mut self, letter: char) {
+    fn push_letter(&mut self, letter: char) {
         if letter.is_ascii_alphanumeric() || letter == '_' {
             self.out.push(letter);
         } else {
-            point(&mut self.out, letter);
+            push_code_point(&mut self.out, letter);
         }
     }
 
     /// A group opens; its kind, if it has one, is the same in both dialects.
-    fn group(&mut self) {
+    fn open_group(&mut self) {
         self.out.push('(');
         self.open.push(false);
         if self.rest.next_if_eq(&'?').is_none() {
@@ -153,16 +153,16 @@ impl PatternTranslation<'_> {
     }
 
     /// A number of repetitions, or a brace that stands for itself.
-    fn brace(&mut self) {
-        let Some(bounds) = self.bounds() else {
-            return self.letter('{');
+    fn translate_brace(&mut self) {
+        let Some(bounds) = self.quantifier_bounds() else {
+            return self.push_letter('{');
         };
         let _ = write!(self.out, "{{{bounds}}}");
         self.rest.by_ref().nth(bounds.chars().count());
     }
 
     /// The text between a brace and the next, if it is a quantifier.
-    fn bounds(&self) -> Option<String> {
+    fn quantifier_bounds(&self) -> Option<String> {
         let ahead = self.rest.clone();
         let ahead: String = ahead.take_while(|letter| *letter != '}').collect();
         let is_closed = self.rest.clone().nth(ahead.chars().count()) == Some('}');
@@ -172,29 +172,29 @@ impl PatternTranslation<'_> {
         says.then_some(ahead)
     }
 
-    fn escape(&mut self) -> Option<()> {
-        match self.escaped()? {
-            RegexEscape::Letter(letter) => self.letter(letter),
-            RegexEscape::Class(members, false) => self.put(&format!("[{members}]")),
-            RegexEscape::Class(members, true) => self.put(&format!("[^{members}]")),
-            RegexEscape::Verbatim(text) => self.put(&text),
+    fn translate_escape(&mut self) -> Option<()> {
+        match self.read_escape()? {
+            RegexEscape::Letter(letter) => self.push_letter(letter),
+            RegexEscape::Class(members, false) => self.push_text(&format!("[{members}]")),
+            RegexEscape::Class(members, true) => self.push_text(&format!("[^{members}]")),
+            RegexEscape::Verbatim(text) => self.push_text(&text),
         }
         Some(())
     }
 
-    fn escaped(&mut self) -> Option<RegexEscape> {
+    fn read_escape(&mut self) -> Option<RegexEscape> {
         let letter = self.rest.next()?;
         Some(match letter {
             'b' if self.engine == Engine::Lines => RegexEscape::Verbatim(r"(?-u:\b)".to_owned()),
             'b' => RegexEscape::Verbatim(WORD_EDGE.to_owned()),
             'B' => RegexEscape::Verbatim(NO_WORD_EDGE.to_owned()),
-            'k' if self.has_names => RegexEscape::Verbatim(r"\k".to_owned() + &self.name()?),
+            'k' if self.has_names => RegexEscape::Verbatim(r"\k".to_owned() + &self.read_name()?),
             '1'..='9' => self.back_reference(letter)?,
-            other => self.simple(other)?,
+            other => self.simple_escape(other)?,
         })
     }
 
-    fn name(&mut self) -> Option<String> {
+    fn read_name(&mut self) -> Option<String> {
         self.rest.next_if_eq(&'<')?;
         let mut name = "<".to_owned();
         loop {
@@ -220,10 +220,10 @@ impl PatternTranslation<'_> {
             self.rest = ahead;
             return Some(RegexEscape::Verbatim(format!(r"(?:\{digits})")));
         }
-        self.octal(first)
+        self.read_octal(first)
     }
 
-    fn octal(&mut self, first: char) -> Option<RegexEscape> {
+    fn read_octal(&mut self, first: char) -> Option<RegexEscape> {
         let Some(mut number) = first.to_digit(8) else {
             return Some(RegexEscape::Letter(first));
         };
@@ -241,7 +241,7 @@ impl PatternTranslation<'_> {
     }
 
     /// An escape that means the same inside a class and outside.
-    fn simple(&mut self, letter: char) -> Option<RegexEscape> {
+    fn simple_escape(&mut self, letter: char) -> Option<RegexEscape> {
         Some(match letter {
             'd' => RegexEscape::Class(DIGIT, false),
             'D' => RegexEscape::Class(DIGIT, true),
@@ -254,16 +254,16 @@ impl PatternTranslation<'_> {
             'v' => RegexEscape::Letter('\u{b}'),
             'f' => RegexEscape::Letter('\u{c}'),
             'r' => RegexEscape::Letter('\r'),
-            '0'..='7' => self.octal(letter)?,
-            'x' => RegexEscape::Letter(self.hex(2).unwrap_or('x')),
-            'u' => RegexEscape::Letter(self.hex(4).unwrap_or('u')),
-            'c' => self.control(),
+            '0'..='7' => self.read_octal(letter)?,
+            'x' => RegexEscape::Letter(self.read_hex(2).unwrap_or('x')),
+            'u' => RegexEscape::Letter(self.read_hex(4).unwrap_or('u')),
+            'c' => self.read_control(),
             other => RegexEscape::Letter(other),
         })
     }
 
     /// The letter of so many hexadecimal digits, if they are there.
-    fn hex(&mut self, digits: usize) -> Option<char> {
+    fn read_hex(&mut self, digits: usize) -> Option<char> {
         let ahead: String = self.rest.clone().take(digits).collect();
         let is_hex = ahead.len() == digits && ahead.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_hex {
@@ -275,7 +275,7 @@ impl PatternTranslation<'_> {
         Some(char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    fn control(&mut self) -> RegexEscape {
+    fn read_control(&mut self) -> RegexEscape {
         match self.rest.next_if(char::is_ascii_alphabetic) {
             Some(letter) => RegexEscape::Letter(char::from(letter as u8 % 32)),
             None => {
@@ -285,24 +285,24 @@ impl PatternTranslation<'_> {
         }
     }
 
-    fn class(&mut self) -> Option<()> {
+    fn translate_class(&mut self) -> Option<()> {
         let is_negated = self.rest.next_if_eq(&'^').is_some();
         let mut members = String::new();
         while self.rest.peek()? != &']' {
-            self.member(&mut members)?;
+            self.translate_member(&mut members)?;
         }
         self.rest.next();
         match (members.is_empty(), is_negated) {
-            (true, false) => self.put("(?!)"),
-            (true, true) => self.put("(?s:.)"),
-            (false, false) => self.put(&format!("[{members}]")),
-            (false, true) => self.put(&format!("[^{members}]")),
+            (true, false) => self.push_text("(?!)"),
+            (true, true) => self.push_text("(?s:.)"),
+            (false, false) => self.push_text(&format!("[{members}]")),
+            (false, true) => self.push_text(&format!("[^{members}]")),
         }
         Some(())
     }
 
     /// One member of a class, or a range of them.
-    fn member(&mut self, members: &mut String) -> Option<()> {
+    fn translate_member(&mut self, members: &mut String) -> Option<()> {
         let first = self.class_atom()?;
         let mut ahead = self.rest.clone();
         let is_range = ahead.next() == Some('-') && !matches!(ahead.peek(), Some(']') | None);
@@ -312,14 +312,14 @@ impl PatternTranslation<'_> {
         self.rest.next();
         let last = self.class_atom()?;
         if let (RegexEscape::Letter(first), RegexEscape::Letter(last)) = (&first, &last) {
-            point(members, *first);
+            push_code_point(members, *first);
             members.push('-');
-            point(members, *last);
+            push_code_point(members, *last);
             return Some(());
         }
         // With a class at either end the hyphen stands for itself.
         write_atom(members, &first)?;
-        point(members, '-');
+        push_code_point(members, '-');
         write_atom(members, &last)
     }
 
@@ -327,7 +327,7 @@ impl PatternTranslation<'_> {
         match self.rest.next()? {
             '\\' => match self.rest.next()? {
                 'b' => Some(RegexEscape::Letter('\u{8}')),
-                other => self.simple(other),
+                other => self.simple_escape(other),
             },
             letter => Some(RegexEscape::Letter(letter)),
         }
@@ -336,7 +336,7 @@ impl PatternTranslation<'_> {
 
 fn write_atom(members: &mut String, atom: &RegexEscape) -> Option<()> {
     match atom {
-        RegexEscape::Letter(letter) => point(members, *letter),
+        RegexEscape::Letter(letter) => push_code_point(members, *letter),
         RegexEscape::Class(inner, false) => members.push_str(inner),
         RegexEscape::Class(inner, true) => {
             let _ = write!(members, "[^{inner}]");
@@ -346,14 +346,14 @@ fn write_atom(members: &mut String, atom: &RegexEscape) -> Option<()> {
     Some(())
 }
 
-fn point(out: &mut String, letter: char) {
+fn push_code_point(out: &mut String, letter: char) {
     let _ = write!(out, r"\u{{{:x}}}", u32::from(letter));
 }
 
 /// How many groups capture.
-fn groups(pattern: &str) -> u32 {
+fn count_groups(pattern: &str) -> u32 {
     let mut count = 0;
-    walk(pattern, |ahead| {
+    walk_groups(pattern, |ahead| {
         let is_named =
             ahead.starts_with("?<") && !ahead.starts_with("?<=") && !ahead.starts_with("?<!");
         count += u32::from(!ahead.starts_with('?') || is_named);
@@ -363,14 +363,14 @@ fn groups(pattern: &str) -> u32 {
 
 fn has_names(pattern: &str) -> bool {
     let mut found = false;
-    walk(pattern, |ahead| {
+    walk_groups(pattern, |ahead| {
         found |= ahead.starts_with("?<") && !ahead.starts_with("?<=") && !ahead.starts_with("?<!");
     });
     found
 }
 
 /// Calls `at` with the text behind each opening parenthesis of a group.
-fn walk(pattern: &str, mut at: impl FnMut(&str)) {
+fn walk_groups(pattern: &str, mut at: impl FnMut(&str)) {
     let mut letters = pattern.char_indices();
     let mut in_class = false;
     while let Some((place, letter)) = letters.next() {

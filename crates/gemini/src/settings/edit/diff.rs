@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 use super::layout::TextLayout;
 
 /// The text changed so that it says `new` instead of `old`.
-pub(super) fn apply(text: String, old: &Value, new: &Value) -> String {
+pub(super) fn apply_diff(text: String, old: &Value, new: &Value) -> String {
     let mut diff = SettingsDiff {
         text,
         path: Vec::new(),
     };
-    diff.value(old, new);
+    diff.diff_value(old, new);
     diff.text
 }
 
@@ -20,36 +20,36 @@ struct SettingsDiff {
 }
 
 impl SettingsDiff {
-    fn value(&mut self, old: &Value, new: &Value) {
+    fn diff_value(&mut self, old: &Value, new: &Value) {
         match (old, new) {
             (old, new) if old == new => {}
-            (Value::Object(old), Value::Object(new)) => self.object(old, new),
-            (Value::Array(old), Value::Array(new)) => self.list(old, new),
+            (Value::Object(old), Value::Object(new)) => self.diff_object(old, new),
+            (Value::Array(old), Value::Array(new)) => self.diff_list(old, new),
             // What stood alone now stands first in a list: its text stays.
             (old, Value::Array(new)) if new.first() == Some(old) => {
                 #[expect(
                     clippy::redundant_closure_for_method_calls,
                     reason = "the method itself is for one lifetime, and this is for any"
                 )]
-                self.change(|layout, path| layout.wrap(path));
-                self.list(std::slice::from_ref(old), new);
+                self.change_text(|layout, path| layout.wrap_in_list(path));
+                self.diff_list(std::slice::from_ref(old), new);
             }
             _ => {
-                self.change(|layout, path| layout.replace(path, new));
+                self.change_text(|layout, path| layout.replace_value(path, new));
             }
         }
     }
 
-    fn object(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
+    fn diff_object(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
         for key in old.keys().filter(|key| !new.contains_key(*key)) {
             // As often as it is there.
-            while self.change(|layout, path| layout.remove(path, key)) {}
+            while self.change_text(|layout, path| layout.remove_key(path, key)) {}
         }
         for (key, value) in new {
             match old.get(key) {
-                Some(old) => self.below(key.clone(), old, value),
+                Some(old) => self.diff_below(key.clone(), old, value),
                 None => {
-                    self.change(|layout, path| layout.add(path, key, value));
+                    self.change_text(|layout, path| layout.add_key(path, key, value));
                 }
             }
         }
@@ -57,9 +57,9 @@ impl SettingsDiff {
 
     /// Removed items leave all others as they are. Otherwise equal items at both ends stay, and the items between are changed one
     /// by one.
-    fn list(&mut self, old: &[Value], new: &[Value]) {
-        if let Some(gone) = gone(old, new) {
-            self.change(|layout, path| layout.remove_items(path, &gone));
+    fn diff_list(&mut self, old: &[Value], new: &[Value]) {
+        if let Some(gone) = removed_places(old, new) {
+            self.change_text(|layout, path| layout.remove_items(path, &gone));
             return;
         }
         let same = |(one, other): &(&Value, &Value)| one == other;
@@ -70,25 +70,25 @@ impl SettingsDiff {
         let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
         let both = old.len().min(new.len());
         for at in 0..both {
-            self.below((head + at).to_string(), &old[at], &new[at]);
+            self.diff_below((head + at).to_string(), &old[at], &new[at]);
         }
         if both < old.len() {
             let gone: Vec<usize> = (head + both..head + old.len()).collect();
-            self.change(|layout, path| layout.remove_items(path, &gone));
+            self.change_text(|layout, path| layout.remove_items(path, &gone));
         }
         for (at, value) in new.iter().enumerate().skip(both) {
-            self.change(|layout, path| layout.insert(path, head + at, value));
+            self.change_text(|layout, path| layout.insert(path, head + at, value));
         }
     }
 
-    fn below(&mut self, key: String, old: &Value, new: &Value) {
+    fn diff_below(&mut self, key: String, old: &Value, new: &Value) {
         self.path.push(key);
-        self.value(old, new);
+        self.diff_value(old, new);
         self.path.pop();
     }
 
     /// One change. False if there was nothing to do.
-    fn change(
+    fn change_text(
         &mut self,
         change: impl FnOnce(&TextLayout<'_>, &[String]) -> Option<String>,
     ) -> bool {
@@ -104,7 +104,7 @@ impl SettingsDiff {
 }
 
 /// The places of items that go, if nothing else changes.
-fn gone(old: &[Value], new: &[Value]) -> Option<Vec<usize>> {
+fn removed_places(old: &[Value], new: &[Value]) -> Option<Vec<usize>> {
     let mut kept = new.iter().peekable();
     let is_gone = |(_, item): &(usize, &Value)| kept.next_if_eq(item).is_none();
     let gone: Vec<usize> = old

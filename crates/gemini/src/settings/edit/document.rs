@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{EditError, diff, kind};
+use super::{EditError, diff, value_kind};
 use crate::file::{self, LONGEST_JSON, ReadError};
-use crate::settings::at;
+use crate::settings::value_at;
 
 /// A settings file on its way to be changed. Variables in it stay as they are written.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl SettingsDocument {
         })
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn document_text(&self) -> &str {
         &self.text
     }
 
@@ -42,7 +42,7 @@ impl SettingsDocument {
 
     /// The value at a path of keys.
     pub fn get(&self, keys: &[&str]) -> Option<&Value> {
-        at(&self.object, keys)
+        value_at(&self.object, keys)
     }
 
     /// Puts a value at a path of keys, over the existing one. Objects on the way are made. Of an object or a list only the
@@ -57,12 +57,12 @@ impl SettingsDocument {
             let step = object
                 .entry(*key)
                 .or_insert_with(|| Value::Object(Map::new()));
-            let found = kind(step);
-            let odd = || self.odd(&keys[..=depth], found, "an object");
+            let found = value_kind(step);
+            let odd = || self.odd_value_error(&keys[..=depth], found, "an object");
             object = step.as_object_mut().ok_or_else(odd)?;
         }
         object.insert((*last).to_owned(), value);
-        self.say(wanted)
+        self.set_content(wanted)
     }
 
     /// Removes the value at a path of keys. False if there was none.
@@ -77,13 +77,13 @@ impl SettingsDocument {
         if object.is_none_or(|object| object.shift_remove(*last).is_none()) {
             return Ok(false);
         }
-        self.say(wanted)?;
+        self.set_content(wanted)?;
         Ok(true)
     }
 
     /// Adds a text to the list at a path of keys, unless it is there. The list is made if there is none. True if it was added.
     pub fn push(&mut self, keys: &[&str], text: &str) -> Result<bool, EditError> {
-        let mut list = self.list(keys)?;
+        let mut list = self.list_at(keys)?;
         if list.iter().any(|item| item == text) {
             return Ok(false);
         }
@@ -94,7 +94,7 @@ impl SettingsDocument {
 
     /// Takes a text out of the list at a path of keys, as often as it is there. True if it was.
     pub fn pull(&mut self, keys: &[&str], text: &str) -> Result<bool, EditError> {
-        let mut list = self.list(keys)?;
+        let mut list = self.list_at(keys)?;
         let before = list.len();
         list.retain(|item| item != text);
         if list.len() == before {
@@ -104,15 +104,15 @@ impl SettingsDocument {
         Ok(true)
     }
 
-    fn list(&self, keys: &[&str]) -> Result<Vec<Value>, EditError> {
+    fn list_at(&self, keys: &[&str]) -> Result<Vec<Value>, EditError> {
         match self.get(keys) {
             None => Ok(Vec::new()),
             Some(Value::Array(list)) => Ok(list.clone()),
-            Some(odd) => Err(self.odd(keys, kind(odd), "a list")),
+            Some(odd) => Err(self.odd_value_error(keys, value_kind(odd), "a list")),
         }
     }
 
-    fn odd(&self, keys: &[&str], found: &'static str, expected: &'static str) -> EditError {
+    fn odd_value_error(&self, keys: &[&str], found: &'static str, expected: &'static str) -> EditError {
         EditError::OddValue {
             path: self.path.clone(),
             key: keys.join("."),
@@ -122,9 +122,9 @@ impl SettingsDocument {
     }
 
     /// Changes the text until it has the wanted content.
-    fn say(&mut self, wanted: Map<String, Value>) -> Result<(), EditError> {
+    fn set_content(&mut self, wanted: Map<String, Value>) -> Result<(), EditError> {
         let (old, new) = (Value::Object(self.object.clone()), Value::Object(wanted));
-        let text = diff::apply(self.text.clone(), &old, &new);
+        let text = diff::apply_diff(self.text.clone(), &old, &new);
         let object = if text.len() as u64 > self.longest {
             Err(ReadError::TooLong(self.longest))
         } else {
@@ -155,7 +155,7 @@ mod tests {
             refused.unwrap_err().to_string(),
             "`s.json` is left as it is: after the change it is longer than 1 MiB"
         );
-        assert_eq!(document.text(), text);
+        assert_eq!(document.document_text(), text);
         assert_eq!(document.get(&["a"]), Some(&vec![1].into()));
         document.longest = text.len() as u64;
         document.set(&["a"], vec![2].into()).unwrap();

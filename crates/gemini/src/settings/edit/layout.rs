@@ -32,20 +32,20 @@ impl<'a> TextLayout<'a> {
         let first = layout.tree.root.children.first();
         if let Some(start) = first.map(|child| child.start)
             && layout.owns_line(start)
-            && !layout.indent(start).is_empty()
+            && !layout.line_indent(start).is_empty()
         {
-            layout.unit = layout.indent(start).to_owned();
+            layout.unit = layout.line_indent(start).to_owned();
         }
         Some(layout)
     }
 
     /// Puts another value in the place of the one at a path.
-    pub(super) fn replace(&self, path: &[String], value: &Value) -> Option<String> {
-        let span = self.tree.find(path)?.span.clone();
-        let start = self.tree.start(path)?;
+    pub(super) fn replace_value(&self, path: &[String], value: &Value) -> Option<String> {
+        let span = self.tree.find_node(path)?.span.clone();
+        let start = self.tree.entry_start(path)?;
         let is_root = path.is_empty();
         let new = if is_root || self.owns_line(start) {
-            self.lines(value, self.indent(start))
+            self.multiline_text(value, self.line_indent(start))
         } else {
             in_line(value)
         };
@@ -54,12 +54,12 @@ impl<'a> TextLayout<'a> {
     }
 
     /// Puts a list around the value at a path, which stays as it is written.
-    pub(super) fn wrap(&self, path: &[String]) -> Option<String> {
-        let span = self.tree.find(path)?.span.clone();
+    pub(super) fn wrap_in_list(&self, path: &[String]) -> Option<String> {
+        let span = self.tree.find_node(path)?.span.clone();
         let (before, behind) = (&self.text[..span.start], &self.text[span.end..]);
         let value = &self.text[span.clone()];
         let end = if value.contains('\n') {
-            format!("{}{}", self.newline, self.indent(span.start))
+            format!("{}{}", self.newline, self.line_indent(span.start))
         } else {
             String::new()
         };
@@ -76,7 +76,7 @@ impl<'a> TextLayout<'a> {
     }
 
     /// The blanks that the line of a place begins with.
-    fn indent(&self, at: usize) -> &str {
+    fn line_indent(&self, at: usize) -> &str {
         let line = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         let line = &self.text[line..at];
         let blanks = line.len() - line.trim_start_matches([' ', '\t']).len();
@@ -84,7 +84,7 @@ impl<'a> TextLayout<'a> {
     }
 
     /// A value over as many lines as it takes, as JavaScript would write it.
-    fn lines(&self, value: &Value, indent: &str) -> String {
+    fn multiline_text(&self, value: &Value, indent: &str) -> String {
         let mut out = Vec::new();
         let formatter = serde_json::ser::PrettyFormatter::with_indent(self.unit.as_bytes());
         let mut writer = serde_json::Serializer::with_formatter(&mut out, formatter);

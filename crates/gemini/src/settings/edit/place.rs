@@ -6,7 +6,7 @@ use super::EditError;
 
 /// Where a path leads, to an existing file or not. A link must lead to an existing file: a file that a dangling link would create
 /// was chosen by the link's author.
-pub(super) fn real(path: &Path) -> Result<PathBuf, EditError> {
+pub(super) fn resolved_path(path: &Path) -> Result<PathBuf, EditError> {
     match path.canonicalize() {
         Ok(real) => Ok(real),
         Err(_) if path.is_symlink() => Err(EditError::LeadsNowhere {

@@ -27,13 +27,13 @@ impl EditTarget {
     pub(super) fn open(path: &Path) -> Result<Self, EditError> {
         Ok(Self {
             path: path.to_owned(),
-            real: place::real(path)?,
+            real: place::resolved_path(path)?,
             // Less the process's umask, as for every file.
             mode: 0o666,
         })
     }
 
-    pub(super) fn private(path: &Path) -> Result<Self, EditError> {
+    pub(super) fn open_private(path: &Path) -> Result<Self, EditError> {
         let target = Self::open(path)?;
         Ok(Self {
             mode: 0o600,
@@ -42,18 +42,18 @@ impl EditTarget {
     }
 
     /// One that no link may lead out of a directory.
-    pub(super) fn within(path: &Path, root: &Path) -> Result<Self, EditError> {
+    pub(super) fn open_within(path: &Path, root: &Path) -> Result<Self, EditError> {
         let target = Self::open(path)?;
         place::check_inside(path, &target.real, root)?;
         Ok(target)
     }
 
-    pub(super) fn edit<E: From<EditError>>(
+    pub(super) fn edit_document<E: From<EditError>>(
         &self,
         change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
     ) -> Result<EditOutcome, E> {
-        let folder = self.folder();
-        let made = make(folder).map_err(|source| self.unwritable(source))?;
+        let folder = self.parent_folder();
+        let made = make_folders(folder).map_err(|source| self.unwritable_error(source))?;
         let edited = self.edit_locked(change);
         if !matches!(edited, Ok(EditOutcome::Yes)) {
             // Nothing was written: the directories made for it are removed, unless they are in use by now.
@@ -68,8 +68,8 @@ impl EditTarget {
         &self,
         change: impl FnOnce(&mut SettingsDocument) -> Result<(), E>,
     ) -> Result<EditOutcome, E> {
-        let _lock = self.lock()?;
-        leftovers::clear(self.folder());
+        let _lock = self.lock_folder()?;
+        leftovers::clear(self.parent_folder());
         let text = file::exact_json_text(&self.real);
         let document = text.and_then(|text| {
             let before = text.clone();
@@ -82,19 +82,19 @@ impl EditTarget {
         change(&mut document)?;
         let before = before.as_deref();
         let is_new = before.is_none_or(|before| before.trim().is_empty());
-        let is_same = before == Some(document.text()) || is_new && document.object().is_empty();
+        let is_same = before == Some(document.document_text()) || is_new && document.object().is_empty();
         if is_same {
             return Ok(EditOutcome::No);
         }
-        self.write(document.text(), before.is_some())
-            .map_err(|source| self.unwritable(source))?;
+        self.write_text(document.document_text(), before.is_some())
+            .map_err(|source| self.unwritable_error(source))?;
         Ok(EditOutcome::Yes)
     }
 
     /// Writes all of it beside the file, and then puts it in its place.
-    fn write(&self, text: &str, is_there: bool) -> io::Result<()> {
-        let kept = is_there.then(|| self.writable()).transpose()?;
-        let mut beside = self.beside(is_there)?;
+    fn write_text(&self, text: &str, is_there: bool) -> io::Result<()> {
+        let kept = is_there.then(|| self.writable_permissions()).transpose()?;
+        let mut beside = self.temporary_file(is_there)?;
         beside.write_all(text.as_bytes())?;
         keep_owner(&self.real, beside.as_file());
         if let Some(kept) = kept {
@@ -107,38 +107,38 @@ impl EditTarget {
     }
 
     /// A file beside it. What takes the place of another is for our eyes only until it is whole: the other may be.
-    fn beside(&self, is_there: bool) -> io::Result<NamedTempFile> {
+    fn temporary_file(&self, is_there: bool) -> io::Result<NamedTempFile> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(BESIDE);
         open_to(&mut builder, if is_there { 0o600 } else { self.mode });
-        builder.tempfile_in(self.folder())
+        builder.tempfile_in(self.parent_folder())
     }
 
     /// Who may do what with the file as it is. A file that we may not write stays, though its directory would let us.
-    fn writable(&self) -> io::Result<Permissions> {
+    fn writable_permissions(&self) -> io::Result<Permissions> {
         let file = OpenOptions::new().append(true).open(&self.real)?;
         Ok(file.metadata()?.permissions())
     }
 
     /// Locks all files of the directory as long as this lives. The directory itself is locked, which leaves no lock file behind.
-    fn lock(&self) -> Result<File, EditError> {
-        let file = lockable(self.folder()).map_err(|source| self.unwritable(source))?;
+    fn lock_folder(&self) -> Result<File, EditError> {
+        let file = lockable(self.parent_folder()).map_err(|source| self.unwritable_error(source))?;
         let ours = lock::wait(lock::PATIENCE, || file.try_lock())
-            .map_err(|source| self.unwritable(source))?;
+            .map_err(|source| self.unwritable_error(source))?;
         let busy = || EditError::Busy {
             path: self.path.clone(),
         };
         ours.then_some(file).ok_or_else(busy)
     }
 
-    fn folder(&self) -> &Path {
+    fn parent_folder(&self) -> &Path {
         match self.real.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         }
     }
 
-    fn unwritable(&self, source: io::Error) -> EditError {
+    fn unwritable_error(&self, source: io::Error) -> EditError {
         EditError::Unwritable {
             path: self.path.clone(),
             source,
@@ -158,7 +158,7 @@ fn lockable(folder: &Path) -> io::Result<File> {
 }
 
 /// Makes a directory and those above it, and tells which it made.
-fn make(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn make_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let missing: Vec<_> = folder
         .ancestors()
         .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
@@ -204,13 +204,13 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         let target = EditTarget::open(&path).unwrap();
         let mode = |file: &File| file.metadata().unwrap().permissions().mode() & 0o777;
-        let beside = target.beside(true).unwrap();
+        let beside = target.temporary_file(true).unwrap();
         assert_eq!(mode(beside.as_file()), 0o600);
         // A file of another disk could not be put in its place.
         assert_eq!(beside.path().parent(), target.real.parent());
-        target.write("{}\n", true).unwrap();
+        target.write_text("{}\n", true).unwrap();
         assert_eq!(mode(&File::open(&path).unwrap()), 0o644);
-        let private = EditTarget::private(&path).unwrap();
-        assert_eq!(mode(private.beside(false).unwrap().as_file()), 0o600);
+        let private = EditTarget::open_private(&path).unwrap();
+        assert_eq!(mode(private.temporary_file(false).unwrap().as_file()), 0o600);
     }
 }

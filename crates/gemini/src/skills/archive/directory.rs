@@ -69,7 +69,7 @@ impl<'a> CheckedArchive<'a> {
         mut file: File,
         is_stopped: &'a dyn Fn() -> bool,
     ) -> Result<Self, DirectoryProblem> {
-        let found = whereabouts(&mut file)?;
+        let found = directory_location(&mut file)?;
         if found.count > MOST_FILES || found.size > MOST_LISTED {
             return Err(DirectoryProblem::TooMuch);
         }
@@ -78,7 +78,7 @@ impl<'a> CheckedArchive<'a> {
             .checked_sub(found.size)
             .ok_or(DirectoryProblem::Broken)?;
         let mut list = read_at(&mut file, start, found.size)?;
-        let count = count(&list)?;
+        let count = count_entries(&list)?;
         let offset = u32::try_from(found.offset).map_err(|_| DirectoryProblem::TooMuch)?;
         append_end(&mut list, count, offset)?;
         Ok(Self {
@@ -105,7 +105,7 @@ fn append_end(list: &mut Vec<u8>, count: usize, offset: u32) -> Result<(), Direc
 }
 
 /// The last record that could be the end.
-fn whereabouts(file: &mut File) -> Result<DirectoryLocation, DirectoryProblem> {
+fn directory_location(file: &mut File) -> Result<DirectoryLocation, DirectoryProblem> {
     let length = file.seek(SeekFrom::End(0))?;
     let tail_start = length.saturating_sub(TAIL);
     let tail = read_at(file, tail_start, length - tail_start)?;
@@ -115,7 +115,7 @@ fn whereabouts(file: &mut File) -> Result<DirectoryLocation, DirectoryProblem> {
         .ok_or(DirectoryProblem::Broken)?;
     let is_end = |at: &usize| {
         let record = &tail[*at..];
-        record.starts_with(END) && END_LENGTH + usize::from(short(record, 20)) <= record.len()
+        record.starts_with(END) && END_LENGTH + usize::from(read_u16(record, 20)) <= record.len()
     };
     let at = (0..=last)
         .rev()
@@ -125,12 +125,12 @@ fn whereabouts(file: &mut File) -> Result<DirectoryLocation, DirectoryProblem> {
     let end = tail_start + at as u64;
     let before = at.checked_sub(LOCATOR_LENGTH).map(|at| &tail[at..]);
     if let Some(locator) = before.filter(|before| before.starts_with(LOCATOR)) {
-        return large_whereabouts(file, long(locator, 8));
+        return large_whereabouts(file, read_u64(locator, 8));
     }
     Ok(DirectoryLocation {
-        count: short(record, 10).into(),
-        size: word(record, 12).into(),
-        offset: word(record, 16).into(),
+        count: read_u16(record, 10).into(),
+        size: read_u32(record, 12).into(),
+        offset: read_u32(record, 16).into(),
         end,
     })
 }
@@ -142,16 +142,16 @@ fn large_whereabouts(file: &mut File, at: u64) -> Result<DirectoryLocation, Dire
         return Err(DirectoryProblem::Broken);
     }
     Ok(DirectoryLocation {
-        count: long(&record, 32),
-        size: long(&record, 40),
-        offset: long(&record, 48),
+        count: read_u64(&record, 32),
+        size: read_u64(&record, 40),
+        offset: read_u64(&record, 48),
         end: at,
     })
 }
 
 /// How many entries a list has, each with another name. The directories that they lie in count for the limit, whether or not they are
 /// entries.
-fn count(list: &[u8]) -> Result<usize, DirectoryProblem> {
+fn count_entries(list: &[u8]) -> Result<usize, DirectoryProblem> {
     let mut names = HashSet::new();
     let mut folders = HashSet::new();
     let mut files = 0;
@@ -160,7 +160,7 @@ fn count(list: &[u8]) -> Result<usize, DirectoryProblem> {
         if !rest.starts_with(ENTRY) || rest.len() < ENTRY_LENGTH {
             return Err(DirectoryProblem::Broken);
         }
-        let [name, extra, comment] = [28, 30, 32].map(|at| usize::from(short(rest, at)));
+        let [name, extra, comment] = [28, 30, 32].map(|at| usize::from(read_u16(rest, at)));
         let behind = rest.get(ENTRY_LENGTH..).unwrap_or_default();
         let name = behind.get(..name).ok_or(DirectoryProblem::Broken)?;
         if !names.insert(name) {
@@ -195,16 +195,16 @@ fn read_at(file: &mut File, at: u64, length: u64) -> Result<Vec<u8>, DirectoryPr
     Ok(bytes)
 }
 
-fn short(bytes: &[u8], at: usize) -> u16 {
+fn read_u16(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from(short(bytes, at)) | u32::from(short(bytes, at + 2)) << 16
+fn read_u32(bytes: &[u8], at: usize) -> u32 {
+    u32::from(read_u16(bytes, at)) | u32::from(read_u16(bytes, at + 2)) << 16
 }
 
-fn long(bytes: &[u8], at: usize) -> u64 {
-    u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
+fn read_u64(bytes: &[u8], at: usize) -> u64 {
+    u64::from(read_u32(bytes, at)) | u64::from(read_u32(bytes, at + 4)) << 32
 }
 
 impl Read for CheckedArchive<'_> {

@@ -17,7 +17,7 @@ const MOST: usize = 20_000;
 const INTERRUPTED: &str = "is what an install, link or uninstall left that was interrupted, or is under way: the next one finishes it";
 
 /// What lies below a directory of skills and is never looked for, each with a reason.
-pub(super) fn find(root: &Path) -> Vec<(PathBuf, String)> {
+pub(super) fn find_unseen(root: &Path) -> Vec<(PathBuf, String)> {
     let mut strays = Vec::new();
     let mut left = MOST;
     let mut waiting = VecDeque::from([StrayFolder {
@@ -41,7 +41,7 @@ pub(super) fn find(root: &Path) -> Vec<(PathBuf, String)> {
         }
         for name in names {
             let path = folder.path.join(&name);
-            if let Some(why) = folder.stray(&name, &path) {
+            if let Some(why) = folder.stray_reason(&name, &path) {
                 strays.push((path, why));
             } else if is_worth_a_look(&path, folder.depth) {
                 let hidden = is_passed_over(&name).then(|| name.to_string_lossy().into_owned());
@@ -64,7 +64,7 @@ struct StrayFolder {
 }
 
 impl StrayFolder {
-    fn stray(&self, name: &std::ffi::OsStr, path: &Path) -> Option<String> {
+    fn stray_reason(&self, name: &std::ffi::OsStr, path: &Path) -> Option<String> {
         let shown = name.to_string_lossy();
         if self.depth == 0 && staging::is_desk(path) {
             return Some(INTERRUPTED.to_owned());

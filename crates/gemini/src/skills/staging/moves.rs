@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::super::failure::{InstallError, at};
+use super::super::failure::{InstallError, io_error_at};
 
 /// How directories are moved. Tests have disks that fail.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ pub(super) enum ReplacedAt {
 
 impl SkillMove {
     /// Moves the made skill to its place. After an error, the place has what it had before.
-    pub(super) fn forward(&mut self, disk: MoveDisk<'_>) -> io::Result<()> {
+    pub(super) fn move_forward(&mut self, disk: MoveDisk<'_>) -> io::Result<()> {
         if !path_exists(&self.place)? {
             return (disk.rename)(&self.made, &self.place);
         }
@@ -59,7 +59,7 @@ impl SkillMove {
     }
 
     /// Moves the made skill out of its place. A replaced one comes back now, or when the staging directory is settled.
-    pub(super) fn back(&self, disk: MoveDisk<'_>) -> io::Result<()> {
+    pub(super) fn move_back(&self, disk: MoveDisk<'_>) -> io::Result<()> {
         match self.was {
             Some(ReplacedAt::Made) => (disk.exchange)(&self.made, &self.place),
             Some(ReplacedAt::Aside) | None => (disk.rename)(&self.place, &self.made),
@@ -67,10 +67,10 @@ impl SkillMove {
     }
 
     /// Why it did not come to its place.
-    pub(super) fn refusal(&self, error: io::Error) -> InstallError {
+    pub(super) fn refusal_error(&self, error: io::Error) -> InstallError {
         match error.kind() {
             io::ErrorKind::AlreadyExists => InstallError::Changed(self.place.clone()),
-            _ => at(&self.place)(error),
+            _ => io_error_at(&self.place)(error),
         }
     }
 }

@@ -36,22 +36,22 @@ impl<'l> CurrentLine<'l> {
         }
     }
 
-    pub(super) fn text(&self, token: Token<'_>) -> Text {
+    pub(super) fn shared_text(&self, token: Token<'_>) -> Text {
         Text::from_token(SharedToken::new(self.text, token))
     }
 
-    pub(super) fn json(&self, token: Token<'_>) -> Json {
+    pub(super) fn shared_json(&self, token: Token<'_>) -> Json {
         Json::from(SharedToken::new(self.text, token))
     }
 
     /// A required text. A line without it cannot be translated.
-    pub(super) fn required(
+    pub(super) fn required_text(
         &self,
         field: &'static str,
         token: Option<Token<'_>>,
     ) -> Result<Text, LineFlaw> {
         match token {
-            Some(token) if token.kind() == TokenKind::String => Ok(self.text(token)),
+            Some(token) if token.kind() == TokenKind::String => Ok(self.shared_text(token)),
             other => Err(LineFlaw {
                 field,
                 found: other.map(Token::kind),
@@ -60,7 +60,7 @@ impl<'l> CurrentLine<'l> {
     }
 
     /// An optional value of one kind; of any other kind it is kept as an extension and complained about.
-    pub(super) fn optional<'a>(
+    pub(super) fn optional_value<'a>(
         &mut self,
         field: &str,
         token: Option<Token<'a>>,
@@ -70,21 +70,21 @@ impl<'l> CurrentLine<'l> {
         if token.kind() == kind {
             return Some(token);
         }
-        self.extend(field, token);
+        self.add_extension(field, token);
         let found = token.kind().described();
-        self.complain(
+        self.add_complaint(
             DiagnosticKind::InvalidField,
             format!("`{field}` is {found}, not {}", kind.described()),
         );
         None
     }
 
-    pub(super) fn extend(&mut self, field: &str, token: Token<'_>) {
-        let value = self.json(token);
+    pub(super) fn add_extension(&mut self, field: &str, token: Token<'_>) {
+        let value = self.shared_json(token);
         self.extensions.push((format!("gemini.{field}"), value));
     }
 
-    pub(super) fn complain(&mut self, kind: DiagnosticKind, message: String) {
+    pub(super) fn add_complaint(&mut self, kind: DiagnosticKind, message: String) {
         self.complaints.push((kind, message));
     }
 }

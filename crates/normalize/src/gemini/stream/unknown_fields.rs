@@ -26,7 +26,7 @@ impl ReportedFields {
         current: &mut CurrentLine<'_>,
     ) {
         for (key, value) in fields {
-            current.extend(key, *value);
+            current.add_extension(key, *value);
             let name = format!("{}.{}", type_name(line), shortened_name(key));
             if self.0.len() >= MOST_REPORTED || !self.0.insert(name.clone()) {
                 continue;
@@ -36,7 +36,7 @@ impl ReportedFields {
             } else {
                 format!("unknown field `{name}`")
             };
-            current.complain(DiagnosticKind::UnknownField, message);
+            current.add_complaint(DiagnosticKind::UnknownField, message);
         }
     }
 }
@@ -45,7 +45,7 @@ impl ReportedFields {
 pub(super) fn more_unknown(count: usize, current: &mut CurrentLine<'_>) {
     if count > 0 {
         let message = format!("{count} more unknown fields, which are not in `extensions`");
-        current.complain(DiagnosticKind::UnknownField, message);
+        current.add_complaint(DiagnosticKind::UnknownField, message);
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn repeated_keys(keys: &[Cow<'_, str>], current: &mut CurrentLine<'_>
             more.len()
         ),
     };
-    current.complain(DiagnosticKind::DuplicateKey, message);
+    current.add_complaint(DiagnosticKind::DuplicateKey, message);
 }
 
 /// A line of a known type that lacks a required field.

@@ -75,7 +75,7 @@ async fn hear_all(mut reads: impl AsyncRead + Unpin, sender: Sender<MessageKind>
 
 fn understand_line(line: RawLine<'_>) -> MessageKind {
     match line {
-        RawLine::Whole(line) => MessageKind::read(line),
+        RawLine::Whole(line) => MessageKind::from_line(line),
         RawLine::TooLong { .. } => MessageKind::Noise,
     }
 }

@@ -21,25 +21,25 @@ const NOTES: u32 = 100;
 
 impl<A: Audience> DialoguePlayer<A> {
     pub(super) async fn refuse_all(&mut self, said: &MessageKind) -> io::Result<()> {
-        let expected = said.described();
+        let expected = said.message_description();
         for (id, method) in self.waiting.give_up() {
             let why = format!("`{method}` is out of turn: the recording has {expected} before it");
-            self.refuse(&id, OUT_OF_TURN, &why).await?;
+            self.refuse_request(&id, OUT_OF_TURN, &why).await?;
         }
         Ok(())
     }
 
-    async fn refuse(&mut self, id: &MessageId, code: i32, why: &str) -> io::Result<()> {
-        self.note(why);
+    async fn refuse_request(&mut self, id: &MessageId, code: i32, why: &str) -> io::Result<()> {
+        self.note_difference(why);
         let (id, why) = (&id.token, serde_json::Value::from(why));
         let line = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{why}}}}}\n"
         );
-        self.write(line.as_bytes()).await
+        self.write_line(line.as_bytes()).await
     }
 
     /// Waits for a message of the client, or until requests that wait since `since` have waited long enough.
-    pub(super) async fn listen(&mut self, since: Instant) -> io::Result<WaitOutcome> {
+    pub(super) async fn listen_to_client(&mut self, since: Instant) -> io::Result<WaitOutcome> {
         if self.has_hung_up {
             return Ok(WaitOutcome::HungUp);
         }
@@ -49,8 +49,8 @@ impl<A: Audience> DialoguePlayer<A> {
     }
 
     /// Waits until the time in the replay of a moment of the recording.
-    pub(super) async fn until(&mut self, at: Duration) -> io::Result<()> {
-        let pause = self.rate.pace.scaled(at.saturating_sub(self.then));
+    pub(super) async fn wait_until(&mut self, at: Duration) -> io::Result<()> {
+        let pause = self.rate.pace.scaled_time(at.saturating_sub(self.then));
         let due = self.now.checked_add(pause);
         while due.is_none_or(|due| due > Instant::now()) {
             match due {
@@ -92,20 +92,20 @@ impl<A: Audience> DialoguePlayer<A> {
             TakenMessage::Kept => Ok(()),
             TakenMessage::Unknown(id, method) => {
                 let why = format!("the recording has no `{method}` here or later");
-                self.refuse(&id, UNKNOWN, &why).await
+                self.refuse_request(&id, UNKNOWN, &why).await
             }
             TakenMessage::TooMany(id, method) => {
                 let why = format!("`{method}` is one request too many to wait for its turn");
-                self.refuse(&id, OUT_OF_TURN, &why).await
+                self.refuse_request(&id, OUT_OF_TURN, &why).await
             }
             TakenMessage::Ignored(what) => {
-                self.note(&format!("ignored: {what}"));
+                self.note_difference(&format!("ignored: {what}"));
                 Ok(())
             }
         }
     }
 
-    pub(super) fn note(&mut self, text: &str) {
+    pub(super) fn note_difference(&mut self, text: &str) {
         self.notes = self.notes.saturating_add(1);
         if self.notes <= NOTES {
             self.audience.note(text);

@@ -72,32 +72,32 @@ impl<A: Audience> DialoguePlayer<A> {
         }
     }
 
-    pub(super) async fn play(mut self) -> io::Result<()> {
+    pub(super) async fn play_script(mut self) -> io::Result<()> {
         let mut is_over = false;
         while let Some(ScriptStep { at, what }) = self.next()? {
             match what {
                 StepKind::Say(line) => {
-                    self.until(at).await?;
-                    self.say(&line).await?;
+                    self.wait_until(at).await?;
+                    self.say_line(&line).await?;
                 }
                 StepKind::Complain(bytes) => {
-                    self.until(at).await?;
+                    self.wait_until(at).await?;
                     self.audience.complain(&bytes);
                 }
                 StepKind::Hear(said) => {
-                    if !self.hear(&said).await? {
+                    if !self.wait_for_message(&said).await? {
                         return Ok(());
                     }
-                    self.happened(at);
+                    self.set_time_base(at);
                 }
                 StepKind::HangUp => {
                     self.until_hung_up().await?;
-                    self.happened(at);
+                    self.set_time_base(at);
                     is_over = true;
                 }
             }
         }
-        self.end(is_over).await
+        self.end_script(is_over).await
     }
 
     fn next(&mut self) -> io::Result<Option<ScriptStep>> {
@@ -108,14 +108,14 @@ impl<A: Audience> DialoguePlayer<A> {
     }
 
     /// From now on time is counted from here.
-    fn happened(&mut self, at: Duration) {
+    fn set_time_base(&mut self, at: Duration) {
         (self.then, self.now) = (at, Instant::now());
     }
 
     /// After the last step.
-    async fn end(&mut self, is_over: bool) -> io::Result<()> {
+    async fn end_script(&mut self, is_over: bool) -> io::Result<()> {
         match self.duration {
-            Some(duration) if is_over || self.ended_by_itself() => self.until(duration).await,
+            Some(duration) if is_over || self.ended_by_itself() => self.wait_until(duration).await,
             _ => self.until_hung_up().await,
         }
     }
@@ -131,39 +131,39 @@ impl<A: Audience> DialoguePlayer<A> {
     }
 
     /// Says a line. An answer goes under the id that the client has for its request.
-    async fn say(&mut self, line: &[u8]) -> io::Result<()> {
-        match MessageKind::read(line) {
+    async fn say_line(&mut self, line: &[u8]) -> io::Result<()> {
+        match MessageKind::from_line(line) {
             MessageKind::Answer { id, .. } => match self.asked.get_mut(&id.key) {
                 Some(asked) => {
                     asked.is_answered = true;
                     match asked.live.as_deref().map(|id| with_id(line, id)) {
-                        Some(answer) => self.write(&answer).await,
+                        Some(answer) => self.write_line(&answer).await,
                         None => Ok(()),
                     }
                 }
-                None => self.write(line).await,
+                None => self.write_line(line).await,
             },
             MessageKind::Request { id, .. } => {
                 self.waiting.open(id);
-                self.write(line).await
+                self.write_line(line).await
             }
-            MessageKind::Notification { .. } | MessageKind::Noise => self.write(line).await,
+            MessageKind::Notification { .. } | MessageKind::Noise => self.write_line(line).await,
         }
     }
 
-    pub(super) async fn write(&mut self, line: &[u8]) -> io::Result<()> {
+    pub(super) async fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
         self.audience.write(line).await
     }
 
     /// Waits for a message of the recorded client. False if the client has hung up before.
-    async fn hear(&mut self, said: &MessageKind) -> io::Result<bool> {
+    async fn wait_for_message(&mut self, said: &MessageKind) -> io::Result<bool> {
         let mut since = Instant::now();
         loop {
             if self.take_heard(said) {
-                self.waiting.passed(said);
+                self.waiting.remove_coming(said);
                 return Ok(true);
             }
-            match self.listen(since).await? {
+            match self.listen_to_client(since).await? {
                 // A client that still sends messages may be about to send it.
                 WaitOutcome::More => since = Instant::now(),
                 WaitOutcome::TooLong => {
@@ -178,9 +178,9 @@ impl<A: Audience> DialoguePlayer<A> {
                         return Ok(true);
                     }
                     self.refuse_all(said).await?;
-                    let expected = said.described();
+                    let expected = said.message_description();
                     let note = format!("the client hung up where the recording has {expected}");
-                    self.note(&note);
+                    self.note_difference(&note);
                     return Ok(false);
                 }
             }
@@ -201,7 +201,7 @@ impl<A: Audience> DialoguePlayer<A> {
             MessageKind::Answer { id, decision } => {
                 let answer = self.waiting.take_answer(id);
                 answer.map_or(!self.waiting.is_open(id), |answer| {
-                    self.compare(id, decision, &answer);
+                    self.compare_decisions(id, decision, &answer);
                     true
                 })
             }
@@ -215,10 +215,10 @@ impl<A: Audience> DialoguePlayer<A> {
         self.asked.insert(id.key.clone(), asked);
     }
 
-    fn compare(&mut self, id: &MessageId, recorded: &AnswerDecision, live: &AnswerDecision) {
+    fn compare_decisions(&mut self, id: &MessageId, recorded: &AnswerDecision, live: &AnswerDecision) {
         if recorded != live {
             let (id, live, recorded) = (&id.token, decision_text(live), decision_text(recorded));
-            self.note(&format!(
+            self.note_difference(&format!(
                 "the client's answer to `{id}` is {live}; it was {recorded}, and the replay goes on as if it still were"
             ));
         }
@@ -226,9 +226,9 @@ impl<A: Audience> DialoguePlayer<A> {
 
     /// Skips a message that the client does not send, if nothing depends on it.
     fn passes_over(&mut self, said: &MessageKind) -> io::Result<bool> {
-        let can = match (said, self.peek()?) {
+        let can = match (said, self.peek_step()?) {
             (MessageKind::Request { id, .. }, Some(StepKind::Say(line))) => {
-                matches!(MessageKind::read(line), MessageKind::Answer { id: answered, .. } if answered.key == id.key)
+                matches!(MessageKind::from_line(line), MessageKind::Answer { id: answered, .. } if answered.key == id.key)
             }
             (MessageKind::Notification { .. }, Some(StepKind::Hear(_) | StepKind::HangUp)) => true,
             _ => false,
@@ -237,15 +237,15 @@ impl<A: Audience> DialoguePlayer<A> {
             if let MessageKind::Request { id, .. } = said {
                 self.asked_for(id, None);
             }
-            self.waiting.passed(said);
-            let expected = said.described();
-            self.note(&format!("the client skips {expected}"));
+            self.waiting.remove_coming(said);
+            let expected = said.message_description();
+            self.note_difference(&format!("the client skips {expected}"));
         }
         Ok(can)
     }
 
     /// The event of the next step that is not stderr.
-    fn peek(&mut self) -> io::Result<Option<&StepKind>> {
+    fn peek_step(&mut self) -> io::Result<Option<&StepKind>> {
         let is_complaint = |step: &ScriptStep| matches!(step.what, StepKind::Complain(_));
         while self.ahead.iter().all(is_complaint) && self.ahead.len() < AHEAD {
             match self.script.next().map_err(io::Error::other)? {

@@ -59,8 +59,8 @@ impl UnheardMessages {
 
     pub(super) fn take_in(&mut self, said: MessageKind) -> TakenMessage {
         match said {
-            MessageKind::Request { id, method } => self.request(id, method),
-            MessageKind::Notification { method } => self.notification(method),
+            MessageKind::Request { id, method } => self.add_request(id, method),
+            MessageKind::Notification { method } => self.add_notification(method),
             MessageKind::Answer { id, decision } => match self.open.get_mut(&id.key) {
                 Some(open) if open.unanswered > 0 => {
                     open.unanswered -= 1;
@@ -75,7 +75,7 @@ impl UnheardMessages {
         }
     }
 
-    fn request(&mut self, id: MessageId, method: String) -> TakenMessage {
+    fn add_request(&mut self, id: MessageId, method: String) -> TakenMessage {
         let waiting = self.requests.iter().filter(|(_, other)| *other == method);
         let waiting = waiting.count() as u64;
         if self.coming.requests.get(&method).copied().unwrap_or(0) <= waiting {
@@ -88,7 +88,7 @@ impl UnheardMessages {
         TakenMessage::Kept
     }
 
-    fn notification(&mut self, method: String) -> TakenMessage {
+    fn add_notification(&mut self, method: String) -> TakenMessage {
         let waiting = self.notifications.iter().filter(|other| **other == method);
         let waiting = waiting.count() as u64;
         let coming = self.coming.notifications.get(&method).copied();
@@ -135,7 +135,7 @@ impl UnheardMessages {
     }
 
     /// This has had its turn.
-    pub(super) fn passed(&mut self, said: &MessageKind) {
+    pub(super) fn remove_coming(&mut self, said: &MessageKind) {
         let (methods, method) = match said {
             MessageKind::Request { method, .. } => (&mut self.coming.requests, method),
             MessageKind::Notification { method } => (&mut self.coming.notifications, method),

@@ -56,14 +56,14 @@ impl RecordedScript {
             if self.now.bytes > 0 {
                 self.read_on()?;
             } else if let Some(moment) = self.moments.next() {
-                self.begin(moment);
-            } else if !self.finish() {
+                self.begin_entry(moment);
+            } else if !self.push_unended_lines() {
                 return Ok(None);
             }
         }
     }
 
-    fn begin(&mut self, moment: TimingEntry) {
+    fn begin_entry(&mut self, moment: TimingEntry) {
         self.now = moment;
         // The input had not grown, but ended.
         if (moment.channel, moment.bytes) == (Channel::In, 0) {
@@ -79,7 +79,7 @@ impl RecordedScript {
             Channel::Out => &mut self.stdout,
             Channel::Err => &mut self.stderr,
         };
-        let count = source.read(self.now.bytes)?;
+        let count = source.read_bytes(self.now.bytes)?;
         self.now.bytes = match count {
             0 => 0, // the rest of a file has been read
             count => self.now.bytes - count,
@@ -91,16 +91,16 @@ impl RecordedScript {
             }
             return Ok(());
         }
-        while let Some(line) = self.source(channel).line() {
+        while let Some(line) = self.channel_source(channel).next_line() {
             self.push_line(channel, line);
         }
         Ok(())
     }
 
     /// Hands out last lines without an end. False if there are none.
-    fn finish(&mut self) -> bool {
+    fn push_unended_lines(&mut self) -> bool {
         for channel in [Channel::In, Channel::Out] {
-            let rest = std::mem::take(&mut self.source(channel).pending);
+            let rest = std::mem::take(&mut self.channel_source(channel).pending);
             if !rest.is_empty() {
                 self.push_line(channel, rest);
             }
@@ -108,7 +108,7 @@ impl RecordedScript {
         !self.ready.is_empty()
     }
 
-    fn source(&mut self, channel: Channel) -> &mut RecordedChannel {
+    fn channel_source(&mut self, channel: Channel) -> &mut RecordedChannel {
         match channel {
             Channel::In => &mut self.stdin,
             Channel::Out => &mut self.stdout,
@@ -118,7 +118,7 @@ impl RecordedScript {
 
     fn push_line(&mut self, channel: Channel, line: Vec<u8>) {
         self.push(match channel {
-            Channel::In => StepKind::Hear(MessageKind::read(&line)),
+            Channel::In => StepKind::Hear(MessageKind::from_line(&line)),
             Channel::Out | Channel::Err => StepKind::Say(line),
         });
     }
@@ -155,15 +155,15 @@ impl RecordedChannel {
     }
 
     /// Reads at most so many bytes. Says how many there were.
-    fn read(&mut self, most: u64) -> Result<u64, ReplayError> {
+    fn read_bytes(&mut self, most: u64) -> Result<u64, ReplayError> {
         let most = most.min(CHUNK as u64);
         let read = self.file.by_ref().take(most).read_to_end(&mut self.pending);
         read.map(|count| count as u64)
-            .map_err(|source| ReplayError::read(&self.path, source))
+            .map_err(|source| ReplayError::from_read(&self.path, source))
     }
 
     /// The next line, with its end. A piece of a line that is too long passes as a line of its own, which is noise.
-    fn line(&mut self) -> Option<Vec<u8>> {
+    fn next_line(&mut self) -> Option<Vec<u8>> {
         let unseen = &self.pending[self.searched..];
         let end = match unseen.iter().position(|byte| *byte == b'\n') {
             Some(offset) => self.searched + offset + 1,

@@ -30,7 +30,7 @@ pub(in crate::replay) fn reads_as_transcript(path: &Path) -> Result<bool, Replay
     let (file, _) = check::open(path)?;
     let mut head = Vec::new();
     let read = file.take(CHUNK as u64).read_to_end(&mut head);
-    read.map_err(|source| ReplayError::read(path, source))?;
+    read.map_err(|source| ReplayError::from_read(path, source))?;
     let lines = head.split(|byte| *byte == b'\n');
     let mut lines = lines.filter(|line| !line.trim_ascii().is_empty());
     Ok(lines
@@ -61,20 +61,20 @@ impl TranscriptScript {
                 Some(line) => {
                     self.number += 1;
                     let step = transcript_step(line, &mut self.latest);
-                    if let Some(step) = step.map_err(|()| self.misread())? {
+                    if let Some(step) = step.map_err(|()| self.misread_error())? {
                         return Ok(Some(step));
                     }
                 }
                 None if self.has_ended => return Ok(None),
                 None => {
                     let read = self.read_on();
-                    read.map_err(|source| ReplayError::read(&self.path, source))?;
+                    read.map_err(|source| ReplayError::from_read(&self.path, source))?;
                 }
             }
         }
     }
 
-    fn misread(&self) -> ReplayError {
+    fn misread_error(&self) -> ReplayError {
         ReplayError::Transcript {
             path: self.path.clone(),
             line: self.number,
@@ -106,7 +106,7 @@ fn transcript_step(line: RawLine<'_>, latest: &mut Duration) -> Result<Option<Sc
     let what = match record.author {
         LineAuthor::Agent => StepKind::Say(line()),
         LineAuthor::Stderr => StepKind::Complain(line()),
-        LineAuthor::Client => StepKind::Hear(MessageKind::read(record.line.as_bytes())),
+        LineAuthor::Client => StepKind::Hear(MessageKind::from_line(record.line.as_bytes())),
         LineAuthor::Recorder => return Ok(None),
     };
     Ok(Some(ScriptStep { at: *latest, what }))

@@ -103,7 +103,7 @@ pub(super) struct EmphasisDepth {
 
 impl EmphasisDepth {
     /// Takes a paired mark into account.
-    pub(super) fn change(&mut self, mark: &DelimiterRun) {
+    pub(super) fn apply_mark(&mut self, mark: &DelimiterRun) {
         let by = |depth: &mut usize| {
             *depth = if mark.may_open {
                 *depth + 1
@@ -122,7 +122,7 @@ impl EmphasisDepth {
         }
     }
 
-    pub(super) fn style(&self, base: Style) -> Style {
+    pub(super) fn emphasis_style(&self, base: Style) -> Style {
         let style = if self.bold > 0 { base.bold() } else { base };
         let style = if self.italic > 0 {
             style.italic()

@@ -78,7 +78,7 @@ impl HiddenMessages<'_> {
     }
 
     /// The last content that had this name and named its session.
-    fn known(&self, file: &SeenFile) -> Option<SnapshotEntry> {
+    fn last_known_entry(&self, file: &SeenFile) -> Option<SnapshotEntry> {
         let project = project_of(file.path.parent()?).to_string_lossy();
         let history = self.vault.log().ok()?;
         let snapshots = history.snapshots.into_iter().rev();
@@ -103,7 +103,7 @@ impl HiddenMessages<'_> {
     }
 
     /// Adds the messages that a session lacks, except messages that were left out of it on purpose.
-    pub(super) fn join(
+    pub(super) fn join_messages(
         &self,
         hidden: &LogReplay<'_>,
         has_header: bool,
@@ -145,7 +145,7 @@ impl HiddenMessages<'_> {
 
     /// Writes the messages in place of the file, so that a CLI that has it open continues in it; beside it, if the file is a
     /// document.
-    fn rebuild(
+    fn rebuild_file(
         &self,
         file: &SeenFile,
         id: &str,
@@ -187,7 +187,7 @@ impl HiddenMessages<'_> {
         Err(std::io::Error::from(std::io::ErrorKind::AlreadyExists)).at("write", &path)
     }
 
-    fn header(&self, file: &SeenFile, id: &str) -> RebuiltHeader {
+    fn rebuilt_header(&self, file: &SeenFile, id: &str) -> RebuiltHeader {
         let folder = file.path.parent().unwrap_or(Path::new("."));
         RebuiltHeader {
             session_id: id.to_owned(),
@@ -198,7 +198,7 @@ impl HiddenMessages<'_> {
     }
 }
 
-fn append(path: &Path, there: &[u8], lines: &str) -> Result<(), VaultError> {
+fn append_lines(path: &Path, there: &[u8], lines: &str) -> Result<(), VaultError> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -210,7 +210,7 @@ fn append(path: &Path, there: &[u8], lines: &str) -> Result<(), VaultError> {
     file.sync_all().at("write", path)
 }
 
-fn action(file: &SeenFile, id: String, path: PathBuf, why: &str) -> GuardAction {
+fn brought_out_action(file: &SeenFile, id: String, path: PathBuf, why: &str) -> GuardAction {
     GuardAction {
         did: RepairKind::BroughtOut,
         session_id: Some(id),

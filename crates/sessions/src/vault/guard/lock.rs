@@ -10,7 +10,7 @@ pub(in crate::vault) use lapidary_gemini::lock::{PATIENCE, wait};
 
 /// Takes the lock for changing session files. A process that holds it for too long may be stopped: then the caller continues
 /// without it.
-pub(super) fn repairs(vault: &Vault) -> Result<(File, Option<GuardAction>), VaultError> {
+pub(super) fn lock_repairs(vault: &Vault) -> Result<(File, Option<GuardAction>), VaultError> {
     vault.make()?;
     let path = vault.dir.join("repair.lock");
     let file = File::create(&path).at("open", &path)?;

@@ -31,7 +31,7 @@ impl LostFile {
 
 /// The lost files with messages, in the order in which they were written; and the lost files that have the header that the
 /// present file of their name lacks, because the CLI continues in a new file when its own was deleted.
-pub(super) fn files(chats: &Path, before: &[SeenFile], after: &[SeenFile]) -> Vec<LostFile> {
+pub(super) fn lost_files(chats: &Path, before: &[SeenFile], after: &[SeenFile]) -> Vec<LostFile> {
     let held = HeldFiles::open(chats).files().into_iter();
     let gone = held.filter(|it| it.is_gone);
     let mut lost: Vec<LostFile> = gone.filter_map(|file| lost_file(&file, chats)).collect();

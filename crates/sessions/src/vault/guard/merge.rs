@@ -69,7 +69,7 @@ fn read_on<'a>(replay: &mut LogReplay<'a>, before: &'a [u8], after: &'a [u8]) {
 }
 
 /// Puts a new content in place of one that was read. False if the file has changed since, and nothing was done.
-pub(super) fn replace(path: &Path, read: &[u8], new: &[u8]) -> Result<bool, VaultError> {
+pub(super) fn replace_content(path: &Path, read: &[u8], new: &[u8]) -> Result<bool, VaultError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut temp = temporary(folder)?;
     temp.write_all(new).at("write", path)?;

@@ -26,7 +26,7 @@ use crate::vault::{ContentFacts, RemovedItem, VaultError, blobs, stat};
 const TRIES: usize = 5;
 
 /// Looks at one directory and repairs it.
-pub(super) fn place(
+pub(super) fn repair_directory(
     guard: &Guard,
     place: &ChatDir,
     now: SystemTime,
@@ -61,7 +61,7 @@ pub(super) fn place(
 }
 
 /// Releases held files once the present files have all of their messages. To be called while no run is under way.
-pub(super) fn release(guard: &Guard, place: &ChatDir) -> Vec<GuardAction> {
+pub(super) fn release_held_files(guard: &Guard, place: &ChatDir) -> Vec<GuardAction> {
     let mut actions = Vec::new();
     let held = HeldFiles::open(&place.chats);
     for file in held.files() {
@@ -138,7 +138,7 @@ impl RepairJob<'_> {
     }
 
     /// Each session that was listed before, or of which a file was deleted or replaced.
-    fn sessions(&mut self) {
+    fn repair_sessions(&mut self) {
         let listed = self.place.before.iter().filter(|file| file.is_listed());
         let listed = listed.filter_map(|file| file.facts.session_id.clone());
         let lost = self.lost.iter().filter_map(|it| it.session_id.clone());
@@ -163,7 +163,7 @@ impl RepairJob<'_> {
     }
 
     /// A file that is still in its place but shows nothing is the session, cut down.
-    fn cut(&self, old: Option<&SeenFile>, id: &str) -> Option<&SeenFile> {
+    fn cut_down_file(&self, old: Option<&SeenFile>, id: &str) -> Option<&SeenFile> {
         let lost = self.lost.iter().filter(|it| it.is_of(id));
         let paths = old.map(|it| &it.path).into_iter();
         let paths: Vec<_> = paths.chain(lost.map(|it| &it.path)).collect();
@@ -174,7 +174,7 @@ impl RepairJob<'_> {
     }
 
     /// A subagent's file that was deleted and then appended to gets its beginning back.
-    fn subagents(&mut self) {
+    fn repair_subagents(&mut self) {
         let lost = std::mem::take(&mut self.lost);
         let (main, below): (Vec<_>, Vec<_>) = lost.into_iter().partition(|it| it.is_main);
         self.lost = main;
@@ -205,14 +205,14 @@ impl RepairJob<'_> {
     }
 
     /// One session that cannot be repaired does not keep the others from it.
-    fn note(&mut self, file: &SeenFile, done: Result<(), VaultError>) {
+    fn note_result(&mut self, file: &SeenFile, done: Result<(), VaultError>) {
         if let Err(error) = done {
             let id = file.facts.session_id.as_deref();
             self.actions.push(failed(id, &file.path, &error));
         }
     }
 
-    fn gone(&mut self, old: &SeenFile, id: &str) -> Result<(), VaultError> {
+    fn repair_gone(&mut self, old: &SeenFile, id: &str) -> Result<(), VaultError> {
         if self.is_expired(old, id) {
             let why = "is gone because of your settings for how long sessions are kept; it is still in the vault";
             self.act(RepairKind::LeftToRetention, old, old.path.clone(), why);
@@ -223,7 +223,7 @@ impl RepairJob<'_> {
 
     /// The newest content of a session that was listed before. The guard of another run may have kept a newer one than this guard saw,
     /// most of all if this one belongs to a run that was killed and is finished much later.
-    fn newest(&self, old: &SeenFile, id: &str) -> Result<SeenFile, VaultError> {
+    fn newest_content(&self, old: &SeenFile, id: &str) -> Result<SeenFile, VaultError> {
         let vault = &self.guard.vault;
         let kept = vault.sessions_of(&self.place.chats).remove(id);
         let Some(entry) = kept.filter(|kept| kept.sha256 != old.entry.sha256) else {
@@ -280,7 +280,7 @@ impl RepairJob<'_> {
     }
 
     /// Writes the old messages together with the newer ones, if any are missing.
-    fn merge(
+    fn merge_messages(
         &mut self,
         old: Option<&SeenFile>,
         new: &SeenFile,
@@ -314,7 +314,7 @@ impl RepairJob<'_> {
     }
 
     /// A document of the older format is never written into: the CLI, too, goes on in a log beside it.
-    fn write(
+    fn write_merged(
         &self,
         replay: &LogReplay<'_>,
         new: &SeenFile,
@@ -358,7 +358,7 @@ impl RepairJob<'_> {
     }
 
     /// Adds the messages of new second files of a session to the file that the CLI lists.
-    fn twins(&mut self) {
+    fn merge_twins(&mut self) {
         let is_new = |file: &SeenFile| !self.place.before.iter().any(|it| it.path == file.path);
         let listed = self.after.iter().filter(|file| file.is_listed());
         let new: Vec<_> = listed.filter(|file| is_new(file)).cloned().collect();
@@ -368,7 +368,7 @@ impl RepairJob<'_> {
         }
     }
 
-    fn twin(&mut self, file: &SeenFile) -> Result<(), VaultError> {
+    fn merge_twin(&mut self, file: &SeenFile) -> Result<(), VaultError> {
         let id = file.facts.session_id.clone().unwrap_or_default();
         let Some(shown) = winner(&self.after, &id).filter(|it| it.path != file.path) else {
             return Ok(());
@@ -417,7 +417,7 @@ impl RepairJob<'_> {
 
     /// Each start of the CLI over ACP leaves a file without content, which the next start removes: such files are not put back. A
     /// CLI that is open and got no prompt yet has one, too. A later message there gets its beginning from the vault.
-    fn unlisted(&mut self, file: &SeenFile) -> Result<(), VaultError> {
+    fn repair_unlisted(&mut self, file: &SeenFile) -> Result<(), VaultError> {
         let is_alone = !self.danger().is_from(file);
         if is_alone && HiddenMessages::find_content(&self.guard.vault, file)? {
             return self.put_back(file);
@@ -425,12 +425,12 @@ impl RepairJob<'_> {
         Ok(())
     }
 
-    fn danger(&self) -> DeletionRisk {
+    fn deletion_risk(&self) -> DeletionRisk {
         DeletionRisk::find(self.place.before.iter().chain(&self.after))
     }
 
     /// Such a file that was deleted, and then appended to, gets its beginning back.
-    fn beheaded(&mut self, old: &SeenFile, new: &SeenFile) -> Result<(), VaultError> {
+    fn put_back_beginning(&mut self, old: &SeenFile, new: &SeenFile) -> Result<(), VaultError> {
         let had_id = old.is_main && !old.facts.listed && old.facts.session_id.is_some();
         if !had_id || new.facts.session_id.is_some() || self.danger().is_from(old) {
             return Ok(());
@@ -449,7 +449,7 @@ impl RepairJob<'_> {
     }
 
     /// A subagent's file belongs to the session that its directory is named after.
-    fn subagent(&mut self, file: &SeenFile) -> Result<(), VaultError> {
+    fn repair_subagent(&mut self, file: &SeenFile) -> Result<(), VaultError> {
         let folder = file.path.parent().and_then(Path::file_name);
         let folder = folder.unwrap_or_default().to_string_lossy().into_owned();
         let parent = self.place.before.iter().find(|it| {
@@ -510,7 +510,7 @@ impl RepairJob<'_> {
         room.is_some_and(|room| newer.count() >= room)
     }
 
-    fn act(&mut self, did: RepairKind, file: &SeenFile, path: PathBuf, why: &str) {
+    fn add_action(&mut self, did: RepairKind, file: &SeenFile, path: PathBuf, why: &str) {
         self.actions.push(GuardAction {
             did,
             session_id: file.facts.session_id.clone(),
@@ -542,7 +542,7 @@ fn is_unchanged(old: &SeenFile, new: &SeenFile) -> bool {
 }
 
 /// The appended bytes; where they continue half a line, their messages, each on a line of its own.
-fn readable(late: &[u8]) -> Cow<'_, [u8]> {
+fn readable_lines(late: &[u8]) -> Cow<'_, [u8]> {
     let text = lossy(late);
     let replay = LogReplay::from_bytes(&text, ReadingDepth::Hidden);
     if replay.kept.len() == replay.shown.len() {

@@ -15,7 +15,7 @@ use crate::vault::{ContentFacts, Vault, VaultError, stat};
 
 impl Guard {
     /// The record from which another process can finish this guard.
-    pub(super) fn record(&self) -> GuardRecord {
+    pub(super) fn to_record(&self) -> GuardRecord {
         let retention = self.request.retention;
         GuardRecord {
             since: stat::rfc3339(self.request.now),
@@ -104,7 +104,7 @@ fn held_only(vault: &Vault, chats: &Path) -> Guard {
     }
 }
 
-fn unfinished(record: &GuardRecord, error: &VaultError) -> GuardAction {
+fn unfinished_warning(record: &GuardRecord, error: &VaultError) -> GuardAction {
     let path = record.places.first().map(|it| it.chats.clone());
     GuardAction {
         did: RepairKind::Warned,
@@ -116,7 +116,7 @@ fn unfinished(record: &GuardRecord, error: &VaultError) -> GuardAction {
     }
 }
 
-fn recorded(place: &ChatDir) -> RecordedPlace {
+fn recorded_place(place: &ChatDir) -> RecordedPlace {
     let file = |seen: &SeenFile| (seen.entry.path.clone(), seen.path.clone());
     RecordedPlace {
         chats: place.chats.clone(),

@@ -21,7 +21,7 @@ const TRIES: usize = 100;
 const STALE: Duration = Duration::from_hours(1);
 
 /// Removes a file if it still has this content.
-pub(super) fn remove(path: &Path, content: &str) -> Result<(), VaultError> {
+pub(super) fn remove_if_unchanged(path: &Path, content: &str) -> Result<(), VaultError> {
     let aside = put_aside(path)?;
     let bytes = fs::read(&aside).at("read", &aside)?;
     if sha256(&bytes) == content {
@@ -72,7 +72,7 @@ fn put_back(aside: &Path, path: &Path) -> Result<(), VaultError> {
     Err(std::io::Error::from(ErrorKind::AlreadyExists)).at("rename", aside)
 }
 
-fn beside(aside: &Path, path: &Path) -> Result<(), VaultError> {
+fn put_beside(aside: &Path, path: &Path) -> Result<(), VaultError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let time = fs::metadata(aside).and_then(|it| it.modified());
@@ -81,7 +81,7 @@ fn beside(aside: &Path, path: &Path) -> Result<(), VaultError> {
 }
 
 /// A content and the lines written after it, each in lines of its own.
-pub(super) fn joined(first: &[u8], late: &[u8]) -> Vec<u8> {
+pub(super) fn joined_lines(first: &[u8], late: &[u8]) -> Vec<u8> {
     let mut all = first.to_vec();
     if all.last().is_some_and(|&byte| byte != b'\n') {
         all.push(b'\n');
@@ -91,7 +91,7 @@ pub(super) fn joined(first: &[u8], late: &[u8]) -> Vec<u8> {
 }
 
 /// Puts back files that were set aside, and removes temporary files of dead processes.
-pub(super) fn finish(chats: &Path, now: SystemTime) -> Result<(), VaultError> {
+pub(super) fn finish_set_aside(chats: &Path, now: SystemTime) -> Result<(), VaultError> {
     let Ok(entries) = fs::read_dir(chats) else {
         return Ok(());
     };

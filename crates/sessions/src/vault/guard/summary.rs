@@ -14,7 +14,7 @@ pub fn summary(actions: &[GuardAction]) -> Vec<String> {
     lines
 }
 
-fn saved(actions: &[GuardAction]) -> Option<String> {
+fn saved_sentence(actions: &[GuardAction]) -> Option<String> {
     let deleted = sessions(actions, |did| did == RepairKind::PutBack);
     let damaged = sessions(actions, |did| {
         matches!(did, RepairKind::Merged | RepairKind::BroughtOut)
@@ -61,7 +61,7 @@ pub(super) fn one_moved_aside(session: &str) -> String {
 }
 
 /// The sessions of these actions, by the eight characters in the names of their files. Files of subagents are skipped.
-fn sessions(actions: &[GuardAction], is_meant: impl Fn(RepairKind) -> bool) -> BTreeSet<&str> {
+fn affected_sessions(actions: &[GuardAction], is_meant: impl Fn(RepairKind) -> bool) -> BTreeSet<&str> {
     let names = actions.iter().filter(|it| is_meant(it.did));
     let names = names.filter_map(|it| it.path.file_name()?.to_str());
     let names = names.filter(|name| names::is_session(name));
@@ -70,7 +70,7 @@ fn sessions(actions: &[GuardAction], is_meant: impl Fn(RepairKind) -> bool) -> B
         .collect()
 }
 
-fn counted(count: usize) -> String {
+fn session_count(count: usize) -> String {
     match count {
         1 => "1 session".to_owned(),
         _ => format!("{count} sessions"),

@@ -13,7 +13,7 @@ use crate::vault::{GatherFlaw, Vault, VaultError};
 
 /// Moves such files into the vault, where the last look at them has put their content already. Where there are messages in one
 /// that the CLI does not list, they are brought out instead.
-pub(in crate::vault) fn stubs(
+pub(in crate::vault) fn move_stubs(
     vault: &Vault,
     files: &[SeenFile],
     flaws: &[GatherFlaw],
@@ -49,7 +49,7 @@ pub(in crate::vault) struct DeletionRisk {
 }
 
 impl DeletionRisk {
-    pub(in crate::vault) fn find<'a>(files: impl IntoIterator<Item = &'a SeenFile>) -> Self {
+    pub(in crate::vault) fn from_files<'a>(files: impl IntoIterator<Item = &'a SeenFile>) -> Self {
         let (mut ids, mut shorts) = (HashSet::new(), HashSet::new());
         for file in files.into_iter().filter(|file| file.is_listed()) {
             ids.extend(file.facts.session_id.clone());
@@ -64,7 +64,7 @@ impl DeletionRisk {
     }
 
     /// The files without content whose deletion would take a session with them.
-    pub(in crate::vault) fn sources<'f>(
+    pub(in crate::vault) fn risky_stubs<'f>(
         &self,
         files: &'f [SeenFile],
     ) -> impl Iterator<Item = &'f SeenFile> {
@@ -91,7 +91,7 @@ fn set_aside(vault: &Vault, file: &SeenFile) -> GuardAction {
     }
 }
 
-fn stays(file: &SeenFile, error: &VaultError) -> GuardAction {
+fn unmoved_warning(file: &SeenFile, error: &VaultError) -> GuardAction {
     GuardAction {
         did: RepairKind::Warned,
         session_id: file.facts.session_id.clone(),
@@ -105,12 +105,12 @@ fn stays(file: &SeenFile, error: &VaultError) -> GuardAction {
 }
 
 /// Renames first, so that another process appends to another file meanwhile, and checks the content again before it deletes.
-pub(in crate::vault) fn remove(vault: &Vault, file: &SeenFile) -> Result<(), VaultError> {
+pub(in crate::vault) fn remove_stub(vault: &Vault, file: &SeenFile) -> Result<(), VaultError> {
     vault.check(&file.entry.sha256)?;
     set_aside::remove(&file.path, &file.entry.sha256)
 }
 
-fn warning(path: &Path, name: &str) -> GuardAction {
+fn foreign_file_warning(path: &Path, name: &str) -> GuardAction {
     GuardAction {
         did: RepairKind::Warned,
         session_id: None,

@@ -55,7 +55,7 @@ pub fn disarm(
 }
 
 impl ProjectSurvey {
-    fn look(&mut self, chats: &Path, depth: ReadingDepth) {
+    fn look_at_chats(&mut self, chats: &Path, depth: ReadingDepth) {
         let (files, flaws) = session_files(chats);
         self.flaws.extend(flaws);
         let mut seen = Vec::new();

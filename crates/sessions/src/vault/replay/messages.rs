@@ -49,7 +49,7 @@ impl<'a> MessageChain<'a> {
     }
 
     /// Removes a message and all behind it.
-    pub(super) fn cut(&mut self, key: &str) {
+    pub(super) fn cut_from(&mut self, key: &str) {
         let mut next = self.places.get(key).copied();
         while let Some(place) = next {
             next = self.nodes[place].behind;
@@ -65,7 +65,7 @@ impl<'a> MessageChain<'a> {
 
     /// Adds a checkpoint's messages: known ones keep their places, new ones go behind the message that precedes them in the
     /// checkpoint.
-    pub(super) fn weave(&mut self, messages: &[ReplayedMessage<'a>]) {
+    pub(super) fn weave_messages(&mut self, messages: &[ReplayedMessage<'a>]) {
         let mut last = None;
         for message in messages {
             if let Some(&place) = self.places.get(message.key) {
@@ -107,7 +107,7 @@ impl<'a> MessageChain<'a> {
     }
 
     /// Makes two messages neighbours; none stands for either end.
-    fn link(&mut self, before: Option<usize>, behind: Option<usize>) {
+    fn link_neighbours(&mut self, before: Option<usize>, behind: Option<usize>) {
         match before {
             Some(before) => self.nodes[before].behind = behind,
             None => self.first = behind,

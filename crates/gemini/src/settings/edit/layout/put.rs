@@ -13,9 +13,9 @@ struct NewEntry<'a> {
 
 impl NewEntry<'_> {
     /// As it is written: over several lines that begin with these blanks, or else on one line.
-    fn written(&self, layout: &TextLayout<'_>, indent: Option<&str>) -> String {
+    fn entry_text(&self, layout: &TextLayout<'_>, indent: Option<&str>) -> String {
         let value = match indent {
-            Some(indent) => layout.lines(self.value, indent),
+            Some(indent) => layout.multiline_text(self.value, indent),
             None => in_line(self.value),
         };
         match self.key {
@@ -27,15 +27,15 @@ impl NewEntry<'_> {
 
 impl TextLayout<'_> {
     /// Adds a key to the object at a path.
-    pub(in super::super) fn add(
+    pub(in super::super) fn add_key(
         &self,
         path: &[String],
         key: &str,
         value: &Value,
     ) -> Option<String> {
-        let place = self.tree.find(path)?.children.len();
+        let place = self.tree.find_node(path)?.children.len();
         let key = Some(key);
-        self.put(path, place, &NewEntry { key, value })
+        self.put_entry(path, place, &NewEntry { key, value })
     }
 
     /// Puts an item into the list at a path.
@@ -45,11 +45,11 @@ impl TextLayout<'_> {
         place: usize,
         value: &Value,
     ) -> Option<String> {
-        self.put(path, place, &NewEntry { key: None, value })
+        self.put_entry(path, place, &NewEntry { key: None, value })
     }
 
-    fn put(&self, path: &[String], place: usize, new: &NewEntry<'_>) -> Option<String> {
-        let node = self.tree.find(path)?;
+    fn put_entry(&self, path: &[String], place: usize, new: &NewEntry<'_>) -> Option<String> {
+        let node = self.tree.find_node(path)?;
         let children = &node.children;
         Some(match (children.get(place), children.last()) {
             (Some(next), _) => self.put_before(next, new),
@@ -59,24 +59,24 @@ impl TextLayout<'_> {
     }
 
     fn put_before(&self, next: &JsoncChild, new: &NewEntry<'_>) -> String {
-        let indent = self.owns_line(next.start).then(|| self.indent(next.start));
+        let indent = self.owns_line(next.start).then(|| self.line_indent(next.start));
         let (before, behind) = self.text.split_at(next.start);
-        let between = self.between(indent);
-        format!("{before}{},{between}{behind}", new.written(self, indent))
+        let between = self.entry_separator(indent);
+        format!("{before}{},{between}{behind}", new.entry_text(self, indent))
     }
 
     /// The comma goes right behind the last value, the new entry behind its comment.
     fn put_behind(&self, node: &JsoncNode, last: &JsoncChild, new: &NewEntry<'_>) -> String {
         let end = last.node.span.end;
-        let (point, is_line_end) = self.behind(end, node.span.end - 1);
+        let (point, is_line_end) = self.place_behind(end, node.span.end - 1);
         let indent = if self.owns_line(last.start) {
-            Some(self.indent(last.start).to_owned())
+            Some(self.line_indent(last.start).to_owned())
         } else {
-            let deeper = || format!("{}{}", self.indent(node.span.start), self.unit);
+            let deeper = || format!("{}{}", self.line_indent(node.span.start), self.unit);
             is_line_end.then(deeper)
         };
-        let new = new.written(self, indent.as_deref());
-        let between = self.between(indent.as_deref());
+        let new = new.entry_text(self, indent.as_deref());
+        let between = self.entry_separator(indent.as_deref());
         let (before, behind) = (&self.text[..end], &self.text[point..]);
         let kept = &self.text[end..point];
         format!("{before},{kept}{between}{new}{behind}")
@@ -87,21 +87,21 @@ impl TextLayout<'_> {
         let (open, close) = (node.span.start + 1, node.span.end - 1);
         let (before, behind) = (&self.text[..open], &self.text[close..]);
         let kept = self.text[open..close].trim_end();
-        let start = self.tree.start(path).unwrap_or(node.span.start);
+        let start = self.tree.entry_start(path).unwrap_or(node.span.start);
         let is_in_line = kept.is_empty() && !path.is_empty() && !self.owns_line(start);
         if is_in_line {
-            return format!("{before}{}{behind}", new.written(self, None));
+            return format!("{before}{}{behind}", new.entry_text(self, None));
         }
-        let outer = self.indent(start);
+        let outer = self.line_indent(start);
         let inner = format!("{outer}{}", self.unit);
-        let new = new.written(self, Some(&inner));
+        let new = new.entry_text(self, Some(&inner));
         let newline = self.newline;
         format!("{before}{kept}{newline}{inner}{new}{newline}{outer}{behind}")
     }
 
     /// Where a new entry goes behind the last value of an object or a list: at the end of its line, behind its comment. True if
     /// that is the end of a line.
-    fn behind(&self, end: usize, close: usize) -> (usize, bool) {
+    fn place_behind(&self, end: usize, close: usize) -> (usize, bool) {
         let mut from = end;
         while let Some(at) = self.text[from..close].find('\n').map(|at| at + from) {
             let comments = &self.tree.plain.comments;
@@ -116,7 +116,7 @@ impl TextLayout<'_> {
         (self.text[..close].trim_end().len(), false)
     }
 
-    fn between(&self, indent: Option<&str>) -> String {
+    fn entry_separator(&self, indent: Option<&str>) -> String {
         match indent {
             Some(indent) => format!("{}{indent}", self.newline),
             None => " ".to_owned(),

@@ -16,10 +16,10 @@ struct CutPiece {
 
 impl TextLayout<'_> {
     /// Removes the value at a key. Comments around it stay.
-    pub(in super::super) fn remove(&self, path: &[String], key: &str) -> Option<String> {
-        let node = self.tree.find(path)?;
-        let at = node.position(key)?;
-        Some(self.cut(node, &[at]))
+    pub(in super::super) fn remove_key(&self, path: &[String], key: &str) -> Option<String> {
+        let node = self.tree.find_node(path)?;
+        let at = node.child_index(key)?;
+        Some(self.cut_children(node, &[at]))
     }
 
     /// Takes items out of a list, however many. Their places are in rising order.
@@ -28,26 +28,26 @@ impl TextLayout<'_> {
         path: &[String],
         places: &[usize],
     ) -> Option<String> {
-        Some(self.cut(self.tree.find(path)?, places))
+        Some(self.cut_children(self.tree.find_node(path)?, places))
     }
 
-    fn cut(&self, node: &JsoncNode, places: &[usize]) -> String {
-        let mut pieces = self.pieces(node, places);
+    fn cut_children(&self, node: &JsoncNode, places: &[usize]) -> String {
+        let mut pieces = self.cut_pieces(node, places);
         let inside: TextCut = node.span.start + 1..node.span.end - 1;
         let cuts = pieces.iter().map(|piece| piece.cut.clone());
-        if without(self.text, &inside, cuts).trim().is_empty() {
-            return without(self.text, &(0..self.text.len()), [inside]);
+        if without_cuts(self.text, &inside, cuts).trim().is_empty() {
+            return without_cuts(self.text, &(0..self.text.len()), [inside]);
         }
-        pieces.dedup_by(|second, first| self.join(first, second));
+        pieces.dedup_by(|second, first| self.join_cuts(first, second));
         for piece in pieces.iter_mut().filter(|piece| piece.is_value) {
-            self.widen(&mut piece.cut);
+            self.widen_cut(&mut piece.cut);
         }
         let cuts = pieces.into_iter().map(|piece| piece.cut);
-        without(self.text, &(0..self.text.len()), cuts)
+        without_cuts(self.text, &(0..self.text.len()), cuts)
     }
 
     /// The values, each with its comma, from the first to the last.
-    fn pieces(&self, node: &JsoncNode, places: &[usize]) -> Vec<CutPiece> {
+    fn cut_pieces(&self, node: &JsoncNode, places: &[usize]) -> Vec<CutPiece> {
         let last = node.children.len();
         let at_end = places.iter().rev().zip((0..last).rev());
         let at_end = at_end.take_while(|(place, end)| *place == end).count();
@@ -65,7 +65,7 @@ impl TextLayout<'_> {
             } else {
                 Some(at)
             };
-            let comma = before.and_then(|before| self.comma(node, before));
+            let comma = before.and_then(|before| self.comma_behind(node, before));
             pieces.extend(comma.map(|cut| CutPiece {
                 cut,
                 is_value: false,
@@ -76,14 +76,14 @@ impl TextLayout<'_> {
     }
 
     /// The comma behind a value.
-    fn comma(&self, node: &JsoncNode, at: usize) -> Option<TextCut> {
+    fn comma_behind(&self, node: &JsoncNode, at: usize) -> Option<TextCut> {
         let end = node.children[at].node.span.end;
         let comma = self.tree.plain.text[end..].find(',')? + end;
         Some(comma..comma + 1)
     }
 
     /// Two cuts with nothing but blanks between them are one.
-    fn join(&self, first: &mut CutPiece, second: &CutPiece) -> bool {
+    fn join_cuts(&self, first: &mut CutPiece, second: &CutPiece) -> bool {
         let between = &self.text[first.cut.end..second.cut.start];
         let are_one = between.trim_matches([' ', '\t']).is_empty();
         if are_one {
@@ -94,7 +94,7 @@ impl TextLayout<'_> {
     }
 
     /// Takes out the blanks too that would be left: a line with nothing else on it, or the gap within a line.
-    fn widen(&self, cut: &mut TextCut) {
+    fn widen_cut(&self, cut: &mut TextCut) {
         let blank = [' ', '\t'];
         let left = self.text[..cut.start].trim_end_matches(blank).len();
         let behind = &self.text[cut.end..];
@@ -113,7 +113,7 @@ impl TextLayout<'_> {
 }
 
 /// A part of a text without its cuts.
-fn without(text: &str, part: &TextCut, cuts: impl IntoIterator<Item = TextCut>) -> String {
+fn without_cuts(text: &str, part: &TextCut, cuts: impl IntoIterator<Item = TextCut>) -> String {
     let mut out = String::with_capacity(part.len());
     let mut from = part.start;
     for cut in cuts {
