@@ -16,7 +16,7 @@ pub(crate) struct AnswerTexts {
 
 impl AnswerTexts {
     /// Takes in an event.
-    pub(crate) fn note(&mut self, event: &Event) {
+    pub(crate) fn note_event(&mut self, event: &Event) {
         let extensions = &event.base.extensions;
         if extensions.contains_key("acp.replay") || extensions.contains_key("acp.outOfTurn") {
             return;
@@ -26,7 +26,7 @@ impl AnswerTexts {
                 if delta.kind == StreamDeltaKind::Text && delta.parent_call_id.is_none() =>
             {
                 if let Some(text) = &delta.text_delta {
-                    self.say(&text.to_str());
+                    self.add_text(&text.to_str());
                 }
             }
             Body::Text(text) if text.kind == TextKind::Text && text.parent_call_id.is_none() => {
@@ -35,7 +35,7 @@ impl AnswerTexts {
                 let is_repeated =
                     self.is_open && self.messages.last().is_some_and(|it| *it == text);
                 if !is_repeated {
-                    self.say(&text);
+                    self.add_text(&text);
                 }
             }
             Body::ToolInvocation(_) | Body::ToolCompletion(_) => self.is_open = false,
@@ -44,7 +44,7 @@ impl AnswerTexts {
     }
 
     /// A piece of the message under way.
-    pub(crate) fn say(&mut self, text: &str) {
+    pub(crate) fn add_text(&mut self, text: &str) {
         if !self.is_open {
             self.messages.push(String::new());
             self.is_open = true;
@@ -60,7 +60,7 @@ impl AnswerTexts {
     }
 
     /// The messages so far. The next one begins a new turn.
-    pub(crate) fn take(&mut self) -> Vec<String> {
+    pub(crate) fn take_messages(&mut self) -> Vec<String> {
         std::mem::take(self).messages
     }
 }

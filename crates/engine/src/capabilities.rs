@@ -54,7 +54,7 @@ impl AgentSpec {
             },
             install: Some(self.install.to_owned()),
             confinement,
-            metadata: self.metadata(),
+            metadata: self.provider_metadata(),
         }
     }
 
@@ -89,7 +89,7 @@ impl AgentSpec {
         own.map(|(_, mode)| mode.as_str().to_owned()).collect()
     }
 
-    fn metadata(&self) -> ProviderMetadata {
+    fn provider_metadata(&self) -> ProviderMetadata {
         ProviderMetadata {
             name: self.name.to_owned(),
             description: format!("{} over the Agent Client Protocol", self.name),

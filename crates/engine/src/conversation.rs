@@ -57,7 +57,7 @@ pub fn run(request: ConversationRequest, errand: PromptJob) -> Run {
     let options = request.run.options.clone();
     let provider = request.provider.clone();
     if request.roots.is_empty() {
-        return nowhere(&options, provider);
+        return run_without_directory(&options, provider);
     }
     let source = RunSource::new(&request.run, PastFormat::Acp, provider);
     Run::on_a_thread(source, move |ports| {
@@ -73,7 +73,7 @@ pub fn connect(mut request: ConversationRequest) -> Conversation {
     let provider = request.provider.clone();
     if request.roots.is_empty() {
         return Conversation {
-            run: nowhere(&options, provider),
+            run: run_without_directory(&options, provider),
             orders: CommandSender::to_nobody(),
         };
     }
@@ -88,7 +88,7 @@ pub fn connect(mut request: ConversationRequest) -> Conversation {
 }
 
 /// There is no directory to work in.
-fn nowhere(options: &NormalizeOptions, provider: Provider) -> Run {
+fn run_without_directory(options: &NormalizeOptions, provider: Provider) -> Run {
     let stopped = StopCause {
         cause: Cause::BadInput,
         message: "the workspace has no directory".to_owned(),

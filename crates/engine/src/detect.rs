@@ -52,7 +52,7 @@ impl std::error::Error for NotFound {}
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((variable, tried)) = self.named() else {
+        let Some((variable, tried)) = self.named_place() else {
             let url = INSTALL_URL;
             return write!(f, "Gemini CLI not found. Install from: {url}");
         };
@@ -67,7 +67,7 @@ impl fmt::Display for NotFound {
 impl NotFound {
     /// A step that the user can take.
     pub fn hint(&self) -> String {
-        match self.named() {
+        match self.named_place() {
             Some((variable, _)) => {
                 format!("correct {variable}, or unset it: then PATH is searched")
             }
@@ -78,7 +78,7 @@ impl NotFound {
     }
 
     /// The place that a variable names, if one does.
-    fn named(&self) -> Option<(&'static str, &RejectedPlace)> {
+    fn named_place(&self) -> Option<(&'static str, &RejectedPlace)> {
         self.tried.iter().find_map(|tried| match tried.how {
             SearchReason::Variable(name) => Some((name, tried)),
             SearchReason::Path | SearchReason::CommonPlace => None,
@@ -121,7 +121,7 @@ impl fmt::Display for SearchReason {
 /// Finds Gemini CLI. Nothing is started.
 pub fn gemini(environment: &SearchEnvironment) -> Result<FoundProgram, NotFound> {
     let mut tried = Vec::new();
-    for (how, path) in candidates(environment) {
+    for (how, path) in candidate_places(environment) {
         match refusal::check(&path, &how) {
             None => {
                 let version = version_of_package(&path);
@@ -146,7 +146,7 @@ pub fn gemini(environment: &SearchEnvironment) -> Result<FoundProgram, NotFound>
 
 /// All other installations of Gemini CLI, in the order in which they would be found without `found`.
 pub fn others(environment: &SearchEnvironment, found: &FoundProgram) -> Vec<FoundProgram> {
-    let usable = candidates(environment)
+    let usable = candidate_places(environment)
         .into_iter()
         .filter(|(how, path)| refusal::check(path, how).is_none() && *path != found.path);
     usable
@@ -172,11 +172,11 @@ pub fn on_path(program: &str, environment: &SearchEnvironment) -> Option<PathBuf
 }
 
 /// Every place, in the order in which they are looked at, once each.
-fn candidates(environment: &SearchEnvironment) -> Vec<(SearchReason, PathBuf)> {
-    let variable = environment.named(GEMINI_CLI_PATH);
+fn candidate_places(environment: &SearchEnvironment) -> Vec<(SearchReason, PathBuf)> {
+    let variable = environment.file_in_variable(GEMINI_CLI_PATH);
     let variable = variable.map(|path| (SearchReason::Variable(GEMINI_CLI_PATH), path));
     let on_path = programs_in(&environment.path, environment);
-    let elsewhere = programs_in(&places::dirs(environment), environment);
+    let elsewhere = programs_in(&places::search_directories(environment), environment);
     let mut seen = BTreeSet::new();
     variable
         .into_iter()

@@ -57,11 +57,11 @@ pub struct DoctorTarget<'a> {
 /// Makes all checks. Each check is passed to `tell` as soon as it is made.
 pub async fn examine(patient: &DoctorTarget<'_>, mut tell: impl FnMut(Check)) {
     let detected = detect::gemini(patient.environment);
-    tell(agent::installed(patient.environment, &detected));
+    tell(agent::installed_check(patient.environment, &detected));
     let version = if let Ok(found) = &detected {
-        programs(patient, found, &mut tell).await
+        check_programs(patient, found, &mut tell).await
     } else {
-        skipped().into_iter().for_each(&mut tell);
+        skipped_checks().into_iter().for_each(&mut tell);
         None
     };
     let vars = Vars::new(&patient.environment.vars);
@@ -70,19 +70,19 @@ pub async fn examine(patient: &DoctorTarget<'_>, mut tell: impl FnMut(Check)) {
         Some(home) => {
             let settings = Settings::read(&home, patient.directory);
             let trust = Trust::with_settings(patient.directory, &home, vars, &settings);
-            let asks = gemini_cli::has(version.as_ref(), gemini_cli::TRUST);
-            tell(surroundings::trust(patient, &trust, asks));
-            tell(surroundings::auth(patient, &home, &settings, &trust));
-            surroundings::settings(&settings)
+            let asks = gemini_cli::version_has(version.as_ref(), gemini_cli::TRUST);
+            tell(surroundings::trust_check(patient, &trust, asks));
+            tell(surroundings::sign_in_check(patient, &home, &settings, &trust));
+            surroundings::settings_checks(&settings)
                 .into_iter()
                 .for_each(&mut tell);
         }
-        None => tell(surroundings::homeless()),
+        None => tell(surroundings::homeless_check()),
     }
-    surroundings::config(patient)
+    surroundings::config_checks(patient)
         .into_iter()
         .for_each(&mut tell);
-    tell(state::writable(patient.state_directory));
+    tell(state::writable_check(patient.state_directory));
     tell(confinement::check(
         patient,
         AgentSpec::named(gemini_cli::NAME),
@@ -93,21 +93,21 @@ pub async fn examine(patient: &DoctorTarget<'_>, mut tell: impl FnMut(Check)) {
 }
 
 /// The checks that start programs. Returns the version.
-async fn programs(
+async fn check_programs(
     patient: &DoctorTarget<'_>,
     found: &FoundProgram,
     tell: &mut impl FnMut(Check),
 ) -> Option<AgentVersion> {
     tell(node::check(patient, found).await);
-    let (start, printed) = agent::start(patient, found).await;
+    let (start, printed) = agent::start_check(patient, found).await;
     tell(start);
     let version = printed.as_ref().or(found.version.as_ref());
-    tell(agent::version(found, printed.as_ref()));
+    tell(agent::version_check(found, printed.as_ref()));
     version.cloned()
 }
 
 /// The checks that are skipped without an agent.
-fn skipped() -> [Check; 3] {
+fn skipped_checks() -> [Check; 3] {
     let names = [CheckName::Node, CheckName::Start, CheckName::Version];
     names.map(|name| Check::new(name, CheckState::Skipped, "there is no agent to ask"))
 }

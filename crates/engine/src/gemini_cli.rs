@@ -9,7 +9,7 @@ mod session_log;
 mod trust;
 
 pub(crate) use crate::agents::gemini_versions::{
-    ACP, OLD_ACP, OWN_POLICY, PLAN, RESUME, STREAM_JSON, TRUST, has,
+    ACP, OLD_ACP, OWN_POLICY, PLAN, RESUME, STREAM_JSON, TRUST, version_has,
 };
 pub use crate::agents::gemini_versions::{INSTALL_URL, NAME, speaks_acp};
 pub use crate::config::{ApprovalMode, PermissionMode};

@@ -113,11 +113,11 @@ pub enum CloneError {
 
 /// Whether a text is an address that is cloned, and not a path.
 pub fn is_url(text: &str) -> bool {
-    protocols(text).is_some()
+    allowed_protocols(text).is_some()
 }
 
 /// The protocols that cloning an address may use, as git wants them listed. Redirects may go from one to the other of them.
-fn protocols(url: &str) -> Option<&'static str> {
+fn allowed_protocols(url: &str) -> Option<&'static str> {
     match url.split_once("://") {
         Some(("https", _)) => Some("https"),
         Some(("http", _)) => Some("http:https"),
@@ -133,7 +133,7 @@ fn protocols(url: &str) -> Option<&'static str> {
 pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
     let url = shown(request.url);
     // An address that begins with a dash would be read as an option.
-    let protocols = protocols(request.url).ok_or_else(|| CloneError::BadUrl(url.clone()))?;
+    let protocols = allowed_protocols(request.url).ok_or_else(|| CloneError::BadUrl(url.clone()))?;
     let git = detect::on_path("git", request.environment).ok_or(CloneError::NoGit)?;
     let (hear, said) = io::pipe()?;
     let stdio = Stdio {
@@ -144,10 +144,10 @@ pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
     let end = Instant::now() + request.deadline;
     let supervisor = request.supervisor.clone().within(request.deadline);
     let mut running = supervisor
-        .start(command(git, request, protocols), stdio)
+        .start(clone_command(git, request, protocols), stdio)
         .await?;
     let said = last_words(hear);
-    let exit = match overseen(&mut running, request, end).await {
+    let exit = match oversee_clone(&mut running, request, end).await {
         Ok(exit) => exit,
         Err(error) => {
             running.kill().await;
@@ -160,12 +160,12 @@ pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
         return fs::remove_dir_all(request.into.join(".git")).map_err(CloneError::Left);
     }
     let said = timeout(LAST_WORDS, said).await.ok().and_then(Result::ok);
-    let said = secrets::cleaned(&said.unwrap_or_default(), request.url);
+    let said = secrets::without_secrets(&said.unwrap_or_default(), request.url);
     Err(CloneError::Failed { url, said })
 }
 
 /// How git ended, or why it has to.
-async fn overseen(
+async fn oversee_clone(
     running: &mut Running,
     request: &CloneRequest<'_>,
     end: Instant,
@@ -190,7 +190,7 @@ async fn overseen(
     }
 }
 
-fn command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> Command {
+fn clone_command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> Command {
     let mut command = bounded(git, request.into);
     // These settings override the user's configuration: no code of the repository is executed, and no other protocol is used.
     let settings = [
@@ -283,11 +283,11 @@ fn is_beyond(limits: CloneLimits, directory: &Path) -> bool {
 /// pipe may keep it open.
 pub(crate) fn last_words(from: PipeReader) -> oneshot::Receiver<String> {
     let (tell, told) = oneshot::channel();
-    thread::spawn(move || tell.send(tail(from)));
+    thread::spawn(move || tell.send(output_tail(from)));
     told
 }
 
-fn tail(mut from: PipeReader) -> String {
+fn output_tail(mut from: PipeReader) -> String {
     let mut kept = Vec::new();
     let mut heard = [0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut heard) {

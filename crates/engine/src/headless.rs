@@ -216,11 +216,11 @@ impl Job {
 
     /// Starts it. A job that cannot be run is a run too: it has ended already, with the reason.
     pub fn start(&self) -> Run {
-        let started = match self.way() {
+        let started = match self.chosen_transport() {
             Ok(ChosenTransport::Spoken(reason)) => self
-                .talk(reason)
+                .conversation_request(reason)
                 .map(|(conversation, errand)| conversation::run(conversation, errand)),
-            Ok(ChosenTransport::Headless(reason)) => self.headless(reason).map(Run::start),
+            Ok(ChosenTransport::Headless(reason)) => self.headless_request(reason).map(Run::start),
             Err(error) => Err(error),
         };
         started.unwrap_or_else(|error| self.refused(&error))
@@ -258,10 +258,10 @@ impl Job {
 
     /// The request for a run without ACP.
     pub fn request(&self) -> Result<RunRequest, JobError> {
-        self.headless(None)
+        self.headless_request(None)
     }
 
-    fn headless(&self, reason: Option<String>) -> Result<RunRequest, JobError> {
+    fn headless_request(&self, reason: Option<String>) -> Result<RunRequest, JobError> {
         let directory = self.check()?;
         // The agent runs the hooks itself and knows which folders it trusts, but it goes on without hook files that it cannot
         // read.
@@ -277,9 +277,9 @@ impl Job {
             }
         };
         request.notices.extend(reason);
-        self.marked(&mut request);
+        self.mark_request(&mut request);
         let attendant = &self.speaking.attendant;
-        self.confine(&mut request, attendant)?;
+        self.confine_run(&mut request, attendant)?;
         Ok(request)
     }
 
@@ -292,7 +292,7 @@ impl Job {
             return Err(RecordError::Name { run }.into());
         }
         if self.records.root.join(&**run).symlink_metadata().is_ok() {
-            return Err(self.exists().into());
+            return Err(self.run_exists_error().into());
         }
         let directory = self.config.working_dir_in(&self.environment.dir);
         match enter(&directory) {
@@ -301,7 +301,7 @@ impl Job {
         }
     }
 
-    fn marked(&self, request: &mut RunRequest) {
+    fn mark_request(&self, request: &mut RunRequest) {
         request.command.envs([("LAPIDARY_RUN", &*self.options.run)]);
         // Two runs may have the same name, in different directories of recordings. The processes of a run are found by its mark,
         // so each run has a mark of its own.
@@ -343,7 +343,7 @@ impl Job {
             }
         };
         let version = found.version.clone();
-        let mut request = self.launched(found.path, invocation, notices);
+        let mut request = self.request_for_invocation(found.path, invocation, notices);
         request.prompt_directory = prompt_directory;
         self.deny_by_policy(&mut request, version.as_ref())?;
         Ok(request)
@@ -362,7 +362,7 @@ impl Job {
     /// Asks before the agent does, because it takes two seconds to refuse. Where there is any doubt, it decides itself.
     fn check_trust(&self, found: &FoundProgram) -> Result<(), JobError> {
         let vouched = self.config.trust_workspace == Some(true);
-        let asks = gemini_cli::has(found.version.as_ref(), gemini_cli::TRUST);
+        let asks = gemini_cli::version_has(found.version.as_ref(), gemini_cli::TRUST);
         if vouched || !asks || gemini_cli::skips_trust(&self.extra_args) {
             return Ok(());
         }
@@ -377,7 +377,7 @@ impl Job {
         }
     }
 
-    fn launched(
+    fn request_for_invocation(
         &self,
         program: PathBuf,
         invocation: GeminiInvocation,
@@ -397,10 +397,10 @@ impl Job {
             OutputTransport::Json => &GEMINI_DOCUMENT,
         };
         notices.extend(invocation.notices);
-        self.with(command, input, dialect, notices)
+        self.request_for_command(command, input, dialect, notices)
     }
 
-    fn with(
+    fn request_for_command(
         &self,
         command: Command,
         input: Vec<u8>,
@@ -409,7 +409,7 @@ impl Job {
     ) -> RunRequest {
         let config = &self.config;
         let usual = RunTimeouts::default();
-        let mut options = self.judging();
+        let mut options = self.normalize_options();
         options.directory = command.directory().to_str().map(Arc::from);
         let mut records = self.records.clone();
         records.keep = config.record.unwrap_or(records.keep);
@@ -443,10 +443,10 @@ impl Job {
             with_bytes: self.with_bytes,
             max_line: self.max_line,
             prompt_directory: None,
-            safekeeping: self.safekeeping(),
+            safekeeping: self.session_guard(),
             session_logs: self.session_logs(),
             setup: self.agent_setup(),
-            watch: self.watch(),
+            watch: self.permission_watch(),
             policy: None,
             policy_file: None,
             output_schema: self.output_schema.clone(),
@@ -454,7 +454,7 @@ impl Job {
     }
 
     /// The options for translating and judging the agent's output. A configured `on_denied` comes first.
-    fn judging(&self) -> NormalizeOptions {
+    fn normalize_options(&self) -> NormalizeOptions {
         let config = &self.config;
         NormalizeOptions {
             on_denied: config.on_denied.unwrap_or(self.options.on_denied),
@@ -464,7 +464,7 @@ impl Job {
     }
 
     /// Guards the sessions of the agent's project, if the agent is Gemini CLI, which may delete them.
-    fn safekeeping(&self) -> Option<SessionGuard> {
+    fn session_guard(&self) -> Option<SessionGuard> {
         let vault = self.vault.clone()?;
         let LogPlace { store, directory } = self.session_logs()?;
         let vars = self.environment_of_agent().vars;
@@ -535,12 +535,12 @@ impl Job {
         let written = recording::private_directories(root)
             .and_then(|()| PromptDirectory::create(&path, text));
         written.map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => self.exists().into(),
+            io::ErrorKind::AlreadyExists => self.run_exists_error().into(),
             _ => JobError::PromptFile { path, source },
         })
     }
 
-    fn exists(&self) -> RecordError {
+    fn run_exists_error(&self) -> RecordError {
         let run = self.options.run.to_string();
         RecordError::Exists { run }
     }

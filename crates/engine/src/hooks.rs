@@ -33,7 +33,7 @@ mod shell;
 mod tools;
 
 pub use active_hooks::ActiveHooks;
-pub(crate) use active_hooks::named;
+pub(crate) use active_hooks::hook_name;
 pub use aggregate::aggregate;
 pub use effect::{AppliedEffect, effects};
 pub use environment::VariableRedaction;

@@ -150,10 +150,10 @@ async fn run_npm(
         stderr: said.into(),
     };
     let supervisor = request.supervisor.clone().within(request.deadline);
-    let command = command(npm, desk, request);
+    let command = install_command(npm, desk, request);
     let mut running = supervisor.start(command, stdio).await?;
     let said = last_words(hear);
-    match overseen(&mut running, request).await {
+    match oversee_install(&mut running, request).await {
         Ok(Some(Exit::Code(0))) => Ok(()),
         Ok(_) => {
             let said = timeout(LAST_WORDS, said).await.ok().and_then(Result::ok);
@@ -168,7 +168,7 @@ async fn run_npm(
     }
 }
 
-async fn overseen(
+async fn oversee_install(
     running: &mut Running,
     request: &InstallRequest<'_>,
 ) -> Result<Option<Exit>, AdapterInstallError> {
@@ -183,7 +183,7 @@ async fn overseen(
     }
 }
 
-fn command(npm: PathBuf, desk: &Path, request: &InstallRequest<'_>) -> Command {
+fn install_command(npm: PathBuf, desk: &Path, request: &InstallRequest<'_>) -> Command {
     let adapter = request.adapter;
     let mut command = Command::new(npm, desk);
     // Package scripts run any program at installation. The adapter needs none, so npm does not run them.

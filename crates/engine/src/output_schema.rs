@@ -77,13 +77,13 @@ impl OutputSchema {
         let mut last = None;
         for candidate in candidates.into_iter().rev() {
             match self.schema.violations(candidate.as_str()) {
-                none if none.is_empty() => return Ok(fitting(candidate, DataSource::Text)),
+                none if none.is_empty() => return Ok(fitting_answer(candidate, DataSource::Text)),
                 violations => last = last.or(Some(violations)),
             }
         }
         Err(AnswerMismatch {
             violations: last.unwrap_or_default(),
-            excerpt: excerpt(text),
+            excerpt: answer_excerpt(text),
         })
     }
 
@@ -93,16 +93,16 @@ impl OutputSchema {
     /// It does not fit.
     pub fn judge_value(&self, value: &Json) -> Result<StructuredAnswer, AnswerMismatch> {
         match self.schema.violations(value.as_str()) {
-            none if none.is_empty() => Ok(fitting(value.clone(), DataSource::Tool)),
+            none if none.is_empty() => Ok(fitting_answer(value.clone(), DataSource::Tool)),
             violations => Err(AnswerMismatch {
                 violations,
-                excerpt: excerpt(value.as_str()),
+                excerpt: answer_excerpt(value.as_str()),
             }),
         }
     }
 }
 
-fn fitting(data: Json, source: DataSource) -> StructuredAnswer {
+fn fitting_answer(data: Json, source: DataSource) -> StructuredAnswer {
     StructuredAnswer {
         data: Some(data),
         data_source: Some(source),
@@ -110,7 +110,7 @@ fn fitting(data: Json, source: DataSource) -> StructuredAnswer {
     }
 }
 
-fn excerpt(text: &str) -> String {
+fn answer_excerpt(text: &str) -> String {
     let text = text.trim();
     let mut short: String = text.chars().take(LONGEST_EXCERPT).collect();
     if short.len() < text.len() {
@@ -133,14 +133,14 @@ impl AnswerMismatch {
                 path: String::new(),
                 message: message.to_owned(),
             }],
-            excerpt: excerpt(messages.last().map_or("", String::as_str)),
+            excerpt: answer_excerpt(messages.last().map_or("", String::as_str)),
         }
     }
 
     /// The prompt that asks the agent to repair its answer.
     pub fn repair_prompt(&self, schema: &OutputSchema) -> String {
         let lines = self.violations.iter();
-        let lines: Vec<_> = lines.map(|it| format!("* {}", described(it))).collect();
+        let lines: Vec<_> = lines.map(|it| format!("* {}", violation_text(it))).collect();
         format!(
             "Your last message does not fit the JSON Schema:\n\n{}\n\nAnswer again with the whole JSON value, corrected, and with nothing else. The schema:\n\n```json\n{}\n```",
             lines.join("\n"),
@@ -150,7 +150,7 @@ impl AnswerMismatch {
 
     /// The violations in a sentence.
     pub fn sentence(&self) -> String {
-        let named = self.violations.iter().take(MOST_NAMED).map(described);
+        let named = self.violations.iter().take(MOST_NAMED).map(violation_text);
         let named = named.collect::<Vec<_>>().join("; ");
         match self.violations.len().saturating_sub(MOST_NAMED) {
             0 => named,
@@ -201,7 +201,7 @@ impl AnswerMismatch {
     }
 }
 
-fn described(violation: &SchemaViolation) -> String {
+fn violation_text(violation: &SchemaViolation) -> String {
     match violation.path.as_str() {
         "" => format!("the answer {}", violation.message),
         path => format!("`{path}` {}", violation.message),

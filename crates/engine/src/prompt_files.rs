@@ -13,27 +13,27 @@ const ENDS: &[char] = &[
 
 /// A prompt as content blocks: a link for each file of the workspace that it names, and text around them. Any other word that
 /// begins with `@` stays text, as headless: a missing file, and a file outside the workspace.
-pub(crate) fn blocks(prompt: &str, roots: &[PathBuf]) -> Vec<Json> {
+pub(crate) fn prompt_blocks(prompt: &str, roots: &[PathBuf]) -> Vec<Json> {
     let mut blocks = Vec::new();
     let (mut told, mut at) = (0, 0);
     while let Some(found) = prompt[at..].find('@').map(|offset| at + offset) {
         let length = path_length(&prompt[found + 1..]);
         at = found + 1 + length;
-        let path = unescaped(&prompt[found + 1..at]);
+        let path = unescaped_path(&prompt[found + 1..at]);
         let is_escaped = prompt[..found].ends_with('\\');
         if is_escaped || path.is_empty() || !is_inside(&path, roots) {
             continue;
         }
-        blocks.extend(text(&prompt[told..found]));
+        blocks.extend(text_block(&prompt[told..found]));
         let link = json!({"type": "resource_link", "uri": format!("file://{path}"), "name": path});
         blocks.push(Json::from_value(&link));
         told = at;
     }
-    blocks.extend(text(&prompt[told..]));
+    blocks.extend(text_block(&prompt[told..]));
     blocks
 }
 
-fn text(text: &str) -> Option<Json> {
+fn text_block(text: &str) -> Option<Json> {
     let block = json!({"type": "text", "text": text});
     (!text.is_empty()).then(|| Json::from_value(&block))
 }
@@ -59,7 +59,7 @@ fn path_length(text: &str) -> usize {
 }
 
 /// The path without quotes and escapes.
-fn unescaped(path: &str) -> String {
+fn unescaped_path(path: &str) -> String {
     let mut plain = String::new();
     let mut letters = path.chars();
     while let Some(letter) = letters.next() {
@@ -101,7 +101,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(world.path().join("outside.txt"), root.join("link")).unwrap();
         let shown = |prompt: &str| {
-            let blocks = blocks(prompt, std::slice::from_ref(&root));
+            let blocks = prompt_blocks(prompt, std::slice::from_ref(&root));
             let shown = blocks.iter().map(|block| {
                 let member = |name| {
                     block

@@ -65,12 +65,12 @@ impl RecordingSessions {
         })
     }
 
-    fn row(&self, run: ListedRun, places: &mut ProjectPlaces<'_>) -> Option<ListedSession> {
+    fn session_row(&self, run: ListedRun, places: &mut ProjectPlaces<'_>) -> Option<ListedSession> {
         let directory = run.info.project.as_deref()?;
         let place = places.place_for(directory)?;
         let project_id = places.id(place).to_owned();
         let path = self.root.join(&run.info.id);
-        Some(listed(run, path, place, project_id))
+        Some(listed_session(run, path, place, project_id))
     }
 }
 
@@ -111,7 +111,7 @@ impl SessionProvider for RecordingSessions {
         let mut places = ProjectPlaces::new(scope);
         for run in runs.into_iter().filter(|run| is_conversation(&run.info)) {
             let id = run.info.id.clone();
-            let Some(row) = self.row(run, &mut places) else {
+            let Some(row) = self.session_row(run, &mut places) else {
                 continue;
             };
             let known = self.runs.entry(row.id().to_owned()).or_default();
@@ -153,7 +153,7 @@ fn is_conversation(info: &RunInfo) -> bool {
     is_known && is_said && info.state != RunState::Unreadable
 }
 
-fn listed(run: ListedRun, path: PathBuf, project: usize, project_id: String) -> ListedSession {
+fn listed_session(run: ListedRun, path: PathBuf, project: usize, project_id: String) -> ListedSession {
     let ListedRun { info, began_ms } = run;
     let updated_ms = began_ms.saturating_add_unsigned(info.duration_ms.unwrap_or(0));
     let (display_name, first_user_message) = headline(info.prompt.as_deref());

@@ -146,7 +146,7 @@ impl Run {
         let thread = thread::Builder::new().name("lapidary-run".to_owned());
         if let Err(error) = thread.spawn(move || run_to_its_end(&told, ports, course)) {
             let message = format!("cannot start a thread: {error}");
-            let _ = reserve.try_send(unable(&source, message));
+            let _ = reserve.try_send(impossible_run(&source, message));
         }
         Self {
             batches,
@@ -166,7 +166,7 @@ impl Run {
         ending: &ProcessEnd,
         record: Option<&RefusedRun>,
     ) -> Self {
-        let (batch, progress) = run_driver::refused(options, &provider, ending, record);
+        let (batch, progress) = run_driver::refused_run(options, &provider, ending, record);
         let (sender, batches) = mpsc::channel(1);
         let _ = sender.try_send(batch); // there is room for one
         let records = record.map(|run| run.records.clone());
@@ -192,7 +192,7 @@ impl Run {
     pub async fn next(&mut self) -> Option<Event> {
         while self.events.is_empty() {
             let batch = self.batches.recv().await?;
-            self.take(batch);
+            self.take_batch(batch);
         }
         self.events.pop_front()
     }
@@ -201,7 +201,7 @@ impl Run {
     pub fn blocking_next(&mut self) -> Option<Event> {
         while self.events.is_empty() {
             let batch = self.batches.blocking_recv()?;
-            self.take(batch);
+            self.take_batch(batch);
         }
         self.events.pop_front()
     }
@@ -237,7 +237,7 @@ impl Run {
         let source = &self.source;
         self.end.clone().unwrap_or_else(|| {
             let message = "the run ended without its end".to_owned();
-            run_driver::lost(&source.options, source.provider.clone(), message)
+            run_driver::lost_run_end(&source.options, source.provider.clone(), message)
         })
     }
 
@@ -251,7 +251,7 @@ impl Run {
         self.stopper.clone()
     }
 
-    fn take(&mut self, batch: EventBatch) {
+    fn take_batch(&mut self, batch: EventBatch) {
         self.note_end(&batch.events);
         self.events.extend(batch.events);
     }
@@ -269,7 +269,7 @@ impl Stream for Run {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
         while self.events.is_empty() {
             match ready!(self.batches.poll_recv(context)) {
-                Some(batch) => self.take(batch),
+                Some(batch) => self.take_batch(batch),
                 None => return Poll::Ready(None),
             }
         }
@@ -284,8 +284,8 @@ impl Drop for Run {
 }
 
 /// The events of a run that we could not make.
-fn unable(source: &RunSource, message: String) -> EventBatch {
-    run_driver::unable(&source.options, &source.provider, message)
+fn impossible_run(source: &RunSource, message: String) -> EventBatch {
+    run_driver::impossible_run(&source.options, &source.provider, message)
 }
 
 /// A run has exactly one end, also if this program has a defect.
@@ -296,7 +296,7 @@ where
 {
     let batches = ports.batches.clone();
     let run = || {
-        let runtime = runtime()?;
+        let runtime = new_runtime()?;
         runtime.block_on(course(ports));
         std::io::Result::Ok(())
     };
@@ -305,10 +305,10 @@ where
         Ok(Err(error)) => format!("cannot run anything: {error}"),
         Err(_) => "a mistake in Lapidary, which has broken the run off".to_owned(),
     };
-    let _ = batches.blocking_send(unable(source, message));
+    let _ = batches.blocking_send(impossible_run(source, message));
 }
 
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+fn new_runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

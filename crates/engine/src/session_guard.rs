@@ -40,12 +40,12 @@ pub struct SessionGuard {
 pub struct SessionClaims(Arc<Mutex<BTreeMap<String, SessionClaim>>>);
 
 impl SessionClaims {
-    fn ids(&self) -> Vec<String> {
+    fn claimed_ids(&self) -> Vec<String> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         taken.keys().cloned().collect()
     }
 
-    fn release(&self) {
+    fn release_all(&self) {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         taken.clear();
     }
@@ -97,7 +97,7 @@ impl SessionGuard {
     /// Claims the session that is to be resumed: two agents that write into one session hide each other's messages.
     pub fn claim(&self) -> Result<ClaimOutcome, String> {
         match &self.resume {
-            ResumeTarget::One(id) => self.claim_session(id).map_err(|error| told(&error)),
+            ResumeTarget::One(id) => self.claim_session(id).map_err(|error| error_chain(&error)),
             ResumeTarget::Nothing | ResumeTarget::Any => Ok(ClaimOutcome::Claimed),
         }
     }
@@ -122,7 +122,7 @@ impl SessionGuard {
         if taken.contains_key(session) {
             return Ok(ClaimOutcome::Claimed);
         }
-        let chats = self.chats();
+        let chats = self.chat_directories();
         Ok(match SessionClaim::take(&chats, session)? {
             Some(claim) => {
                 taken.insert(session.to_owned(), claim);
@@ -134,11 +134,11 @@ impl SessionGuard {
 
     /// Copies the session files, and begins to watch them. An error means that the agent must not start.
     pub fn before(&self) -> Result<GuardedSessions, String> {
-        let chats = self.chats();
+        let chats = self.chat_directories();
         if chats.is_empty() {
-            return Ok(self.unguarded(None));
+            return Ok(self.unguarded_sessions(None));
         }
-        let adopted = self.adopt()?;
+        let adopted = self.adopt_older_session()?;
         let request = GuardRequest {
             chats,
             now: SystemTime::now(),
@@ -155,21 +155,21 @@ impl SessionGuard {
         };
         match guard {
             Ok(guard) => Ok(GuardedSessions {
-                notices: adopted.into_iter().chain(sentences(&guard)).collect(),
+                notices: adopted.into_iter().chain(guard_sentences(&guard)).collect(),
                 watch: GuardThread::start(guard.holdings()),
                 guard: Some(guard),
                 claims: self.claims.clone(),
                 warnings: Vec::new(),
             }),
-            Err(error) if matches!(self.resume, ResumeTarget::One(_)) => Err(told(&error)),
+            Err(error) if matches!(self.resume, ResumeTarget::One(_)) => Err(error_chain(&error)),
             Err(error) => {
-                let warning = format!("earlier sessions are not kept safe: {}", told(&error));
-                Ok(self.unguarded(Some(warning)))
+                let warning = format!("earlier sessions are not kept safe: {}", error_chain(&error));
+                Ok(self.unguarded_sessions(Some(warning)))
             }
         }
     }
 
-    fn unguarded(&self, warning: Option<String>) -> GuardedSessions {
+    fn unguarded_sessions(&self, warning: Option<String>) -> GuardedSessions {
         GuardedSessions {
             guard: None,
             watch: None,
@@ -180,7 +180,7 @@ impl SessionGuard {
     }
 
     /// Copies a session of an older version's directory to where the CLI looks for it, and says so.
-    fn adopt(&self) -> Result<Option<String>, String> {
+    fn adopt_older_session(&self) -> Result<Option<String>, String> {
         let ResumeTarget::One(id) = &self.resume else {
             return Ok(None);
         };
@@ -196,12 +196,12 @@ impl SessionGuard {
 
     /// How many files of sessions there are.
     pub fn count(&self) -> usize {
-        let chats = self.chats();
+        let chats = self.chat_directories();
         let files = chats.iter().map(|chats| session_files(chats).0.len());
         files.sum()
     }
 
-    fn chats(&self) -> Vec<PathBuf> {
+    fn chat_directories(&self) -> Vec<PathBuf> {
         let mut chats: Vec<PathBuf> = Vec::new();
         for project in &self.projects {
             // The directory that the CLI will make counts, too: two first runs may be at once.
@@ -223,26 +223,26 @@ impl GuardedSessions {
     pub fn after(self) -> GuardReport {
         let restored = self.watch.map(GuardThread::finish).unwrap_or_default();
         let restored = restored.into_iter().map(restored_at_once).collect();
-        let claimed = self.claims.ids();
+        let claimed = self.claims.claimed_ids();
         let Some(guard) = self.guard else {
-            self.claims.release();
+            self.claims.release_all();
             return GuardReport::default();
         };
         let repair = guard.after(SystemTime::now());
         // Not before: the next run that wants the session finds all of it.
-        self.claims.release();
+        self.claims.release_all();
         match repair {
             Ok(SessionRepair { actions, .. }) => GuardReport {
-                notices: summary(&[restored, foreign(actions, &claimed)].concat()),
+                notices: summary(&[restored, foreign_actions(actions, &claimed)].concat()),
                 warnings: Vec::new(),
             },
-            Err(error) => GuardReport::failed(&told(&error)),
+            Err(error) => GuardReport::from_failure(&error_chain(&error)),
         }
     }
 }
 
 impl GuardReport {
-    pub(crate) fn failed(why: &str) -> Self {
+    pub(crate) fn from_failure(why: &str) -> Self {
         let warning = format!(
             "sessions could not be checked after the run: {why}; `lapidary sessions vault log` has them as they were before"
         );
@@ -253,7 +253,7 @@ impl GuardReport {
     }
 }
 
-fn sentences(guard: &Guard) -> Vec<String> {
+fn guard_sentences(guard: &Guard) -> Vec<String> {
     let mut sentences = summary(&guard.actions);
     sentences.extend(guard.flaws.iter().map(ToString::to_string));
     sentences
@@ -270,7 +270,7 @@ fn restored_at_once(path: PathBuf) -> GuardAction {
 }
 
 /// Drops the removal of empty files that each resume leaves of its own session: this repair is expected after each run.
-fn foreign(mut actions: Vec<GuardAction>, claimed: &[String]) -> Vec<GuardAction> {
+fn foreign_actions(mut actions: Vec<GuardAction>, claimed: &[String]) -> Vec<GuardAction> {
     let is_claimed = |id: &String| claimed.contains(id);
     actions.retain(|it| {
         it.did != RepairKind::SetAside || !it.session_id.as_ref().is_some_and(is_claimed)
@@ -285,7 +285,7 @@ fn taken_message(chats: &[PathBuf], session: &str) -> String {
 }
 
 /// An error with its causes.
-fn told(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes
         .map(ToString::to_string)

@@ -13,7 +13,7 @@ use lapidary_vocab::Cause;
 use lapidary_vocab::event::PermissionViolation;
 use tokio::sync::Notify;
 
-pub(crate) use unasked::{CallEnd, UnaskedCalls, named, violation};
+pub(crate) use unasked::{CallEnd, UnaskedCalls, action_name, unasked_violation};
 
 /// So many violations of a run are kept.
 const MOST_KEPT: usize = 256;
@@ -76,8 +76,8 @@ impl AttemptViolations {
         }
     }
 
-    pub(crate) fn note(&self, violation: PermissionViolation) {
-        let mut kept = self.kept();
+    pub(crate) fn note_violation(&self, violation: PermissionViolation) {
+        let mut kept = self.lock_kept();
         if kept.len() < MOST_KEPT {
             kept.push(violation);
         }
@@ -93,14 +93,14 @@ impl AttemptViolations {
     ) {
         for violation in violations {
             tell(violation.message.to_string());
-            self.note(violation);
+            self.note_violation(violation);
         }
     }
 
     /// Waits until a violation ends the run. Can be cancelled.
-    pub(crate) async fn stop(&self) -> StopCause {
+    pub(crate) async fn wait_for_stop(&self) -> StopCause {
         loop {
-            if let Some(stopped) = self.stopped() {
+            if let Some(stopped) = self.stop_cause() {
                 return stopped;
             }
             self.news.notified().await;
@@ -108,21 +108,21 @@ impl AttemptViolations {
     }
 
     /// Why the run has to end, if it has to.
-    pub(crate) fn stopped(&self) -> Option<StopCause> {
+    pub(crate) fn stop_cause(&self) -> Option<StopCause> {
         let is_stop = self.on_violation == OnViolation::Stop;
-        self.kept().first().filter(|_| is_stop).map(stopped_for)
+        self.lock_kept().first().filter(|_| is_stop).map(stopped_for)
     }
 
     /// Adds the violations to how a run ended. One that ends the run does so also if the agent was quicker.
-    pub(crate) fn judge(&self, ending: &mut ProcessEnd) {
-        ending.violations.clone_from(&self.kept());
+    pub(crate) fn judge_end(&self, ending: &mut ProcessEnd) {
+        ending.violations.clone_from(&self.lock_kept());
         let is_cancelled = |stopped: &StopCause| stopped.cause == Cause::CancelledByClient;
         if ending.stopped.as_ref().is_none_or(is_cancelled) {
-            ending.stopped = self.stopped().or(ending.stopped.take());
+            ending.stopped = self.stop_cause().or(ending.stopped.take());
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Vec<PermissionViolation>> {
+    fn lock_kept(&self) -> MutexGuard<'_, Vec<PermissionViolation>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -161,7 +161,7 @@ mod tests {
         let decision = Decision::new(PermissionEffect::Deny, DecidedBy::Rule, "no");
         let action = ToolAction::new(ToolKind::Execute);
         for _ in 0..count {
-            violations.note(violation(&action, None, &decision, "ran"));
+            violations.note_violation(unasked_violation(&action, None, &decision, "ran"));
         }
         violations
     }
@@ -177,7 +177,7 @@ mod tests {
             stopped,
             ..ProcessEnd::default()
         };
-        noted(on_violation, 1).judge(&mut ending);
+        noted(on_violation, 1).judge_end(&mut ending);
         assert_eq!(ending.violations.len(), 1);
         ending.stopped.map(|stopped| stopped.cause)
     }
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn the_number_of_kept_violations_is_limited() {
         let mut ending = ProcessEnd::default();
-        noted(OnViolation::Report, MOST_KEPT + 9).judge(&mut ending);
+        noted(OnViolation::Report, MOST_KEPT + 9).judge_end(&mut ending);
         assert_eq!(ending.violations.len(), MOST_KEPT);
     }
 }

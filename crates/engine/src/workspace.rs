@@ -48,7 +48,7 @@ use crate::acp::RpcError;
 use crate::policy::{ToolAction, WorkspaceRoots};
 use files::{ReadFile, WriteFile};
 use launch::TerminalLaunch;
-use params::{RequestParams, TerminalId, bad};
+use params::{RequestParams, TerminalId, bad_params};
 pub use setup::{MissingFile, ServiceLimits, ServicesSetup};
 use terminals::TerminalTable;
 
@@ -64,7 +64,7 @@ const RELEASE: &str = "terminal/release";
 pub const METHODS: [&str; 7] = [READ, WRITE, CREATE, OUTPUT, WAIT, KILL, RELEASE];
 
 /// The parameters of a method that change its effect. Any other parameter is ignored.
-pub(crate) fn parameters(method: &str) -> &'static [&'static str] {
+pub(crate) fn effective_parameters(method: &str) -> &'static [&'static str] {
     match method {
         READ => &["path", "line", "limit"],
         WRITE => &["path", "content"],
@@ -116,14 +116,14 @@ impl ClientServices {
     ///
     /// This looks at the disk, for links.
     pub fn action(&self, method: &str, params: &Json) -> Result<Option<ToolAction>, RpcError> {
-        Ok(ServiceRequest::parse(&self.0, method, params)?.action())
+        Ok(ServiceRequest::parse(&self.0, method, params)?.tool_action())
     }
 
     /// Serves the request without asking a policy. Dropping the future while it waits for a terminal changes nothing, and while
     /// it starts one leaves none. A file that is being written is written all the same.
     pub async fn serve(&self, method: &str, params: &Json) -> Result<Json, RpcError> {
-        let wish = self.wish(method, params).await?;
-        self.grant(wish).await
+        let wish = self.parse_request(method, params).await?;
+        self.grant_request(wish).await
     }
 
     /// Serves the judged action: refused if the request stands for another action now than when its [action](Self::action) was
@@ -134,71 +134,71 @@ impl ClientServices {
         params: &Json,
         judged: Option<&ToolAction>,
     ) -> Result<Json, RpcError> {
-        let wish = self.wish(method, params).await?;
-        if wish.action().as_ref() != judged {
+        let wish = self.parse_request(method, params).await?;
+        if wish.tool_action().as_ref() != judged {
             let words = "what this path or command means has changed since it was allowed";
             return Err(RpcError::new(RpcError::INTERNAL, words));
         }
-        self.grant(wish).await
+        self.grant_request(wish).await
     }
 
     /// Sets the directory of a session: its terminals start there, unless the request names another. Terminals of other sessions
     /// start in the first root.
     pub fn open_session(&self, session_id: &str, directory: &Path) {
         self.0
-            .homes()
+            .lock_homes()
             .insert(session_id.to_owned(), directory.to_owned());
     }
 
     /// Where a session works, without links: as the paths of a [`ToolAction`] are spelled. Refused if that is outside the roots by now.
     pub fn home(&self, session_id: &str) -> Result<PathBuf, RpcError> {
-        self.0.home(session_id)
+        self.0.session_home(session_id)
     }
 
     /// Releases the terminals of a session. Returns when none of their processes is left.
     pub async fn close_session(&self, session_id: &str) {
-        self.0.homes().remove(session_id);
+        self.0.lock_homes().remove(session_id);
         self.0.terminals.close_session(session_id).await;
     }
 
     /// Releases all terminals, for good. Returns when none of their processes is left.
     pub async fn close(&self) {
-        self.0.terminals.close().await;
+        self.0.terminals.close_all().await;
     }
 
-    async fn wish(&self, method: &str, params: &Json) -> Result<ServiceRequest, RpcError> {
+    async fn parse_request(&self, method: &str, params: &Json) -> Result<ServiceRequest, RpcError> {
         let (inner, method, params) = (Arc::clone(&self.0), method.to_owned(), params.clone());
         if ![READ, WRITE, CREATE].contains(&method.as_str()) {
             return ServiceRequest::parse(&inner, &method, &params); // this does not touch the disk
         }
-        blocking(move || ServiceRequest::parse(&inner, &method, &params)).await
+        run_blocking(move || ServiceRequest::parse(&inner, &method, &params)).await
     }
 
-    async fn grant(&self, wish: ServiceRequest) -> Result<Json, RpcError> {
+    async fn grant_request(&self, wish: ServiceRequest) -> Result<Json, RpcError> {
         let terminals = &self.0.terminals;
         match wish {
-            ServiceRequest::Read(read) => blocking(move || read.act()).await,
-            ServiceRequest::Write(write) => blocking(move || write.act()).await,
-            ServiceRequest::Create(launch) => terminals.create(launch).await,
-            ServiceRequest::Output(which) => terminals.output(&which),
-            ServiceRequest::Wait(which) => terminals.wait(&which).await,
-            ServiceRequest::Kill(which) => terminals.kill(&which).await,
-            ServiceRequest::Release(which) => terminals.release(&which).await,
+            ServiceRequest::Read(read) => run_blocking(move || read.read_content()).await,
+            ServiceRequest::Write(write) => run_blocking(move || write.write_content()).await,
+            ServiceRequest::Create(launch) => terminals.create_terminal(launch).await,
+            ServiceRequest::Output(which) => terminals.terminal_output(&which),
+            ServiceRequest::Wait(which) => terminals.wait_for_exit(&which).await,
+            ServiceRequest::Kill(which) => terminals.kill_process(&which).await,
+            ServiceRequest::Release(which) => terminals.release_terminal(&which).await,
         }
     }
 }
 
 impl ServicesInner {
-    fn home(&self, session_id: &str) -> Result<PathBuf, RpcError> {
-        let said = self.homes().get(session_id).cloned();
+    fn session_home(&self, session_id: &str) -> Result<PathBuf, RpcError> {
+        let said = self.lock_homes().get(session_id).cloned();
         let first = || self.roots.all().first().cloned();
         match said {
-            Some(said) => Ok(roots::place(&self.roots, &said)?.path),
-            None => first().ok_or_else(|| bad("there is no workspace to work in")),
+            Some(said) => Ok(roots::rooted_place(&self.roots, &said)?.path),
+            None => first().ok_or_else(|| bad_params("there is no workspace to work in")),
         }
     }
 
-    fn homes(&self) -> MutexGuard<'_, BTreeMap<String, PathBuf>> {
+    fn lock_homes(&self) -> MutexGuard<'_, BTreeMap<String, PathBuf>> {
         self.homes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -221,10 +221,10 @@ impl ServiceRequest {
             READ => Self::Read(ReadFile::parse(inner, &params)?),
             WRITE => Self::Write(WriteFile::parse(inner, &params)?),
             CREATE => Self::Create(TerminalLaunch::parse(inner, &params)?),
-            OUTPUT => Self::Output(params.which()?),
-            WAIT => Self::Wait(params.which()?),
-            KILL => Self::Kill(params.which()?),
-            RELEASE => Self::Release(params.which()?),
+            OUTPUT => Self::Output(params.terminal_id()?),
+            WAIT => Self::Wait(params.terminal_id()?),
+            KILL => Self::Kill(params.terminal_id()?),
+            RELEASE => Self::Release(params.terminal_id()?),
             _ => {
                 return Err(RpcError::new(
                     RpcError::NO_METHOD,
@@ -234,18 +234,18 @@ impl ServiceRequest {
         })
     }
 
-    fn action(&self) -> Option<ToolAction> {
+    fn tool_action(&self) -> Option<ToolAction> {
         match self {
-            Self::Read(read) => Some(read.action()),
-            Self::Write(write) => Some(write.action()),
-            Self::Create(launch) => Some(launch.action()),
+            Self::Read(read) => Some(read.tool_action()),
+            Self::Write(write) => Some(write.tool_action()),
+            Self::Create(launch) => Some(launch.tool_action()),
             Self::Output(_) | Self::Wait(_) | Self::Kill(_) | Self::Release(_) => None,
         }
     }
 }
 
 /// Runs work that may wait for a disk on a thread where waiting blocks no other task.
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
     let lost = |_| RpcError::new(RpcError::INTERNAL, "this was given up");

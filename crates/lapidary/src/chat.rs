@@ -99,18 +99,18 @@ impl Chat {
     /// Goes on with a session that there is already.
     pub fn resume(host: RunHost, config: Config, session: impl Into<String>) -> Self {
         let chat = Self::new(host, config);
-        lock(&chat.state).session = Some(session.into());
+        lock_state(&chat.state).session = Some(session.into());
         chat
     }
 
     /// The agent's session, once it has begun.
     pub fn session(&self) -> Option<String> {
-        lock(&self.state).session.clone()
+        lock_state(&self.state).session.clone()
     }
 
     /// Sends a prompt and starts a turn. A second prompt during a turn is refused.
     pub fn send(&mut self, prompt: &str) -> Result<ChatTurn, ChatError> {
-        let mut state = lock(&self.state);
+        let mut state = lock_state(&self.state);
         if !state.is_free() {
             return Err(ChatError::Busy);
         }
@@ -140,13 +140,13 @@ impl ChatTurn {
     /// The next event, or none after the `run_end`. Can be cancelled.
     pub async fn next(&mut self) -> Option<Event> {
         let event = self.run.next().await;
-        self.note(event)
+        self.note_event(event)
     }
 
     /// The next event, for callers without a runtime.
     pub fn blocking_next(&mut self) -> Option<Event> {
         let event = self.run.blocking_next();
-        self.note(event)
+        self.note_event(event)
     }
 
     /// A handle that ends the turn from any thread.
@@ -155,8 +155,8 @@ impl ChatTurn {
     }
 
     /// The session is known from its first event, the turn is over with its last.
-    fn note(&mut self, event: Option<Event>) -> Option<Event> {
-        let mut state = lock(&self.state);
+    fn note_event(&mut self, event: Option<Event>) -> Option<Event> {
+        let mut state = lock_state(&self.state);
         match event
             .as_ref()
             .map(|event| (&event.body, &event.base.session_id))
@@ -176,13 +176,13 @@ impl ChatTurn {
 impl Drop for ChatTurn {
     fn drop(&mut self) {
         if !self.is_over {
-            let mut state = lock(&self.state);
+            let mut state = lock_state(&self.state);
             state.is_busy = false;
             state.dropped = Some(self.run.stopper()); // the run is stopped right after this, with its own drop
         }
     }
 }
 
-fn lock(state: &Mutex<ChatState>) -> std::sync::MutexGuard<'_, ChatState> {
+fn lock_state(state: &Mutex<ChatState>) -> std::sync::MutexGuard<'_, ChatState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -49,7 +49,7 @@ struct DemoTask {
 ///
 /// # Errors
 /// The throw-away directory cannot be made.
-pub(crate) fn agent(program: &Path, temporary: &Path) -> io::Result<JobAgent> {
+pub(crate) fn demo_agent(program: &Path, temporary: &Path) -> io::Result<JobAgent> {
     let directory = tempfile::Builder::new()
         .prefix("lapidary-demo-")
         .tempdir_in(temporary)?;
@@ -78,7 +78,7 @@ pub(crate) fn agent(program: &Path, temporary: &Path) -> io::Result<JobAgent> {
 }
 
 /// The rules of the demo, which come behind those of the user. Where a person is asked, no rule allows the edit.
-pub(crate) fn rules(attendance: DemoAttendance, project: &Path) -> Result<Vec<Rule>, FlagError> {
+pub(crate) fn demo_rules(attendance: DemoAttendance, project: &Path) -> Result<Vec<Rule>, FlagError> {
     let edit = (attendance == DemoAttendance::Unattended).then_some(demo::ALLOWED_EDIT);
     let allowed = [Some(demo::ALLOWED_COMMAND), edit].into_iter().flatten();
     let denied = (PermissionEffect::Deny, demo::DENIED_COMMAND);
@@ -89,7 +89,7 @@ pub(crate) fn rules(attendance: DemoAttendance, project: &Path) -> Result<Vec<Ru
 }
 
 /// The rules in words, for the beginning of the run.
-pub(crate) fn notice(attendance: DemoAttendance) -> String {
+pub(crate) fn demo_notice(attendance: DemoAttendance) -> String {
     let edit = match attendance {
         DemoAttendance::Unattended => format!("--allow '{}' ", demo::ALLOWED_EDIT),
         DemoAttendance::Attended => String::new(),
@@ -103,7 +103,7 @@ pub(crate) fn notice(attendance: DemoAttendance) -> String {
 
 impl DemoTask {
     /// Puts the project back to its beginning: each prompt finds the same bug.
-    fn reset(&self) -> io::Result<()> {
+    fn reset_project(&self) -> io::Result<()> {
         let mut files = demo::FILES.iter();
         files.try_for_each(|(name, text)| fs::write(self.project.join(name), text))
     }
@@ -127,16 +127,16 @@ impl AcpTask for DemoTask {
             let directory = self.directory.path().display();
             format!("cannot write the demo's project in `{directory}`: {error}")
         };
-        self.reset().map_err(failed)?;
+        self.reset_project().map_err(failed)?;
         let tools = self.kit.tools(&self.project).map_err(failed)?;
         let model = Arc::new(ScriptedModel::new(demo::script(prompt)));
-        let task = AgentTask::new(definition(), model, demo::MODEL);
+        let task = AgentTask::new(demo_definition(), model, demo::MODEL);
         task.tools(move |_| tools.clone())
             .prepare(session, prompt, gate)
     }
 }
 
-fn definition() -> LocalAgentDefinition {
+fn demo_definition() -> LocalAgentDefinition {
     LocalAgentDefinition {
         name: DEMO.to_owned(),
         description: "Mends a greeting.".to_owned(),

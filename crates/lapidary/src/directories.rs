@@ -28,7 +28,7 @@ impl StateError {
 
 /// The directory of the user's configuration.
 pub fn config(environment: &SearchEnvironment) -> Option<PathBuf> {
-    below(environment, "XDG_CONFIG_HOME", ".config")
+    own_directory(environment, "XDG_CONFIG_HOME", ".config")
 }
 
 /// The directory of files that Lapidary can make again. None for users without a home.
@@ -36,7 +36,7 @@ pub fn cache(environment: &SearchEnvironment) -> Option<PathBuf> {
     let named = environment.vars.get(OsStr::new("LAPIDARY_CACHE_DIR"));
     let named = named.filter(|value| !value.is_empty());
     let named = named.map(|named| environment.dir.join(named));
-    named.or_else(|| below(environment, "XDG_CACHE_HOME", ".cache"))
+    named.or_else(|| own_directory(environment, "XDG_CACHE_HOME", ".cache"))
 }
 
 /// The state directory. It may not exist yet: to write to it, use [`safe_state`].
@@ -111,7 +111,7 @@ fn safe_shared_state(environment: &SearchEnvironment) -> Result<PathBuf, StateEr
 fn own_state(environment: &SearchEnvironment) -> Option<PathBuf> {
     let named = environment.vars.get(OsStr::new("LAPIDARY_STATE_DIR"));
     let named = named.filter(|value| !value.is_empty()).map(PathBuf::from);
-    named.or_else(|| below(environment, "XDG_STATE_HOME", ".local/state"))
+    named.or_else(|| own_directory(environment, "XDG_STATE_HOME", ".local/state"))
 }
 
 /// For users without a home, among everybody's temporary files.
@@ -120,7 +120,7 @@ fn shared_state(environment: &SearchEnvironment) -> PathBuf {
 }
 
 /// Our own below one of the user's directories. A relative path in a variable counts for nothing.
-fn below(environment: &SearchEnvironment, variable: &str, usual: &str) -> Option<PathBuf> {
+fn own_directory(environment: &SearchEnvironment, variable: &str, usual: &str) -> Option<PathBuf> {
     let named = environment
         .vars
         .get(OsStr::new(variable))

@@ -53,11 +53,11 @@ struct McpContext {
 
 impl McpContext {
     /// The number of servers above this one, as the environment has it.
-    fn depth(&self) -> u32 {
+    fn server_depth(&self) -> u32 {
         depth_in(&self.options.surroundings.environment)
     }
 
-    fn place(&self) -> Result<SessionPlace, String> {
+    fn open_session_place(&self) -> Result<SessionPlace, String> {
         SessionPlace::open(&self.options.surroundings.environment)
     }
 }
@@ -81,8 +81,8 @@ fn list_agents(context: &Arc<McpContext>) -> ServerTool {
         context,
         "list_agents",
         "Lists the specialised agents of this workspace that `invoke_agent` can run, with what each is for and its inputs.",
-        object(&json!({}), &[]),
-        |context, _| agents::list(context),
+        arguments_schema(&json!({}), &[]),
+        |context, _| agents::agent_list_text(context),
     )
 }
 
@@ -99,8 +99,8 @@ fn search_sessions(context: &Arc<McpContext>) -> ServerTool {
         "search_sessions",
         "Finds past sessions of coding agents on this machine by what was said and done in them: earlier solutions, errors, decisions. \
          Each hit has the session's id and excerpts with the place to read on with `read_session`.",
-        object(&properties, &["query"]),
-        |context, call| search::search(context, &call),
+        arguments_schema(&properties, &["query"]),
+        |context, call| search::answer_search(context, &call),
     )
 }
 
@@ -114,8 +114,8 @@ fn read_session(context: &Arc<McpContext>) -> ServerTool {
         context,
         "read_session",
         "Reads a past session, message by message. If there is more, `next` of the answer says where to go on.",
-        object(&properties, &["id"]),
-        |context, call| transcript::read(context, &call),
+        arguments_schema(&properties, &["id"]),
+        |context, call| transcript::read_transcript(context, &call),
     )
 }
 
@@ -129,11 +129,11 @@ fn invoke_agent(context: &Arc<McpContext>) -> ServerTool {
     ServerTool::new(
         "invoke_agent",
         "Runs a specialised agent on a task and returns its answer. It works in this workspace, under the rules that the user set.",
-        object(&properties, &["agent_name", "prompt"]),
+        arguments_schema(&properties, &["agent_name", "prompt"]),
         ToolEffect::Acts,
         move |call| {
             let context = Arc::clone(&context);
-            async move { invoke::invoke(&context, call).await }
+            async move { invoke::answer_invocation(&context, call).await }
         },
     )
 }
@@ -161,14 +161,14 @@ fn blocking_tool(
 }
 
 /// The schema of a tool's arguments. One that it does not know is an error, so that a model notices.
-fn object(properties: &Value, required: &[&str]) -> Value {
+fn arguments_schema(properties: &Value, required: &[&str]) -> Value {
     json!({
         "type": "object", "properties": properties, "required": required, "additionalProperties": false,
     })
 }
 
 /// The beginning of a text, and whether that is less than all of it.
-fn shortened(text: &str, most: usize) -> (&str, bool) {
+fn shortened_text(text: &str, most: usize) -> (&str, bool) {
     if text.len() <= most {
         return (text, false);
     }

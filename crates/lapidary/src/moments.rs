@@ -32,20 +32,20 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// The text has no known form.
 pub fn parse_moment(given: &str, now: SystemTime, end: DayEnd) -> Result<i64, InvalidMoment> {
     let given = given.trim();
-    let found = time(given)
-        .or_else(|| day(given, now, end))
-        .or_else(|| ago(given, now));
+    let found = parse_timestamp(given)
+        .or_else(|| parse_day(given, now, end))
+        .or_else(|| parse_age(given, now));
     found.ok_or_else(|| InvalidMoment {
         given: given.to_owned(),
     })
 }
 
-fn time(given: &str) -> Option<i64> {
+fn parse_timestamp(given: &str) -> Option<i64> {
     let time: Timestamp = given.parse().ok()?;
     Some(time.as_millisecond())
 }
 
-fn day(given: &str, now: SystemTime, end: DayEnd) -> Option<i64> {
+fn parse_day(given: &str, now: SystemTime, end: DayEnd) -> Option<i64> {
     let today = || {
         let now = Timestamp::try_from(now).ok()?;
         Some(TimeZone::UTC.to_datetime(now).date())
@@ -61,7 +61,7 @@ fn day(given: &str, now: SystemTime, end: DayEnd) -> Option<i64> {
 }
 
 /// In the grammar of the CLI's own settings.
-fn ago(given: &str, now: SystemTime) -> Option<i64> {
+fn parse_age(given: &str, now: SystemTime) -> Option<i64> {
     let period: RetentionPeriod = given.parse().ok()?;
     let then = now.checked_sub(period.duration())?;
     Some(Timestamp::try_from(then).ok()?.as_millisecond())

@@ -258,7 +258,7 @@ impl RunOptions {
         let config = self.config.clone().over(loaded.config);
         let output_schema = self.schema_of_output(&environment.dir)?;
         let program = &surroundings.program;
-        let mut speaking = self.speaking(&environment.dir)?;
+        let mut speaking = self.acp_options(&environment.dir)?;
         if self.with_agents {
             let server = own_server::own_server(self, program, &environment);
             speaking.mcp_servers.push(server);
@@ -284,7 +284,7 @@ impl RunOptions {
             resume: None,
             session_id: None,
             extra_args: self.extra_args.clone(),
-            records: self.records(&config, &environment)?,
+            records: self.recording_options(&config, &environment)?,
             supervisor: Supervisor::at(program),
             options: self.events.clone(),
             notices: Vec::new(),
@@ -309,9 +309,9 @@ impl RunOptions {
             return Ok(());
         };
         if let (DEMO, Some(project)) = (agent.name.as_str(), agent.directory.clone()) {
-            let rules = Rules::new(demo::rules(self.attendance, &project)?);
+            let rules = Rules::new(demo::demo_rules(self.attendance, &project)?);
             job.speaking.rules = job.speaking.rules.clone().before(rules);
-            job.notices.push(demo::notice(self.attendance));
+            job.notices.push(demo::demo_notice(self.attendance));
             job.config.working_dir = Some(project);
         }
         Ok(())
@@ -350,18 +350,18 @@ impl RunOptions {
         let Some(source) = &self.output_schema else {
             return Ok(None);
         };
-        let schema = OutputSchema::new(source.read(here)?);
+        let schema = OutputSchema::new(source.read_schema(here)?);
         Ok(Some(match self.schema_repairs {
             Some(repairs) => schema.with_repairs(repairs),
             None => schema,
         }))
     }
 
-    fn speaking(&self, here: &Path) -> Result<AcpOptions, PrepareError> {
+    fn acp_options(&self, here: &Path) -> Result<AcpOptions, PrepareError> {
         let servers = self.mcp_config.as_ref();
         let servers = servers.map(|file| mcp_config::mcp_servers(&here.join(file)));
         let attached = self.attachments.iter();
-        let attached = attached.map(|file| attachments::attachment(&here.join(file)));
+        let attached = attached.map(|file| attachments::attachment_block(&here.join(file)));
         Ok(AcpOptions {
             rules: self.flag_rules(here)?,
             mcp_servers: servers.transpose()?.unwrap_or_default(),
@@ -407,7 +407,7 @@ impl RunOptions {
     }
 
     /// A run that is not to be recorded needs a place for its files all the same, but not for long.
-    fn records(
+    fn recording_options(
         &self,
         config: &Config,
         environment: &SearchEnvironment,

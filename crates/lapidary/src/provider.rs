@@ -100,13 +100,13 @@ pub enum ProviderError {
     #[error(transparent)]
     Agent(#[from] AgentChoiceError),
     /// The agent is not signed in.
-    #[error("{}", authentication(.0))]
+    #[error("{}", authentication_message(.0))]
     Authentication(Box<RunEnd>),
     /// It took too long.
-    #[error("{}", message(.0))]
+    #[error("{}", failure_message(.0))]
     Timeout(Box<RunEnd>),
     /// The run ended in any other way than well.
-    #[error("{}", message(.0))]
+    #[error("{}", failure_message(.0))]
     Failed(Box<RunEnd>),
     /// The run has no `run_end`: its thread could not be started, or was lost.
     #[error("the run ended without a result")]
@@ -159,11 +159,11 @@ impl ResponseProvider {
         context: &PromptContext,
     ) -> Result<GeneratedResponse, ProviderError> {
         self.validate()?; // the error says more than the end of a run does
-        let mut run = self.job(prompt, context)?.start();
-        generated(std::iter::from_fn(|| run.blocking_next()))
+        let mut run = self.job_of_prompt(prompt, context)?.start();
+        generated_response(std::iter::from_fn(|| run.blocking_next()))
     }
 
-    fn job(&self, prompt: &str, context: &PromptContext) -> Result<Job, AgentChoiceError> {
+    fn job_of_prompt(&self, prompt: &str, context: &PromptContext) -> Result<Job, AgentChoiceError> {
         let mut config = self.config.clone();
         config.working_dir = config.working_dir.or_else(|| context.project_root.clone());
         if let Some(system) = &context.system_prompt {
@@ -178,7 +178,7 @@ impl ResponseProvider {
 }
 
 /// Folds the events of a run into a response.
-fn generated(events: impl Iterator<Item = Event>) -> Result<GeneratedResponse, ProviderError> {
+fn generated_response(events: impl Iterator<Item = Event>) -> Result<GeneratedResponse, ProviderError> {
     let mut fold = ResultFold::default();
     let mut end = None;
     for event in events {
@@ -189,7 +189,7 @@ fn generated(events: impl Iterator<Item = Event>) -> Result<GeneratedResponse, P
     }
     match end {
         None => return Err(ProviderError::NoEnd),
-        Some(end) if end.cause != Cause::EndTurn => return Err(failed(end)),
+        Some(end) if end.cause != Cause::EndTurn => return Err(provider_error(end)),
         Some(_) => {}
     }
     let result = fold.finish(false);
@@ -203,7 +203,7 @@ fn generated(events: impl Iterator<Item = Event>) -> Result<GeneratedResponse, P
     })
 }
 
-fn failed(end: RunEnd) -> ProviderError {
+fn provider_error(end: RunEnd) -> ProviderError {
     match end.cause {
         Cause::AgentMissing => ProviderError::NotFound(NotFound { tried: Vec::new() }),
         Cause::AuthRequired => ProviderError::Authentication(Box::new(end)),
@@ -216,18 +216,18 @@ fn failed(end: RunEnd) -> ProviderError {
 
 /// The specification's sentence, the hint, and the agent's message. Its `Run: gemini auth login` does not exist in Gemini CLI
 /// 0.61.
-fn authentication(end: &RunEnd) -> String {
+fn authentication_message(end: &RunEnd) -> String {
     let hint = end.hint.as_deref().unwrap_or("run `gemini` and sign in");
     let mut letters = hint.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     let hint = format!("{}{}", first.unwrap_or_default(), letters.as_str());
-    format!("{AUTHENTICATION} {hint}\n{}", message(end))
+    format!("{AUTHENTICATION} {hint}\n{}", failure_message(end))
 }
 
 const AUTHENTICATION: &str = "Gemini CLI authentication error.";
 
 /// The message of a failed run. The sentence about authentication stands in its error already.
-fn message(end: &RunEnd) -> String {
+fn failure_message(end: &RunEnd) -> String {
     let message = end.message.as_ref().map(ToString::to_string);
     let message = message.unwrap_or_default();
     let rest = message.strip_prefix(AUTHENTICATION).unwrap_or(&message);
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_run_that_does_not_say_how_it_ended_is_no_success() {
-        let generated = generated(std::iter::empty());
+        let generated = generated_response(std::iter::empty());
         assert!(matches!(generated, Err(ProviderError::NoEnd)));
     }
 }

@@ -56,7 +56,7 @@ pub struct RunBuilder {
 impl RunBuilder {
     /// The agent: a name such as `claude`, or the command line of any agent that speaks ACP.
     pub fn agent(self, agent: impl Into<String>) -> Self {
-        self.with(|config| config.agent = Some(agent.into()))
+        self.with_config(|config| config.agent = Some(agent.into()))
     }
 
     /// An agent of our own instead: a definition with its model and tools, in this process.
@@ -68,52 +68,52 @@ impl RunBuilder {
 
     /// The model.
     pub fn model(self, model: impl Into<String>) -> Self {
-        self.with(|config| config.model = Some(model.into()))
+        self.with_config(|config| config.model = Some(model.into()))
     }
 
     /// Sets the permission mode: the answer where no rule matches.
     pub fn permission_mode(self, mode: PermissionMode) -> Self {
-        self.with(|config| config.permission_mode = Some(mode))
+        self.with_config(|config| config.permission_mode = Some(mode))
     }
 
     /// Adds a rule that allows actions, such as `edit:src/**` or `execute:cargo test*`.
     pub fn allow(self, rule: impl Into<String>) -> Self {
-        self.rule(PermissionEffect::Allow, rule.into())
+        self.with_rule(PermissionEffect::Allow, rule.into())
     }
 
     /// Adds a rule that denies actions. Denying rules come before allowing ones.
     pub fn deny(self, rule: impl Into<String>) -> Self {
-        self.rule(PermissionEffect::Deny, rule.into())
+        self.with_rule(PermissionEffect::Deny, rule.into())
     }
 
     /// The longest that the run may take. Ten minutes, unless settings say otherwise.
     pub fn timeout(self, time: Duration) -> Self {
-        self.with(|config| config.timeout = Some(time))
+        self.with_config(|config| config.timeout = Some(time))
     }
 
     /// The longest that the agent may be silent.
     pub fn idle_timeout(self, time: Duration) -> Self {
-        self.with(|config| config.idle_timeout = Some(time))
+        self.with_config(|config| config.idle_timeout = Some(time))
     }
 
     /// Limits the tokens, cost, turns and time of the run.
     pub fn budget(self, budget: Budget) -> Self {
-        self.with(|config| config.budget = Some(budget))
+        self.with_config(|config| config.budget = Some(budget))
     }
 
     /// How many times a run may be tried again, where that is safe.
     pub fn retries(self, retries: u32) -> Self {
-        self.with(|config| config.retries = Some(retries))
+        self.with_config(|config| config.retries = Some(retries))
     }
 
     /// Sets the agent's working directory. The default is the settings' one, else the current directory.
     pub fn working_dir(self, directory: impl Into<PathBuf>) -> Self {
-        self.with(|config| config.working_dir = Some(directory.into()))
+        self.with_config(|config| config.working_dir = Some(directory.into()))
     }
 
     /// Trusts the folder, for this run.
     pub fn trust_workspace(self) -> Self {
-        self.with(|config| config.trust_workspace = Some(true))
+        self.with_config(|config| config.trust_workspace = Some(true))
     }
 
     /// Goes on with a session: `latest`, a number or an id.
@@ -170,7 +170,7 @@ impl RunBuilder {
 
     /// Keeps nothing of the run.
     pub fn no_record(self) -> Self {
-        self.with(|config| config.record = Some(false))
+        self.with_config(|config| config.record = Some(false))
     }
 
     /// Adds settings for which there is no method here. They override the files' settings, but not settings that were given
@@ -216,12 +216,12 @@ impl RunBuilder {
         Ok(self.job()?.start())
     }
 
-    fn with(mut self, set: impl FnOnce(&mut Config)) -> Self {
+    fn with_config(mut self, set: impl FnOnce(&mut Config)) -> Self {
         set(&mut self.options.config);
         self
     }
 
-    fn rule(mut self, effect: PermissionEffect, rule: String) -> Self {
+    fn with_rule(mut self, effect: PermissionEffect, rule: String) -> Self {
         self.options.rules.push((effect, rule));
         self
     }

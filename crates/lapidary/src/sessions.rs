@@ -169,7 +169,7 @@ pub fn load_messages(request: &LoadRequest) -> Result<Vec<Message>, LoadError> {
 }
 
 fn of_session_file(request: &LoadRequest) -> Result<Option<Vec<Message>>, LoadError> {
-    let Some(path) = find(request) else {
+    let Some(path) = find_session_file(request) else {
         return Ok(None);
     };
     let bytes = fs::read(&path).map_err(|source| LoadError::Unreadable { path, source })?;
@@ -189,7 +189,7 @@ fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Messag
         now: SystemTime::UNIX_EPOCH,
     };
     let recordings = RecordingSessions::new(root, ListingMode::default());
-    let others = providers::registered(None, None, Some(recordings)).list(&scope);
+    let others = providers::registered_providers(None, None, Some(recordings)).list(&scope);
     let family = family(&request.tool);
     let wanted = others.iter().filter(|session| {
         let info = session.listed.info();
@@ -207,7 +207,7 @@ fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Messag
     Ok(Some(messages))
 }
 
-fn find(request: &LoadRequest) -> Option<PathBuf> {
+fn find_session_file(request: &LoadRequest) -> Option<PathBuf> {
     let store = SessionStore::new(request.home.clone());
     let named = request.dir.join(&request.project);
     let project = store.project(&named);
@@ -225,12 +225,12 @@ fn find(request: &LoadRequest) -> Option<PathBuf> {
     };
     match listed {
         Some(session) => Some(session.path.clone()),
-        None => hidden(&inventory, request.session_id.as_deref()),
+        None => find_hidden_session(&inventory, request.session_id.as_deref()),
     }
 }
 
 /// A session that no list shows: the session of a sub-agent, or one without content to resume.
-fn hidden(inventory: &SessionInventory, id: Option<&str>) -> Option<PathBuf> {
+fn find_hidden_session(inventory: &SessionInventory, id: Option<&str>) -> Option<PathBuf> {
     let is_it = |file: &&InventoriedFile| match (&file.content, id) {
         (content, Some(id)) => content.id() == Some(id),
         (FileContent::Stub(_), None) => true,

@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::executor::{AgentExecutor, AgentRequest, RemoteCall};
 use crate::ids::random_uuid;
 use crate::tool::{AskScope, PermissionGate};
-use answers::{answer_of, initialized, opened};
+use answers::{answer_of, initialize_answer, new_session_answer};
 use gate::AcpGate;
 use hooks::{AcpHooks, events_in};
 use updates::UpdateWriter;
@@ -112,11 +112,11 @@ pub async fn serve(stream: DuplexStream, task: Arc<dyn AcpTask>) {
         tokio::select! {
             biased;
             incoming = requests.next() => match incoming {
-                Some(incoming) => agent.take(incoming, &mut prompts),
+                Some(incoming) => agent.handle_request(incoming, &mut prompts),
                 None => break,
             },
             observed = observer.next() => match observed {
-                Some(observed) => agent.observe(&observed),
+                Some(observed) => agent.observe_cancellation(&observed),
                 None => break,
             },
             Some(_) = prompts.join_next() => {}
@@ -145,24 +145,24 @@ struct OpenSession {
 }
 
 impl AcpAgent {
-    fn take(self: &Arc<Self>, incoming: IncomingRequest, prompts: &mut JoinSet<()>) {
+    fn handle_request(self: &Arc<Self>, incoming: IncomingRequest, prompts: &mut JoinSet<()>) {
         let params = incoming.params.as_ref();
         let params = params.and_then(|params| serde_json::from_str(params.as_str()).ok());
         let params: Value = params.unwrap_or(Value::Null);
         let method = incoming.method.to_str().into_owned();
         match method.as_str() {
             "initialize" => {
-                let answer = initialized(&self.task.identity().name);
+                let answer = initialize_answer(&self.task.identity().name);
                 incoming.respond.answer(&json_of(&answer));
             }
             "session/new" => {
                 let id = self.open(&params);
-                let opened = opened(&id, &self.task.identity().model);
+                let opened = new_session_answer(&id, &self.task.identity().model);
                 incoming.respond.answer(&json_of(&opened));
             }
-            _ => match self.begin(&params) {
+            _ => match self.begin_prompt(&params) {
                 Ok((open, cancelled)) => {
-                    let work = Arc::clone(self).work(open, params, cancelled, incoming);
+                    let work = Arc::clone(self).answer_prompt(open, params, cancelled, incoming);
                     prompts.spawn(work);
                 }
                 Err(refusal) => incoming.respond.refuse(&refusal),
@@ -184,14 +184,14 @@ impl AcpAgent {
             output_schema: params.pointer("/_meta/lapidary/outputSchema").cloned(),
             prompt: None,
         };
-        self.sessions().insert(id.clone(), open);
+        self.lock_sessions().insert(id.clone(), open);
         id
     }
 
     /// Marks a session as being at work.
-    fn begin(&self, params: &Value) -> Result<(OpenSession, CancellationToken), RpcError> {
+    fn begin_prompt(&self, params: &Value) -> Result<(OpenSession, CancellationToken), RpcError> {
         let id = params["sessionId"].as_str().unwrap_or_default();
-        let mut sessions = self.sessions();
+        let mut sessions = self.lock_sessions();
         let Some(open) = sessions.get_mut(id) else {
             let message = format!("there is no session `{id}`");
             return Err(RpcError::new(RpcError::BAD_PARAMS, message));
@@ -206,7 +206,7 @@ impl AcpAgent {
     }
 
     /// Works on one prompt, then answers it.
-    async fn work(
+    async fn answer_prompt(
         self: Arc<Self>,
         open: OpenSession,
         params: Value,
@@ -214,7 +214,7 @@ impl AcpAgent {
         incoming: IncomingRequest,
     ) {
         let done = self.run(&open, &prompt_text(&params), &cancelled).await;
-        if let Some(open) = self.sessions().get_mut(&open.session.id) {
+        if let Some(open) = self.lock_sessions().get_mut(&open.session.id) {
             open.prompt = None;
         }
         match done {
@@ -237,7 +237,7 @@ impl AcpAgent {
         let prepared = self.task.prepare(session, prompt, gate);
         let refuse = |message: String| RpcError::new(RpcError::BAD_PARAMS, message);
         let writer = UpdateWriter::new(self.connection.clone(), session.id.clone());
-        let listener = |activity| writer.write(&activity);
+        let listener = |activity| writer.write_activity(&activity);
         let (mut executor, mut request) = match prepared.map_err(refuse)? {
             AgentWork::Local(executor, request) => (executor, request),
             AgentWork::Remote(call) => {
@@ -267,7 +267,7 @@ impl AcpAgent {
         }
     }
 
-    fn observe(&self, observed: &ObservedLine) {
+    fn observe_cancellation(&self, observed: &ObservedLine) {
         let TrafficLine::Received(received) = &observed.traffic else {
             return;
         };
@@ -278,7 +278,7 @@ impl AcpAgent {
             && method.to_str() == "session/cancel"
         {
             let id = params.token().get("sessionId").and_then(Token::string);
-            let sessions = self.sessions();
+            let sessions = self.lock_sessions();
             let open = id.and_then(|id| sessions.get(id.as_ref()));
             if let Some(prompt) = open.and_then(|open| open.prompt.as_ref()) {
                 prompt.cancel();
@@ -287,12 +287,12 @@ impl AcpAgent {
     }
 
     fn cancel_all(&self) {
-        for open in self.sessions().values() {
+        for open in self.lock_sessions().values() {
             open.prompt.iter().for_each(CancellationToken::cancel);
         }
     }
 
-    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, OpenSession>> {
+    fn lock_sessions(&self) -> MutexGuard<'_, BTreeMap<String, OpenSession>> {
         // Each change is whole, even if a task panicked.
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }

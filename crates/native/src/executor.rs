@@ -210,7 +210,7 @@ impl AgentExecutor {
     ) -> BoxFuture<'a, Result<AgentOutcome, AgentError>> {
         Box::pin(async move {
             let run = AgentRun::new(self, request, caller, listener, cancelled)?;
-            Ok(run.finish().await)
+            Ok(run.run_to_end().await)
         })
     }
 }
@@ -229,7 +229,7 @@ impl<'a> AgentRun<'a> {
         let tool_config = definition.tool_config.as_ref();
         let directory = executor.directory.as_ref();
         let directory = directory.filter(|_| invoke::can_invoke(executor, tool_config, depth));
-        let tools = ToolSet::select(
+        let tools = ToolSet::select_tools(
             &executor.tools,
             tool_config,
             definition.output_config.as_ref(),
@@ -238,7 +238,7 @@ impl<'a> AgentRun<'a> {
         let skills = tools
             .get(ACTIVATE_SKILL)
             .and_then(|tool| tool.instruction());
-        let opening = prompt::opening(request, &executor.context, skills.as_ref())?;
+        let opening = prompt::chat_opening(request, &executor.context, skills.as_ref())?;
         Ok(Self {
             executor,
             request,
@@ -249,7 +249,7 @@ impl<'a> AgentRun<'a> {
             depth,
             clock: AgentClock::start(time_limit(definition), caller.clock),
             tools,
-            generation: generation(definition),
+            generation: generation_config(definition),
             system_instruction: opening.system_instruction,
             history: opening.history,
             compression: CompressionState::default(),
@@ -260,19 +260,19 @@ impl<'a> AgentRun<'a> {
         })
     }
 
-    async fn finish(mut self) -> AgentOutcome {
+    async fn run_to_end(mut self) -> AgentOutcome {
         let started = Instant::now();
         for tool in std::mem::take(&mut self.tools.skipped) {
-            self.tell(ActivityKind::ToolSkipped { tool });
+            self.tell_activity(ActivityKind::ToolSkipped { tool });
         }
         self.begin_chat();
         let servers = self.start_servers().await;
         let (stop, pending) = self.turns_until_stop().await;
-        let mut outcome = match stop.recovery() {
-            Some((reason, words)) => self.recover(reason, words, pending).await,
+        let mut outcome = match stop.recovery_message() {
+            Some((reason, words)) => self.take_recovery_turn(reason, words, pending).await,
             None => self.outcome_of(stop),
         };
-        servers.end().await;
+        servers.end_servers().await;
         if outcome.terminate_reason == TerminateReason::Goal {
             self.add_to_chat(ChatEntry::Summary(&outcome.result));
         }
@@ -285,16 +285,16 @@ impl<'a> AgentRun<'a> {
     /// before its first turn.
     async fn start_servers(&mut self) -> McpServers {
         let definitions = &self.request.definition.mcp_servers;
-        let starting = McpServers::start(self.executor.mcp.as_deref(), definitions);
+        let starting = McpServers::start_servers(self.executor.mcp.as_deref(), definitions);
         let servers = tokio::select! {
             biased;
-            _ = self.interrupted(&self.clock) => McpServers::default(),
+            _ = self.wait_for_interruption(&self.clock) => McpServers::default(),
             servers = starting => servers,
         };
         for notice in &servers.notices {
-            self.tell(ActivityKind::Notice(notice.clone()));
+            self.tell_activity(ActivityKind::Notice(notice.clone()));
         }
-        self.tools.add(&servers.tools);
+        self.tools.add_tools(&servers.tools);
         servers
     }
 
@@ -314,7 +314,7 @@ impl<'a> AgentRun<'a> {
             }
             self.turns += 1;
             let clock = Arc::clone(&self.clock);
-            let (end, pending) = self.turn(message, &clock).await;
+            let (end, pending) = self.take_turn(message, &clock).await;
             match end {
                 TurnEnd::Continue => message = pending,
                 stop => return (stop, pending),
@@ -324,7 +324,7 @@ impl<'a> AgentRun<'a> {
 
     /// The parts of the first user message: the memory of the project, the query, and a note on agents that the query names.
     fn first_message(&self) -> Vec<Value> {
-        let query = prompt::query(self.request);
+        let query = prompt::filled_query(self.request);
         let mentioned = self.mentioned_agents(&query);
         let memory = Some(&self.executor.context.session_memory);
         let memory = memory.filter(|memory| !memory.is_empty()).cloned();
@@ -353,10 +353,10 @@ impl<'a> AgentRun<'a> {
 
     fn tell_lost_chat(&self, error: &io::Error) {
         let message = format!("the session file of the agent cannot be written: {error}");
-        self.tell(ActivityKind::Notice(message));
+        self.tell_activity(ActivityKind::Notice(message));
     }
 
-    fn tell(&self, kind: ActivityKind) {
+    fn tell_activity(&self, kind: ActivityKind) {
         (self.listener)(AgentActivity {
             agent: Arc::clone(&self.name),
             parent_call_id: self.parent_call_id.clone(),
@@ -379,7 +379,7 @@ fn time_limit(definition: &LocalAgentDefinition) -> Duration {
     Duration::try_from_secs_f64(minutes * 60.0).unwrap_or(Duration::MAX)
 }
 
-fn generation(definition: &LocalAgentDefinition) -> Map<String, Value> {
+fn generation_config(definition: &LocalAgentDefinition) -> Map<String, Value> {
     let config = definition.model_config.generate_content_config.as_ref();
     config
         .and_then(Value::as_object)

@@ -246,10 +246,10 @@ impl HttpClient {
     /// Sends a request. Redirects are an error. Dropping the future ends the request.
     pub async fn send(&self, request: HttpRequest<'_>) -> Result<HttpResponse, HttpError> {
         let idle_timeout = request.idle_timeout.unwrap_or(self.settings.idle_timeout);
-        let (host, answer) = self.exchange(&request, idle_timeout).await?;
+        let (host, answer) = self.fetch_answer_head(&request, idle_timeout).await?;
         let (head, body) = answer.into_parts();
         if head.status.is_redirection() {
-            return Err(redirect(&host, &head.headers));
+            return Err(redirect_error(&host, &head.headers));
         }
         Ok(HttpResponse {
             status: head.status.as_u16(),
@@ -261,17 +261,17 @@ impl HttpClient {
     }
 
     /// The head of the server's answer, with the server's name.
-    async fn exchange(
+    async fn fetch_answer_head(
         &self,
         request: &HttpRequest<'_>,
         waited: Duration,
     ) -> Result<(Arc<str>, Response<Incoming>), HttpError> {
-        let request = self.request(request)?;
+        let request = self.build_request(request)?;
         let host: Arc<str> = request.uri().host().unwrap_or_default().into();
         let is_tls = request.uri().scheme_str() == Some("https");
         let answer = async {
             if is_tls {
-                Ok(self.tls().await?.request(request).await)
+                Ok(self.tls_client().await?.request(request).await)
             } else {
                 Ok(self.plain.request(request).await)
             }
@@ -283,17 +283,17 @@ impl HttpClient {
         })??;
         let answer = answer.map_err(|error| {
             if !error.is_connect() {
-                return broken(&host, &error);
+                return broken_error(&host, &error);
             }
             HttpError::Connect {
                 host: host.to_string(),
-                reason: innermost(&error),
+                reason: innermost_message(&error),
             }
         })?;
         Ok((host, answer))
     }
 
-    fn request(&self, asked: &HttpRequest<'_>) -> Result<Request<Full<Bytes>>, HttpError> {
+    fn build_request(&self, asked: &HttpRequest<'_>) -> Result<Request<Full<Bytes>>, HttpError> {
         let invalid = |reason: String| HttpError::InvalidRequest {
             url: asked.url.to_owned(),
             reason,
@@ -320,7 +320,7 @@ impl HttpClient {
         {
             request.headers_mut().insert(HOST, host);
         }
-        self.connector.authorize(&uri, request.headers_mut());
+        self.connector.add_proxy_credentials(&uri, request.headers_mut());
         *request.uri_mut() = uri;
         for (name, value) in asked.headers {
             let name = HeaderName::from_bytes(name.as_bytes());
@@ -333,7 +333,7 @@ impl HttpClient {
         Ok(request)
     }
 
-    async fn tls(&self) -> Result<&TlsClient, HttpError> {
+    async fn tls_client(&self) -> Result<&TlsClient, HttpError> {
         let make = || async {
             let config = roots::tls_config(&self.settings).await?;
             let connector = HttpsConnectorBuilder::new()
@@ -357,7 +357,7 @@ impl HttpResponse {
                 waited: self.idle_timeout,
             })?;
             let Some(frame) = frame else { return Ok(None) };
-            let frame = frame.map_err(|error| broken(&self.host, &error))?;
+            let frame = frame.map_err(|error| broken_error(&self.host, &error))?;
             if let Ok(bytes) = frame.into_data() {
                 return Ok(Some(bytes));
             }
@@ -397,7 +397,7 @@ impl HttpResponse {
     }
 }
 
-fn redirect(host: &str, headers: &HeaderMap) -> HttpError {
+fn redirect_error(host: &str, headers: &HeaderMap) -> HttpError {
     let location = headers.get(LOCATION).map(HeaderValue::as_bytes);
     HttpError::Redirect {
         host: host.to_owned(),
@@ -405,15 +405,15 @@ fn redirect(host: &str, headers: &HeaderMap) -> HttpError {
     }
 }
 
-fn broken(host: &str, error: &(dyn Error + 'static)) -> HttpError {
+fn broken_error(host: &str, error: &(dyn Error + 'static)) -> HttpError {
     HttpError::Broken {
         host: host.to_owned(),
-        reason: innermost(error),
+        reason: innermost_message(error),
     }
 }
 
 /// The error that caused all others: those above it only say that a request failed.
-fn innermost(error: &(dyn Error + 'static)) -> String {
+fn innermost_message(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;

@@ -78,13 +78,13 @@ pub(crate) struct McpServers {
 
 impl McpServers {
     /// Starts servers, one after the other. One that cannot be used is noted, and the others count.
-    pub(crate) async fn start(
+    pub(crate) async fn start_servers(
         settings: Option<&McpSettings>,
         definitions: &[(String, McpServer)],
     ) -> Self {
         let mut servers = Self::default();
         for (name, definition) in definitions {
-            match servers.add(settings, name, definition).await {
+            match servers.add_server(settings, name, definition).await {
                 Ok(()) => {}
                 Err(error) => {
                     let notice = format!("the MCP server `{name}` is not available: {error}");
@@ -95,7 +95,7 @@ impl McpServers {
         servers
     }
 
-    async fn add(
+    async fn add_server(
         &mut self,
         settings: Option<&McpSettings>,
         name: &str,
@@ -119,9 +119,9 @@ impl McpServers {
     }
 
     /// Ends the servers. Dropping them ends them, too, without a moment for themselves.
-    pub(crate) async fn end(self) {
+    pub(crate) async fn end_servers(self) {
         for client in self.clients {
-            client.end().await;
+            client.end_server().await;
         }
     }
 }
@@ -135,7 +135,7 @@ async fn start_client(
         return Err(McpError::NoCommand);
     };
     let client = McpClient::start(settings, command, definition).await?;
-    client.initialize(waited).await?;
+    client.initialize_server(waited).await?;
     let tools = client.list_tools(waited).await?;
     Ok((client, tools))
 }

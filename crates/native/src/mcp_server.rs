@@ -56,7 +56,7 @@ const CANCELLED_CALLS: Duration = Duration::from_secs(10);
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// A request has a prompt and options, so 8 MiB is ample. A client can have 64 calls at once; one more is refused.
-fn limits() -> ConnectionLimits {
+fn connection_limits() -> ConnectionLimits {
     ConnectionLimits {
         line: 8 << 20,
         open: 64,
@@ -121,7 +121,7 @@ impl McpServer {
             connection,
             mut requests,
             observer,
-        } = connect(transport, methods, limits());
+        } = connect(transport, methods, connection_limits());
         drop(observer); // what a client writes is of no interest by itself
         let mut serving = ServerTasks {
             server: self,
@@ -135,7 +135,7 @@ impl McpServer {
                 biased;
                 () = stopped.cancelled() => break,
                 incoming = requests.next() => match incoming {
-                    Some(incoming) => serving.take(incoming),
+                    Some(incoming) => serving.handle_request(incoming),
                     None => break,
                 },
                 () = input_ended.cancelled() => {
@@ -145,7 +145,7 @@ impl McpServer {
                 Some(_) = serving.calls.join_next() => {}
             }
         }
-        serving.end(&output_ended).await;
+        serving.end_calls(&output_ended).await;
     }
 }
 
@@ -159,32 +159,32 @@ struct ServerTasks {
 }
 
 impl ServerTasks {
-    fn take(&mut self, incoming: IncomingRequest) {
+    fn handle_request(&mut self, incoming: IncomingRequest) {
         let params = incoming.params.as_ref();
         let params = params.and_then(|params| serde_json::from_str(params.as_str()).ok());
         let params: Value = params.unwrap_or(Value::Null);
         let method = incoming.method.to_str().into_owned();
         match method.as_str() {
             "initialize" => {
-                let answer = protocol::initialized(&self.server, &params);
+                let answer = protocol::initialize_answer(&self.server, &params);
                 incoming.respond.answer(&Json::from_value(&answer));
             }
             "tools/list" => {
-                let tools: Vec<_> = self.server.tools.iter().map(protocol::listed).collect();
+                let tools: Vec<_> = self.server.tools.iter().map(protocol::tool_entry).collect();
                 let answer = json!({ "tools": tools });
                 incoming.respond.answer(&Json::from_value(&answer));
             }
-            "tools/call" => self.call(incoming, params),
+            "tools/call" => self.start_call(incoming, params),
             _ => incoming.respond.answer(&Json::empty_object()),
         }
     }
 
-    fn call(&mut self, incoming: IncomingRequest, mut params: Value) {
+    fn start_call(&mut self, incoming: IncomingRequest, mut params: Value) {
         let name = params["name"].as_str().unwrap_or_default();
         let tool = self.server.tools.iter().find(|tool| tool.name == name);
         let Some(tool) = tool.cloned() else {
             let names = self.server.tool_names().join(", ");
-            let message = format!("unknown tool `{}`: there are {names}", short(name));
+            let message = format!("unknown tool `{}`: there are {names}", shortened_text(name));
             let refusal = RpcError::new(RpcError::BAD_PARAMS, message);
             return incoming.respond.refuse(&refusal);
         };
@@ -193,7 +193,7 @@ impl ServerTasks {
             None | Some(Value::Null) => json!({}),
             Some(arguments) => arguments.take(),
         };
-        match tool.checked(arguments) {
+        match tool.check_arguments(arguments) {
             Err(answer) => incoming.respond.answer(&answer.to_json()),
             Ok(arguments) => {
                 let request = CallRequest {
@@ -222,7 +222,7 @@ impl ServerTasks {
     }
 
     /// Ends every call, then writes the last answers.
-    async fn end(mut self, output_ended: &CancellationToken) {
+    async fn end_calls(mut self, output_ended: &CancellationToken) {
         self.ending.cancel();
         let finished = async { while self.calls.join_next().await.is_some() {} };
         let _ = timeout(CANCELLED_CALLS + LAST_ANSWERS, finished).await;
@@ -233,6 +233,6 @@ impl ServerTasks {
 }
 
 /// The beginning of a text that a client sent, for a message about it.
-fn short(text: &str) -> String {
+fn shortened_text(text: &str) -> String {
     text.chars().take(64).collect()
 }

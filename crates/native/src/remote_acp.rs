@@ -74,8 +74,8 @@ pub async fn serve(
 ) -> Result<(), AgentLoss> {
     let link = RemoteLink::open(settings).await?;
     match link.settings.transport {
-        RemoteTransport::WebSocket => Box::pin(websocket::serve(pipe, &link)).await,
-        RemoteTransport::StreamableHttp => streamable_http::serve(pipe, Arc::new(link)).await,
+        RemoteTransport::WebSocket => Box::pin(websocket::serve_websocket(pipe, &link)).await,
+        RemoteTransport::StreamableHttp => streamable_http::serve_http(pipe, Arc::new(link)).await,
     }
 }
 
@@ -92,7 +92,7 @@ impl RemoteLink {
         let token = match &settings.token {
             None => None,
             Some(_) if !settings.is_protected => return Err(plain_text(&settings)),
-            Some(source) => Some(source.read().await?),
+            Some(source) => Some(source.read_token().await?),
         };
         let client = HttpClient::new(settings.http.clone());
         let client = client.map_err(|error| {
@@ -108,10 +108,10 @@ impl RemoteLink {
     }
 
     /// The headers of every request: credentials and cookies.
-    fn headers(&self) -> Vec<(&'static str, String)> {
+    fn request_headers(&self) -> Vec<(&'static str, String)> {
         let token = self.token.as_ref();
         let authorization = token.map(|token| ("authorization", token.to_bearer()));
-        let cookies = self.cookies.lock().expect("no holder panics").header();
+        let cookies = self.cookies.lock().expect("no holder panics").cookie_header();
         let cookies = cookies.map(|cookies| ("cookie", cookies));
         authorization.into_iter().chain(cookies).collect()
     }
@@ -120,7 +120,7 @@ impl RemoteLink {
     fn keep_cookies(&self, headers: &HeaderMap) {
         let mut cookies = self.cookies.lock().expect("no holder panics");
         for value in headers.get_all(SET_COOKIE) {
-            cookies.set(value.as_bytes());
+            cookies.set_cookie(value.as_bytes());
         }
     }
 }

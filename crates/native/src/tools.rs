@@ -101,7 +101,7 @@ async fn on_thread(work: impl FnOnce() -> ToolOutput + Send + 'static) -> ToolOu
 }
 
 /// The preview of a call that only reads.
-fn reading(kind: CallKind, title: String, paths: Vec<PathBuf>) -> CallPreview {
+fn reading_preview(kind: CallKind, title: String, paths: Vec<PathBuf>) -> CallPreview {
     CallPreview {
         title,
         kind,
@@ -113,7 +113,7 @@ fn reading(kind: CallKind, title: String, paths: Vec<PathBuf>) -> CallPreview {
 }
 
 /// A path as it is shown: from the project's directory, if it is in there.
-fn shown(workspace: &Workspace, path: &Path) -> String {
+fn display_path(workspace: &Workspace, path: &Path) -> String {
     let relative = path.strip_prefix(workspace.target()).unwrap_or(path);
     if relative.as_os_str().is_empty() {
         return ".".to_owned();
@@ -121,12 +121,12 @@ fn shown(workspace: &Workspace, path: &Path) -> String {
     relative.to_string_lossy().into_owned()
 }
 
-fn invalid(message: impl Into<String>) -> ToolError {
+fn invalid_parameters(message: impl Into<String>) -> ToolError {
     ToolError::new(error_names::INVALID_PARAMETERS, message)
 }
 
 /// A failure: the sentence for the model, and the one for a person.
-fn failure(
+fn failed_output(
     kind: &'static str,
     message: impl Into<String>,
     display: impl Into<String>,
@@ -137,7 +137,7 @@ fn failure(
 }
 
 /// A declaration, whose parameters are the properties of an object.
-fn declaration(
+fn tool_declaration(
     name: &str,
     description: &str,
     properties: &Value,
@@ -164,24 +164,24 @@ impl<'a> Arguments<'a> {
     ) -> Result<Self, ToolError> {
         let arguments = Value::Object(all.clone());
         schema::check(&declaration.parameters, &arguments)
-            .map_err(|violations| invalid(schema::sentence("params", &violations)))?;
+            .map_err(|violations| invalid_parameters(schema::sentence("params", &violations)))?;
         Ok(Self(all))
     }
 
-    fn text(&self, name: &str) -> &'a str {
+    fn text_argument(&self, name: &str) -> &'a str {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// A text that is not empty, if there is one: an empty one counts as none, as in JavaScript.
     fn optional_text(&self, name: &str) -> Option<&'a str> {
-        Some(self.text(name)).filter(|text| !text.is_empty())
+        Some(self.text_argument(name)).filter(|text| !text.is_empty())
     }
 
-    fn flag(&self, name: &str) -> Option<bool> {
+    fn flag_argument(&self, name: &str) -> Option<bool> {
         self.0.get(name).and_then(Value::as_bool)
     }
 
-    fn count(&self, name: &str) -> Option<usize> {
+    fn count_argument(&self, name: &str) -> Option<usize> {
         let number = self.0.get(name)?.as_f64()?;
         #[expect(
             clippy::cast_possible_truncation,
@@ -191,7 +191,7 @@ impl<'a> Arguments<'a> {
         Some(number as usize)
     }
 
-    fn value(&self, name: &str) -> Option<&'a Value> {
+    fn argument_value(&self, name: &str) -> Option<&'a Value> {
         self.0.get(name)
     }
 }

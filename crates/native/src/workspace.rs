@@ -17,8 +17,8 @@ use lapidary_policy::confined_files as disk;
 pub(crate) use ignored::WalkRules;
 pub use ignored::{IgnoreFiles, IgnoreRules};
 pub use lapidary_policy::confined_files::{DirectoryEntry, EntryKind, FileStat};
-pub(crate) use place::{is_blocked, lexical, real};
-pub(crate) use walk::{Visitor, WalkedEntry, walk};
+pub(crate) use place::{is_blocked, lexical, followed_path};
+pub(crate) use walk::{Visitor, WalkedEntry, walk_tree};
 
 /// More bytes of one file are never held in memory.
 pub const MOST_BYTES: u64 = 20 * 1024 * 1024;
@@ -51,12 +51,12 @@ impl Workspace {
     /// The project's directory is not there, or is none.
     pub fn open(target: &Path, temporary: &Path) -> io::Result<Arc<Self>> {
         let target = lexical(target);
-        let root = real(&target)?;
+        let root = followed_path(&target)?;
         if !disk::stat(&root)?.is_directory() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
         Ok(Arc::new(Self {
-            rules: IgnoreRules::read(&target),
+            rules: IgnoreRules::read_project(&target),
             target,
             roots: RwLock::new(vec![root]),
             temporary: lexical(temporary),
@@ -84,7 +84,7 @@ impl Workspace {
     /// # Errors
     /// The directory is not there.
     pub fn add_root(&self, directory: &Path) -> io::Result<()> {
-        let directory = real(&lexical(directory))?;
+        let directory = followed_path(&lexical(directory))?;
         disk::list(&directory, 1)?;
         let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
         if !roots.contains(&directory) {
@@ -109,8 +109,8 @@ impl Workspace {
     /// It is outside, or no path: the sentence for the model.
     pub fn place(&self, absolute: &Path) -> Result<WorkspacePlace, String> {
         place::check(absolute)?;
-        let outside = || self.outside(absolute);
-        let path = real(absolute).map_err(|_| outside())?;
+        let outside = || self.outside_message(absolute);
+        let path = followed_path(absolute).map_err(|_| outside())?;
         let roots = self.roots();
         let is_inside = |root: &&PathBuf| path.starts_with(root);
         let root = match roots.iter().find(is_inside) {
@@ -119,7 +119,7 @@ impl Workspace {
             None => None,
         };
         let temporary = || {
-            real(&self.temporary)
+            followed_path(&self.temporary)
                 .ok()
                 .filter(|root| path.starts_with(root))
         };
@@ -135,13 +135,13 @@ impl Workspace {
     /// # Errors
     /// It is outside, or no path.
     pub fn place_by_target(&self, absolute: &Path) -> Result<WorkspacePlace, String> {
-        match real(absolute) {
+        match followed_path(absolute) {
             Ok(path) => self.place(&path),
             Err(_) => self.place(absolute),
         }
     }
 
-    fn outside(&self, absolute: &Path) -> String {
+    fn outside_message(&self, absolute: &Path) -> String {
         let roots = self.roots();
         let roots: Vec<_> = roots.iter().map(|root| root.to_string_lossy()).collect();
         format!(

@@ -19,9 +19,9 @@ pub fn age(then_ms: Option<i64>, now: SystemTime) -> String {
     let seconds = now_ms.saturating_sub(then_ms).div_euclid(1000);
     match seconds {
         i64::MIN..=-60 => "in the future".to_owned(),
-        DAY.. => ago(seconds / DAY, "day"),
-        HOUR.. => ago(seconds / HOUR, "hour"),
-        MINUTE.. => ago(seconds / MINUTE, "minute"),
+        DAY.. => ago_text(seconds / DAY, "day"),
+        HOUR.. => ago_text(seconds / HOUR, "hour"),
+        MINUTE.. => ago_text(seconds / MINUTE, "minute"),
         _ => "Just now".to_owned(),
     }
 }

@@ -80,18 +80,18 @@ impl ArtefactList {
         let Some(name) = file_name_of(id) else {
             return artefacts;
         };
-        artefacts.own(directory, &name, is_anothers);
+        artefacts.add_session_artefacts(directory, &name, is_anothers);
         if is_reserved(&name) || is_anothers(&name) {
             return artefacts;
         }
         let subagents = directory.join("chats").join(&name);
         let before = artefacts.found.len();
-        artefacts.add(directory, subagents);
+        artefacts.add_artefact(directory, subagents);
         let sessions = artefacts.found.get(before).map(|found| &found.sessions);
         for session in sessions.cloned().unwrap_or_default() {
             let agent = session.file_stem().unwrap_or_default().to_string_lossy();
             if let Some(agent) = file_name_of(&agent).filter(|agent| *agent != name) {
-                artefacts.own(directory, &agent, is_anothers);
+                artefacts.add_session_artefacts(directory, &agent, is_anothers);
             }
         }
         artefacts
@@ -106,11 +106,11 @@ impl ArtefactList {
             ));
             return;
         }
-        self.add(
+        self.add_artefact(
             directory,
             directory.join("logs").join(format!("session-{name}.jsonl")),
         );
-        self.add(
+        self.add_artefact(
             directory,
             directory
                 .join("tool-outputs")
@@ -118,7 +118,7 @@ impl ArtefactList {
         );
         let folder = directory.join(name);
         if !is_reserved(name) && folder.is_dir() {
-            self.add(directory, folder);
+            self.add_artefact(directory, folder);
         }
     }
 
@@ -142,7 +142,7 @@ impl ArtefactList {
             ArtefactKind::File
         };
         let (bytes, sessions) = match kind {
-            ArtefactKind::Directory => measured(&path),
+            ArtefactKind::Directory => measure_directory(&path),
             ArtefactKind::File | ArtefactKind::Link => (about.len(), Vec::new()),
         };
         self.found.push(SessionArtefact {

@@ -80,7 +80,7 @@ impl CandidateName {
 /// The files that are named like sessions, directory by directory, by name. Directories that cannot be read are reported in a
 /// sentence each.
 pub fn candidates(projects: &[SessionProject]) -> (Vec<SessionCandidate>, Vec<String>) {
-    let (seen, warnings) = sightings(projects, &mut NoMemory);
+    let (seen, warnings) = session_sightings(projects, &mut NoMemory);
     (in_order(seen), warnings)
 }
 
@@ -104,7 +104,7 @@ pub(super) fn session_sightings(
     for (place, project) in projects.iter().enumerate() {
         warnings.extend(project.warnings.iter().cloned());
         for directory in project.chats() {
-            match FileSightings::read(&directory, place, is_called_like_a_session, memory) {
+            match FileSightings::read_directory(&directory, place, is_called_like_a_session, memory) {
                 Ok(seen) => found.push(seen),
                 Err(error) if is_absent(&error) => {}
                 Err(error) => warnings.push(format!(
@@ -142,7 +142,7 @@ pub(super) fn subagent_candidates(projects: &[SessionProject]) -> Vec<SessionCan
             let chats = directory.join("chats");
             for parent in directories_in(&chats) {
                 let parent = chats.join(parent);
-                if let Ok(seen) = FileSightings::read(&parent, place, has_its_ending, &mut NoMemory)
+                if let Ok(seen) = FileSightings::read_directory(&parent, place, has_its_ending, &mut NoMemory)
                 {
                     seen.add_to(&mut found);
                 }
@@ -191,7 +191,7 @@ impl FileSightings {
             plain: Vec::new(),
             odd: Vec::new(),
         };
-        let add = |name: &str, entry| seen.add(name, entry);
+        let add = |name: &str, entry| seen.add_entry(name, entry);
         entries::each(directory, is_like, memory, add)?;
         Ok(seen)
     }
@@ -213,7 +213,7 @@ impl FileSightings {
                 });
             }
             DirectoryEntry::Odd(about) => {
-                let odd = odd(&self.directory, name, self.project, about);
+                let odd = odd_candidate(&self.directory, name, self.project, about);
                 self.odd.push(odd);
             }
         }
@@ -242,7 +242,7 @@ impl FileSightings {
     }
 
     fn session_candidate(&self, file: &FileSighting) -> SessionCandidate {
-        let name = self.name(file);
+        let name = self.sighting_name(file);
         // With room for all of it: `join` allocates twice.
         let before = self.prefix.len();
         let mut path = OsString::with_capacity(before + name.len());
@@ -273,12 +273,12 @@ impl FileSightings {
     /// The plain files by name. Sorted before they are candidates, which are large to move, and by numbers, which are compared faster
     /// than texts: two names of sessions seldom agree in their date and time.
     fn by_name(&self) -> impl Iterator<Item = &FileSighting> {
-        let names = || self.plain.iter().map(|file| self.name(file).as_bytes());
+        let names = || self.plain.iter().map(|file| self.sighting_name(file).as_bytes());
         let shared = shared_start(names());
         let starts = names().map(|name| number_at(name, shared));
         let mut order: Vec<(u128, &FileSighting)> = starts.zip(&self.plain).collect();
         order.sort_unstable_by(|(start, file), (other_start, other)| {
-            let names = || self.name(file).cmp(self.name(other));
+            let names = || self.sighting_name(file).cmp(self.sighting_name(other));
             start.cmp(other_start).then_with(names)
         });
         order.into_iter().map(|(_, file)| file)
@@ -288,7 +288,7 @@ impl FileSightings {
     fn add_to(mut self, all: &mut Vec<SessionCandidate>) {
         let odd = std::mem::take(&mut self.odd);
         let from = all.len();
-        all.extend(self.by_name().map(|file| self.candidate(file)));
+        all.extend(self.by_name().map(|file| self.session_candidate(file)));
         if !odd.is_empty() {
             all.extend(odd);
             all[from..].sort_by(|one, other| one.file_name().cmp(other.file_name()));
@@ -336,7 +336,7 @@ fn odd_candidate(
 ) -> SessionCandidate {
     let path = directory.join(file_name);
     let before = path.as_os_str().len() - file_name.len();
-    let (about, refused) = look(directory, &path, about);
+    let (about, refused) = inspect_entry(directory, &path, about);
     let about = about.as_ref();
     SessionCandidate {
         name: CandidateName::InPath(before),
@@ -370,10 +370,10 @@ fn inspect_entry(
 ) -> (Option<Metadata>, Option<CandidateRefusal>) {
     let about = match about {
         Ok(about) => about,
-        Err(error) => return (None, Some(unreadable(&error))),
+        Err(error) => return (None, Some(unreadable_refusal(&error))),
     };
     if about.is_symlink() {
-        return linked(directory, path);
+        return inspect_link(directory, path);
     }
     let refused = if about.is_file() {
         None
@@ -396,7 +396,7 @@ fn inspect_link(directory: &Path, path: &Path) -> (Option<Metadata>, Option<Cand
     match fs::metadata(path) {
         Ok(about) if about.is_file() => (Some(about), None),
         Ok(about) => (Some(about), Some(no_file())),
-        Err(error) => (None, Some(unreadable(&error))),
+        Err(error) => (None, Some(unreadable_refusal(&error))),
     }
 }
 

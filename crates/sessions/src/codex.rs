@@ -72,21 +72,21 @@ impl SessionProvider for CodexSessions {
             files,
             mut hidden,
             warnings,
-        } = FoundRollouts::find(&self.home);
+        } = FoundRollouts::find_in_home(&self.home);
         let each: Vec<&RolloutFile> = files.iter().collect();
         let read = each_file(
             &each,
             || (),
-            |(), file| RolloutSummary::read(&file.path, scope),
+            |(), file| RolloutSummary::read_file(&file.path, scope),
         );
         let mut places = ProjectPlaces::new(scope);
         let mut sessions = Vec::new();
         let now = now_text(scope.now);
         for (file, summary) in files.iter().zip(read) {
             match summary.and_then(RolloutSummary::check) {
-                Ok(Some(summary)) => sessions.extend(listed(file, summary, &mut places, &now)),
+                Ok(Some(summary)) => sessions.extend(listed_codex_session(file, summary, &mut places, &now)),
                 Ok(None) => {} // of another project
-                Err((reason, why)) => hidden.push(file.hidden(reason, why)),
+                Err((reason, why)) => hidden.push(file.hidden_file(reason, why)),
             }
         }
         let mut sessions = newest_of_each(sessions, &mut hidden);
@@ -106,7 +106,7 @@ impl SessionProvider for CodexSessions {
         let mut options = NormalizeOptions::new(session.id());
         options.keep_raw = false;
         options.deltas = DeltaMode::Final;
-        replay(&session.path, &options, take).map_err(|error| ReplaySessionError {
+        replay_rollout(&session.path, &options, take).map_err(|error| ReplaySessionError {
             path: session.path.clone(),
             source: error.into(),
         })

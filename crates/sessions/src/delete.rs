@@ -104,12 +104,12 @@ impl SessionInventory {
             }
         }
         ids.into_iter()
-            .map(|(project, id)| self.deletion(*project, id, &staying[*project]))
+            .map(|(project, id)| self.plan_deletion(*project, id, &staying[*project]))
             .collect()
     }
 
     fn plan_deletion(&self, project: usize, id: &str, staying: &HashSet<String>) -> SessionDeletion {
-        let mut deletion = SessionDeletion::plan(project, self.files_of(project, id), self);
+        let mut deletion = SessionDeletion::from_files(project, self.files_of(project, id), self);
         deletion.id = Some(id.to_owned());
         for directory in &self.projects[project].directories {
             let artefacts = ArtefactList::find(directory, id, &|name| staying.contains(name));
@@ -121,7 +121,7 @@ impl SessionInventory {
 
     /// The deletion of a file that names no session: the file alone.
     pub fn deletion_of_file(&self, file: &InventoriedFile) -> SessionDeletion {
-        SessionDeletion::plan(file.project, std::iter::once(file), self)
+        SessionDeletion::from_files(file.project, std::iter::once(file), self)
     }
 }
 
@@ -171,7 +171,7 @@ impl SessionDeletion {
         self.look_again().map_err(|error| vec![error])?;
         self.keep_all(keep).map_err(|error| vec![error])?;
         let gone = self.artefacts.iter().map(|artefact| {
-            removed(
+            removal_result(
                 &artefact.path,
                 match artefact.kind {
                     ArtefactKind::Directory => fs::remove_dir_all(&artefact.path),
@@ -181,7 +181,7 @@ impl SessionDeletion {
         });
         nothing_failed(gone)?;
         let files = self.files.iter();
-        nothing_failed(files.map(|file| removed(&file.path, fs::remove_file(&file.path))))
+        nothing_failed(files.map(|file| removal_result(&file.path, fs::remove_file(&file.path))))
     }
 
     /// Checks that the files are unchanged and still of this session. A file that was written after the deletion was planned
@@ -197,7 +197,7 @@ impl SessionDeletion {
                 Err(_) => false,
             };
             if !is_same
-                || FileContent::classify(&scanner.file(&file.path).map(Into::into)) != file.content
+                || FileContent::from_summary(&scanner.file(&file.path).map(Into::into)) != file.content
             {
                 let path = file.path.clone();
                 return Err(DeleteError::Changed { path });

@@ -117,7 +117,7 @@ impl SummarySource for NotingSource {
             project: file.project,
             size: file.size,
             modified: file.modified,
-            content: FileContent::classify(read),
+            content: FileContent::from_summary(read),
             hides_content: read.as_ref().is_ok_and(CompactSummary::hides_content),
         });
         self.files.extend(held);

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
-use super::candidates::{DirectoryMemory, SessionCandidate, in_order, sightings};
+use super::candidates::{DirectoryMemory, SessionCandidate, in_order, session_sightings};
 use super::projects::SessionProject;
 use super::scan::{AsIs, CompactSummary, FileScanner, UnreadableFile};
 use crate::names;
@@ -70,7 +70,7 @@ impl SessionListing {
         now: SystemTime,
         summaries: &mut dyn SummarySource,
     ) -> Self {
-        let (seen, warnings) = sightings(projects, summaries);
+        let (seen, warnings) = session_sightings(projects, summaries);
         let mut listing = Self::of_files(in_order(seen), projects, now, summaries);
         listing.warnings = warnings;
         listing
@@ -94,7 +94,7 @@ impl SessionListing {
         let mut listing = Self::default();
         for file in &files {
             if let Some((reason, why)) = file.refused.as_deref() {
-                listing.hide(file, projects, reason.clone(), why.clone(), None);
+                listing.hide_file(file, projects, reason.clone(), why.clone(), None);
             }
         }
         let is_opened = |file: &&SessionCandidate| file.refused.is_none();
@@ -106,14 +106,14 @@ impl SessionListing {
         let shared: Vec<_> = shared.collect();
         let opened = files.into_iter().filter(|file| file.refused.is_none());
         for (file, summary) in opened.zip(read) {
-            if let Some(summary) = listing.take(&file, summary, projects) {
+            if let Some(summary) = listing.take_summary(&file, summary, projects) {
                 let project = &shared[file.project];
                 let session = ListedSession::of_file(file, summary, project);
                 listing.sessions.push(session);
             }
         }
         listing.keep_the_newest(projects);
-        listing.number();
+        listing.number_sessions();
         listing.mark_endangered(projects);
         listing
     }
@@ -152,7 +152,7 @@ impl SessionListing {
                     } else {
                         session
                     };
-                    self.hidden.push(duplicate(&older, &kept[place], projects));
+                    self.hidden.push(duplicate_file(&older, &kept[place], projects));
                 }
             }
         }
@@ -166,7 +166,7 @@ impl SessionListing {
         for file in &self.hidden {
             let name = file.path.rsplit(std::path::is_separator).next();
             let name = name.unwrap_or(&file.path);
-            if let (Some(short), true) = (names::short(name), is_deleted(&file.reason)) {
+            if let (Some(short), true) = (names::short_id(name), is_deleted(&file.reason)) {
                 dangers.insert((&file.project_id, short), name);
             }
         }
@@ -175,7 +175,7 @@ impl SessionListing {
         }
         for session in &mut self.sessions {
             let project = &projects[session.project].id;
-            let short = names::short(session.file_name());
+            let short = names::short_id(session.file_name());
             let danger = short.and_then(|short| dangers.get(&(project, short)));
             if let Some(&name) = danger {
                 session.info_mut().endangered_by = Some(name.to_owned());
@@ -222,7 +222,7 @@ impl SessionListing {
                     UnreadableFile::NotASession => HiddenReason::NotASession,
                     UnreadableFile::TooLarge => HiddenReason::TooLarge,
                 };
-                self.hide(file, projects, reason, error.to_string(), None);
+                self.hide_file(file, projects, reason, error.to_string(), None);
                 return None;
             }
         };
@@ -239,7 +239,7 @@ impl SessionListing {
         };
         if let Some((reason, why)) = hidden {
             let id = summary.id().to_owned();
-            self.hide(file, projects, reason, why.to_owned(), Some(id));
+            self.hide_file(file, projects, reason, why.to_owned(), Some(id));
             return None;
         }
         Some(summary)

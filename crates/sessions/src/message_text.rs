@@ -19,13 +19,13 @@ pub fn is_resumable(
 ) -> bool {
     match kind {
         Some("user") => {
-            let begins = content.map(beginning).unwrap_or_default();
+            let begins = content.map(content_beginning).unwrap_or_default();
             !begins.is_empty() && is_of_a_user(&begins)
         }
         Some("gemini") => {
             has_any(calls)
                 || has_any(thoughts)
-                || content.is_some_and(|content| !beginning(content).is_empty())
+                || content.is_some_and(|content| !content_beginning(content).is_empty())
         }
         _ => false,
     }
@@ -87,7 +87,7 @@ fn add_beginning(content: Token<'_>, text: &mut String) {
                 }
             }
         }
-        TokenKind::Object => text.push_str(&part(content)),
+        TokenKind::Object => text.push_str(&part_text(content)),
         TokenKind::Null | TokenKind::Bool | TokenKind::Number => {}
     }
 }
@@ -256,7 +256,7 @@ pub(super) fn one_line(message: &str) -> String {
     if is_one_line(message) {
         return message.to_owned();
     }
-    let mut harmless = harmless(message);
+    let mut harmless = printable_summary(message);
     if harmless.contains('\u{7f}') {
         harmless = harmless.replace('\u{7f}', "");
     }
@@ -414,7 +414,7 @@ mod tests {
     fn a_text_that_is_taken_for_one_line_is_one() {
         for letter in ('\0'..='\u{ffff}').filter(|letter| *letter != ' ') {
             let text = format!("a{letter}b");
-            let is_kept = !is_space(letter) && harmless(&text) == text && letter != '\u{7f}';
+            let is_kept = !is_space(letter) && printable_summary(&text) == text && letter != '\u{7f}';
             assert!(!is_one_line(&text) || is_kept, "{letter:?}");
         }
         assert!(is_one_line("Größe naïve 日本語"));
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn a_summary_reaches_a_terminal_without_its_sequences() {
         assert_eq!(
-            harmless("a\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}b\u{202e}c\u{9b}1md"),
+            printable_summary("a\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}b\u{202e}c\u{9b}1md"),
             "ared bcd"
         );
     }

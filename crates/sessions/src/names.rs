@@ -11,7 +11,7 @@ const MINUTE: &str = "%Y-%m-%dT%H-%M";
 
 /// True for the names that the CLI looks at.
 pub(crate) fn is_session(name: &str) -> bool {
-    name.starts_with("session-") && stem(name).is_some()
+    name.starts_with("session-") && session_stem(name).is_some()
 }
 
 /// A name without the ending of either format.
@@ -22,7 +22,7 @@ pub(crate) fn session_stem(name: &str) -> Option<&str> {
 
 /// The short id that the CLI deletes files by.
 pub(crate) fn short_id(name: &str) -> Option<&str> {
-    let (_, short) = stem(name)?.rsplit_once('-')?;
+    let (_, short) = session_stem(name)?.rsplit_once('-')?;
     let is_short = short.len() == 8 && short.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_short.then_some(short)
 }
@@ -35,8 +35,8 @@ fn name_minute(name: &str) -> Option<DateTime> {
 
 /// True if the CLI, started now or later, could give a new file this name.
 pub(crate) fn may_be_taken(name: &str, now: SystemTime) -> bool {
-    let now = utc(now - Duration::from_mins(1));
-    minute(name).is_some_and(|minute| minute > now)
+    let now = utc_datetime(now - Duration::from_mins(1));
+    name_minute(name).is_some_and(|minute| minute > now)
 }
 
 fn utc_datetime(time: SystemTime) -> DateTime {
@@ -46,11 +46,11 @@ fn utc_datetime(time: SystemTime) -> DateTime {
 
 /// A name that is free, that the CLI reads, and that it will not choose itself: of a minute that is over.
 pub(crate) fn free_path(folder: &Path, like: &str, id: Option<&str>, now: SystemTime) -> PathBuf {
-    let last = utc(now - Duration::from_mins(1));
-    let mut minute = minute(like).map_or(last, |minute| minute.min(last));
-    let of_id: Option<String> = id.map(|id| sanitised(id).chars().take(8).collect());
+    let last = utc_datetime(now - Duration::from_mins(1));
+    let mut minute = name_minute(like).map_or(last, |minute| minute.min(last));
+    let of_id: Option<String> = id.map(|id| sanitised_id(id).chars().take(8).collect());
     let of_id = of_id.filter(|id| !id.is_empty());
-    let short = of_id.or_else(|| short(like).map(String::from));
+    let short = of_id.or_else(|| short_id(like).map(String::from));
     let short = short.unwrap_or_else(|| "unknown0".to_owned());
     // A document in a file that is named as a log would be appended to.
     let ending = if like.strip_suffix(".json").is_some() {
@@ -87,15 +87,15 @@ mod tests {
     #[test]
     fn names_are_read_as_the_cli_reads_them() {
         assert_eq!(
-            short("session-2026-11-16T04-44-9d94e204.jsonl"),
+            short_id("session-2026-11-16T04-44-9d94e204.jsonl"),
             Some("9d94e204")
         );
         assert_eq!(
-            short("session-2026-11-16T04-44-9d94e204.json"),
+            short_id("session-2026-11-16T04-44-9d94e204.json"),
             Some("9d94e204")
         );
-        assert_eq!(short("session-2026-11-16T04-44-skills_l.jsonl"), None);
-        assert_eq!(sanitised("a.\u{1f600}-é"), "a___-_");
+        assert_eq!(short_id("session-2026-11-16T04-44-skills_l.jsonl"), None);
+        assert_eq!(sanitised_id("a.\u{1f600}-é"), "a___-_");
         assert!(is_session("session-x.json"));
         assert!(!is_session("session-x.jsonl.unreadable-1"));
     }
@@ -117,7 +117,7 @@ mod tests {
         let mut names = Vec::new();
         for _ in 0..3 {
             let like = "session-2026-11-16T04-44-9d94e204.jsonl";
-            let path = free(folder.path(), like, None, now.into());
+            let path = free_path(folder.path(), like, None, now.into());
             std::fs::write(&path, "").unwrap();
             names.push(path.file_name().unwrap().to_string_lossy()[19..24].to_owned());
         }

@@ -35,7 +35,7 @@ impl OnlyInVault {
                 for (id, entry) in vault.sessions_of(&chats) {
                     let is_there = folder.join(&entry.path).symlink_metadata().is_ok();
                     let file = (!is_there)
-                        .then(|| candidate(vault, &entry, place))
+                        .then(|| vault_candidate(vault, &entry, place))
                         .flatten();
                     if let Some(file) = file.filter(|_| known.insert(id.clone())) {
                         found.ids.push(id);
@@ -75,7 +75,7 @@ impl OnlyInVault {
         let mut listing =
             SessionListing::of_files(self.files.clone(), projects, now, &mut FromFiles);
         for session in &mut listing.sessions {
-            mark(session);
+            mark_vault_only(session);
         }
         listing
             .sessions
@@ -92,7 +92,7 @@ impl OnlyInVault {
     ) -> SearchHits {
         let mut found = search.of_candidates(&self.files, projects, now);
         for hit in &mut found.hits {
-            mark(&mut hit.session);
+            mark_vault_only(&mut hit.session);
         }
         found
     }

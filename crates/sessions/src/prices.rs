@@ -118,7 +118,7 @@ impl PriceTable {
         for (model, price) in models.ok_or_else(|| odd("prices", "a table"))? {
             let name = format!("prices.\"{model}\"");
             let price = price.as_table().ok_or_else(|| odd(&name, "a table"))?;
-            prices.models.insert(model.clone(), read(&name, price)?);
+            prices.models.insert(model.clone(), read_price(&name, price)?);
         }
         Ok(prices)
     }
@@ -151,10 +151,10 @@ fn read_price(name: &str, table: &Table) -> Result<ModelPrice, PriceError> {
             let above = long.get("above").and_then(Value::as_integer);
             let above = above.and_then(|above| u64::try_from(above).ok());
             let above = above.ok_or_else(|| odd("a table with a number of tokens, `above`"))?;
-            Some((above, rate(&name, long)?))
+            Some((above, read_rate(&name, long)?))
         }
     };
-    let usual = rate(name, table)?;
+    let usual = read_rate(name, table)?;
     Ok(ModelPrice { usual, long })
 }
 

@@ -61,8 +61,8 @@ impl SessionStore {
 
     /// The project in a directory, which should be absolute. It need not have any sessions.
     pub fn project(&self, root: &Path) -> SessionProject {
-        let root = normal(root);
-        let registry = self.registry();
+        let root = normal_path(root);
+        let registry = self.read_registry();
         let mut warnings: Vec<_> = registry.warning.iter().cloned().collect();
         let mut names: Vec<String> = Vec::new();
         if let Some(name) = registry.names.get(&root) {
@@ -124,8 +124,8 @@ impl SessionStore {
 
     /// Every project that anything was recorded for, by the names of their directories.
     pub fn projects(&self) -> Vec<SessionProject> {
-        let registry = self.registry();
-        let marked: BTreeMap<_, _> = self.marked().into_iter().collect();
+        let registry = self.read_registry();
+        let marked: BTreeMap<_, _> = self.marked_directories().into_iter().collect();
         let mut roots: BTreeMap<String, PathBuf> = BTreeMap::new();
         for (root, name) in &registry.names {
             roots.entry(name.clone()).or_insert_with(|| root.clone());
@@ -148,7 +148,7 @@ impl SessionStore {
                     directories: Vec::new(),
                     warnings: Vec::new(),
                 });
-                project.add(base.join(&name), &name, &hashes);
+                project.add_directory(base.join(&name), &name, &hashes);
             }
         }
         let mut projects: Vec<_> = projects.into_values().collect();
@@ -236,7 +236,7 @@ impl SessionStore {
                 .into_iter()
                 .map(move |name| (base.clone(), name))
         };
-        let all = self.bases().into_iter().flat_map(named);
+        let all = self.base_directories().into_iter().flat_map(named);
         all.filter(move |(base, name)| owner_of(base, name).is_some_and(|owner| owner == root))
             .map(|(_, name)| name)
             .filter(move |name| self.other_owner(name, root).is_none())
@@ -256,7 +256,7 @@ impl SessionStore {
 
     /// The other project that a directory belongs to, if there is one.
     fn other_owner(&self, name: &str, root: &Path) -> Option<PathBuf> {
-        let owners = self.bases().map(|base| owner_of(&base, name));
+        let owners = self.base_directories().map(|base| owner_of(&base, name));
         owners.into_iter().flatten().find(|owner| owner != root)
     }
 
@@ -338,7 +338,7 @@ fn normal_path(path: &Path) -> PathBuf {
 fn owner_of(base: &Path, name: &str) -> Option<PathBuf> {
     let text = file::text(&base.join(name).join(MARKER)).ok()??;
     let text = text.trim();
-    (!text.is_empty()).then(|| normal(Path::new(text)))
+    (!text.is_empty()).then(|| normal_path(Path::new(text)))
 }
 
 fn is_name(name: &str) -> bool {

@@ -37,7 +37,7 @@ use std::path::PathBuf;
 
 use message_places::MessagePlaces;
 use secret_tally::SecretTally;
-use strings::{StringPiece, pieces};
+use strings::{StringPiece, string_pieces};
 
 /// Whose session it is, as far as that is known.
 #[derive(Debug, Clone, Default)]
@@ -84,18 +84,18 @@ impl Redactor {
     /// Writes the file without its secrets. The file is read twice and held once; the output is written piece by piece and never
     /// held whole.
     pub fn file(&self, file: &[u8], out: &mut impl Write) -> io::Result<RedactionReport> {
-        let places = MessagePlaces::find(file);
-        let mut tally = self.survey(file);
-        let again = tally.again();
-        for piece in pieces(file) {
-            let text = piece.text();
-            let mut hits = self.hits(&piece, &text);
-            hits.extend(again.hits(&text));
-            hits.extend(paths::slugs(&text, tally.names()));
+        let places = MessagePlaces::find_messages(file);
+        let mut tally = self.survey_secrets(file);
+        let again = tally.repeated_secrets();
+        for piece in string_pieces(file) {
+            let text = piece.decoded_text();
+            let mut hits = self.secret_hits(&piece, &text);
+            hits.extend(again.repeated_hits(&text));
+            hits.extend(paths::slug_hits(&text, tally.owner_names()));
             let message = places.message_at(piece.start());
             let instead =
-                |hit: &SecretHit| tally.count(hit.kind, &text[hit.range.clone()], message);
-            piece.write(&in_order(hits), instead, out)?;
+                |hit: &SecretHit| tally.count_secret(hit.kind, &text[hit.range.clone()], message);
+            piece.write_redacted(&in_order(hits), instead, out)?;
         }
         Ok(tally.into_report())
     }
@@ -103,10 +103,10 @@ impl Redactor {
     /// Finds every secret, so that those can be recognised that stand where nothing gives them away.
     fn survey_secrets(&self, file: &[u8]) -> SecretTally {
         let mut tally = SecretTally::default();
-        for piece in pieces(file) {
-            let text = piece.text();
-            for hit in in_order(self.hits(&piece, &text)) {
-                tally.found(hit.kind, &text[hit.range]);
+        for piece in string_pieces(file) {
+            let text = piece.decoded_text();
+            for hit in in_order(self.secret_hits(&piece, &text)) {
+                tally.find_or_add(hit.kind, &text[hit.range]);
             }
         }
         tally
@@ -116,11 +116,11 @@ impl Redactor {
         if text.len() < SHORTEST {
             return Vec::new();
         }
-        let mut hits = self.known.hits(text);
-        hits.extend(self.assigned.hits(text));
-        hits.extend(self.variables.hits(text));
-        hits.extend(piece.key().and_then(|key| self.assigned.member(&key, text)));
-        hits.extend(self.paths.hits(text));
+        let mut hits = self.known.pattern_hits(text);
+        hits.extend(self.assigned.assigned_hits(text));
+        hits.extend(self.variables.all_hits(text));
+        hits.extend(piece.member_key().and_then(|key| self.assigned.member_hit(&key, text)));
+        hits.extend(self.paths.home_hits(text));
         hits
     }
 }

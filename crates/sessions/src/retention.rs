@@ -81,11 +81,11 @@ impl RetentionRules {
         project: usize,
         now: SystemTime,
     ) -> Vec<ExpiredSession<'i>> {
-        let groups = groups(inventory, project);
-        let mut expired = self.sessions(inventory, project, &groups, now);
-        let listed: HashMap<_, _> = listed(inventory, project).collect();
+        let groups = session_groups(inventory, project);
+        let mut expired = self.expired_sessions(inventory, project, &groups, now);
+        let listed: HashMap<_, _> = listed_sessions(inventory, project).collect();
         for group in groups.values() {
-            let Some(reason) = self.unlisted(group, now) else {
+            let Some(reason) = self.unlisted_expiry(group, now) else {
                 continue;
             };
             if !listed.contains_key(group.id) && self.is_past_minimum(group.newest, now) {
@@ -102,7 +102,7 @@ impl RetentionRules {
             .iter()
             .filter(|file| file.project == project);
         expired.extend(files.filter_map(|file| {
-            let reason = self.unnamed(file, now)?;
+            let reason = self.unnamed_expiry(file, now)?;
             let what = ExpiringItem::File(file);
             Some(ExpiredSession {
                 what,
@@ -121,14 +121,14 @@ impl RetentionRules {
         groups: &BTreeMap<&str, SessionGroup<'i>>,
         now: SystemTime,
     ) -> Vec<ExpiredSession<'i>> {
-        let mut newest_first: Vec<_> = listed(inventory, project).collect();
+        let mut newest_first: Vec<_> = listed_sessions(inventory, project).collect();
         // A session whose time cannot be read counts as new, so that it does not expire.
         newest_first.sort_by_key(|(_, updated)| std::cmp::Reverse(updated.unwrap_or(i64::MAX)));
         let gone = newest_first
             .into_iter()
             .enumerate()
             .filter_map(|(place, (id, updated))| {
-                let updated = updated.map(time);
+                let updated = updated.map(time_from_ms);
                 let is_old =
                     |limit: Duration| updated.is_some_and(|then| is_older(then, limit, now));
                 let reason = if self.max_age.is_some_and(|age| is_old(age.duration())) {

@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lapidary_json::Token;
 
-use self::document::document;
+use self::document::parse_document;
 use self::log::LogReading;
 pub use compact::CompactSummary;
 #[cfg(feature = "index")]
@@ -94,7 +94,7 @@ pub struct FileScanner {
 impl FileScanner {
     /// Reads a file.
     pub fn file(&mut self, path: &Path) -> Result<FileSummary, UnreadableFile> {
-        let summary = self.read(&mut open(path)?);
+        let summary = self.read_summary(&mut open(path)?);
         if self.turn.take().is_some() {
             self.buffer = Vec::new();
         }
@@ -103,22 +103,22 @@ impl FileScanner {
 
     fn read_summary(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
         self.filled = 0;
-        if !self.more(file)? {
+        if !self.read_more(file)? {
             return Err(UnreadableFile::Empty);
         }
         if !self.begins_with_an_object(file)? {
             // Records may follow on a line that was torn. A disk that was full leaves other things, and much of them.
             return if memchr::memmem::find(&self.buffer[..self.filled], b"\n{").is_some() {
-                self.log(file)
+                self.read_log(file)
             } else {
                 Err(UnreadableFile::NotASession)
             };
         }
         if self.begins_with_a_record() {
-            return self.log(file);
+            return self.read_log(file);
         }
-        while self.more(file)? {}
-        whole(&self.buffer[..self.filled])
+        while self.read_more(file)? {}
+        whole_summary(&self.buffer[..self.filled])
     }
 
     /// Skips white space, however much there is, and reads on until there is a line or a piece.
@@ -133,7 +133,7 @@ impl FileScanner {
                 Some(_) => {}
                 None => self.filled = 0,
             }
-            if !self.more(file)? {
+            if !self.read_more(file)? {
                 return Ok(false);
             }
         }
@@ -144,7 +144,7 @@ impl FileScanner {
         if bytes.is_empty() {
             return Err(UnreadableFile::Empty);
         }
-        whole(bytes)
+        whole_summary(bytes)
     }
 
     /// Reads on. False at the end.
@@ -177,7 +177,7 @@ impl FileScanner {
     fn begins_with_a_record(&self) -> bool {
         let bytes = without_mark(&self.buffer[..self.filled]).trim_ascii_start();
         match memchr::memchr(b'\n', bytes) {
-            Some(end) => Token::parse(&text(&bytes[..end])).is_ok(),
+            Some(end) => Token::parse(&lossy_text(&bytes[..end])).is_ok(),
             None => true,
         }
     }
@@ -191,23 +191,23 @@ impl FileScanner {
             let end = memchr::memrchr(b'\n', &bytes[searched..]).map(|at| searched + at + 1);
             if let Some(end) = end {
                 let lines = &bytes[..end];
-                reading.lines(if is_first { without_mark(lines) } else { lines });
+                reading.read_lines(if is_first { without_mark(lines) } else { lines });
                 is_first = false;
                 self.buffer.copy_within(end..self.filled, 0);
                 self.filled -= end;
             }
             searched = self.filled;
-            if !self.more(file)? {
+            if !self.read_more(file)? {
                 break;
             }
         }
         let last = &self.buffer[..self.filled];
         let last = if is_first { without_mark(last) } else { last };
-        reading.lines(last);
+        reading.read_lines(last);
         let is_alone = reading.count == 1;
         match reading.finish() {
             // One line may be a document that names no project: then it is no record.
-            Err(UnreadableFile::NotASession) if is_alone => self.again(file),
+            Err(UnreadableFile::NotASession) if is_alone => self.read_as_document(file),
             read => read,
         }
     }
@@ -215,9 +215,9 @@ impl FileScanner {
     fn read_as_document(&mut self, file: &mut File) -> Result<FileSummary, UnreadableFile> {
         file.rewind()?;
         self.filled = 0;
-        while self.more(file)? {}
+        while self.read_more(file)? {}
         let bytes = without_mark(&self.buffer[..self.filled]);
-        document(&text(bytes)).ok_or(UnreadableFile::NotASession)
+        parse_document(&lossy_text(bytes)).ok_or(UnreadableFile::NotASession)
     }
 }
 
@@ -228,16 +228,16 @@ fn whole_summary(bytes: &[u8]) -> Result<FileSummary, UnreadableFile> {
     let is_line = memchr::memchr(b'\n', bytes.trim_ascii()).is_none();
     // One line with a hash in it is a record for the CLI, too.
     if is_line {
-        reading.lines(bytes);
+        reading.read_lines(bytes);
         if let Ok(summary) = reading.finish() {
             return Ok(summary);
         }
         reading = LogReading::default();
     }
-    if let Some(summary) = document(&text(bytes)) {
+    if let Some(summary) = parse_document(&lossy_text(bytes)) {
         return Ok(summary);
     }
-    reading.lines(bytes);
+    reading.read_lines(bytes);
     reading.finish()
 }
 

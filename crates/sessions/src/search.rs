@@ -30,7 +30,7 @@ pub use filters::SearchFilters;
 pub use query::{QueryError, SearchQuery};
 
 use self::filters::SearchScore;
-use super::candidates::{FileSightings, NoMemory, SessionCandidate, in_order, sightings};
+use super::candidates::{FileSightings, NoMemory, SessionCandidate, in_order, session_sightings};
 use super::listing::{ListedSession, SessionListing};
 use super::projects::SessionProject;
 use super::scan::FileScanner;
@@ -84,10 +84,10 @@ type MatchedSession = (ListedSession, FileFit);
 impl SessionSearch {
     /// Looks through the files of these projects.
     pub fn run(&self, projects: &[SessionProject], now: SystemTime) -> SearchHits {
-        let (seen, warnings) = sightings(projects, &mut NoMemory);
+        let (seen, warnings) = session_sightings(projects, &mut NoMemory);
         let bytes = bytes_of(&seen);
         let matched = self.in_files(seen, projects, now, &|_, _| true);
-        self.best(matched.unwrap_or_default(), bytes, warnings)
+        self.best_hits(matched.unwrap_or_default(), bytes, warnings)
     }
 
     /// Looks through these files.
@@ -99,7 +99,7 @@ impl SessionSearch {
     ) -> SearchHits {
         let bytes = files.iter().map(|file| file.size).sum();
         let matched = self.in_candidates(files, projects, now, &|_, _| true);
-        self.best(matched.unwrap_or_default(), bytes, Vec::new())
+        self.best_hits(matched.unwrap_or_default(), bytes, Vec::new())
     }
 
     /// The same, with the help of an index.
@@ -168,7 +168,7 @@ impl SessionSearch {
         now: SystemTime,
         watch: &SearchProgress<'_>,
     ) -> Option<Vec<MatchedSession>> {
-        direct::search(files, projects, now, &self.query, &self.filters, watch)
+        direct::search_sessions(files, projects, now, &self.query, &self.filters, watch)
     }
 
     /// Searches the index, or the files if the index cannot answer. None if the watch stopped the search.
@@ -204,11 +204,11 @@ impl SessionSearch {
         searched_bytes: u64,
         warnings: Vec<String>,
     ) -> SearchHits {
-        let mut matched = self.ranked(matched);
+        let mut matched = self.ranked_sessions(matched);
         let total = matched.len();
         matched.truncate(self.limit);
         SearchHits {
-            hits: matched.into_iter().map(|one| self.hit(one)).collect(),
+            hits: matched.into_iter().map(|one| self.session_hit(one)).collect(),
             total,
             searched_bytes,
             warnings,
@@ -232,7 +232,7 @@ impl SessionSearch {
 
     fn session_hit(&self, (session, (score, snippets)): MatchedSession) -> SessionHit {
         SessionHit {
-            snippets: snippets.unwrap_or_else(|| self.snippets(&session.path, session.info().size)),
+            snippets: snippets.unwrap_or_else(|| self.file_snippets(&session.path, session.info().size)),
             session,
             in_title: score.in_title,
             matching_texts: score.any,
@@ -242,11 +242,11 @@ impl SessionSearch {
     /// The snippets of a file that matched a moment ago. A file that has gone since has none.
     fn file_snippets(&self, path: &Path, size: u64) -> Vec<TextMatch> {
         let mut buffer = Vec::new();
-        let Ok(bytes) = direct::read(path, size, &mut buffer) else {
+        let Ok(bytes) = direct::read_file_bytes(path, size, &mut buffer) else {
             return Vec::new();
         };
         match FileScanner::bytes(bytes) {
-            Ok(summary) => snippet::cut(&self.query, &self.filters, &summary, bytes)
+            Ok(summary) => snippet::cut_snippets(&self.query, &self.filters, &summary, bytes)
                 .map(|(_, snippets)| snippets)
                 .unwrap_or_default(),
             Err(_) => Vec::new(),
@@ -255,7 +255,7 @@ impl SessionSearch {
 }
 
 fn bytes_of(seen: &[FileSightings]) -> u64 {
-    seen.iter().map(FileSightings::bytes).sum()
+    seen.iter().map(FileSightings::total_bytes).sum()
 }
 
 /// Summaries that are there already.

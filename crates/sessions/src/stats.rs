@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use lapidary_vocab::stats::Stats;
 
-use super::candidates::{SessionCandidate, candidates, subagents};
+use super::candidates::{SessionCandidate, candidates, subagent_candidates};
 use super::listing::each_file;
 use super::prices::PriceTable;
 use super::projects::SessionProject;
@@ -35,7 +35,7 @@ pub struct StatsRequest {
 
 /// Counts the session files of these projects.
 pub fn stats(projects: &[SessionProject], request: &StatsRequest, prices: &PriceTable) -> Stats {
-    count(projects, None, request, prices)
+    count_usage(projects, None, request, prices)
 }
 
 /// The same, with sessions of other providers. One that is also in a file counts once, as the file has it.
@@ -45,7 +45,7 @@ pub fn stats_with(
     request: &StatsRequest,
     prices: &PriceTable,
 ) -> Stats {
-    count(projects, Some(others), request, prices)
+    count_usage(projects, Some(others), request, prices)
 }
 
 fn count_usage(
@@ -55,27 +55,27 @@ fn count_usage(
     prices: &PriceTable,
 ) -> Stats {
     let (mut files, warnings) = candidates(projects);
-    files.extend(subagents(projects));
+    files.extend(subagent_candidates(projects));
     let mut fold = StatsFold::new(request, prices);
     fold.warnings = warnings;
     let readable: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
     let read = each_file(&readable, NotesReader::default, |reader, file| {
-        reader.file(&file.path)
+        reader.read_file(&file.path)
     });
     let mut sessions: HashMap<String, UsageNotes> = HashMap::new();
     for (file, notes) in readable.iter().zip(read) {
         match notes {
-            Ok(Some(notes)) => put(&mut sessions, notes),
+            Ok(Some(notes)) => merge_notes(&mut sessions, notes),
             // A file that names no session has no messages to count.
             Ok(None) => {}
-            Err(error) => fold.warnings.push(unread(file, &error)),
+            Err(error) => fold.warnings.push(uncounted_warning(file, &error)),
         }
     }
     if let Some(others) = others {
         add_others(others, &mut sessions, &mut fold.warnings);
     }
     for notes in sessions.into_values() {
-        fold.session(&notes);
+        fold.add_session(&notes);
     }
     fold.finish()
 }
@@ -88,10 +88,10 @@ fn add_others(
     let is_new = |session: &OtherSession<'_>| !sessions.contains_key(session.listed.id());
     let new: Vec<OtherSession<'_>> = others.iter().filter(is_new).collect();
     let new: Vec<_> = new.iter().collect();
-    let read = each_file(&new, || (), |(), session| replayed(session));
+    let read = each_file(&new, || (), |(), session| replayed_notes(session));
     for notes in read {
         match notes {
-            Ok(notes) => put(sessions, notes),
+            Ok(notes) => merge_notes(sessions, notes),
             Err(error) => {
                 let reason = &error.source;
                 warnings.push(format!("{error}, so it is not counted: {reason}"));
@@ -102,7 +102,7 @@ fn add_others(
 
 fn replayed_notes(session: &OtherSession<'_>) -> Result<UsageNotes, ReplaySessionError> {
     let mut notes = EventNotes::new(session.listed);
-    session.replay(&mut |event| notes.read(&event))?;
+    session.replay(&mut |event| notes.read_event(&event))?;
     Ok(notes.finish())
 }
 

@@ -37,7 +37,7 @@ impl SubagentChats {
         if !is_plain_name(session_id) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
         }
-        let project = store.claim(workspace)?;
+        let project = store.claim_project(workspace)?;
         let directory = project.directory.join("chats").join(session_id);
         fs::create_dir_all(&directory)?;
         Ok(Self {
@@ -61,8 +61,8 @@ impl SubagentChats {
             file,
             last_answer: None,
         };
-        let now = stamp(now);
-        chat.append(&json!({
+        let now = timestamp_text(now);
+        chat.append_record(&json!({
             "sessionId": agent_id, "projectHash": self.project_hash, "startTime": now, "lastUpdated": now,
             "kind": "subagent", "directories": [self.workspace.to_string_lossy()],
         }))?;
@@ -74,21 +74,21 @@ impl SubagentChat {
     /// Adds a message of the caller, or the results of calls, as the parts that the model is told.
     pub fn add_message(&mut self, id: &str, parts: &[Value], now: SystemTime) -> io::Result<()> {
         self.last_answer = None;
-        let message = json!({"id": id, "timestamp": stamp(now), "type": "user", "content": parts});
-        self.append(&message)?;
-        self.touch(now)
+        let message = json!({"id": id, "timestamp": timestamp_text(now), "type": "user", "content": parts});
+        self.append_record(&message)?;
+        self.set_last_updated(now)
     }
 
     /// Adds an answer of the model: a record of type `gemini` without `id`, `timestamp` and `type`.
     pub fn add_answer(&mut self, id: &str, members: &Value, now: SystemTime) -> io::Result<()> {
-        let mut answer = json!({"id": id, "timestamp": stamp(now), "type": "gemini"});
+        let mut answer = json!({"id": id, "timestamp": timestamp_text(now), "type": "gemini"});
         let members = members.as_object().into_iter().flatten();
         for (name, value) in members {
             answer[name] = value.clone();
         }
-        self.append(&answer)?;
+        self.append_record(&answer)?;
         self.last_answer = Some(answer);
-        self.touch(now)
+        self.set_last_updated(now)
     }
 
     /// Adds the calls of the last answer, with their results.
@@ -97,11 +97,11 @@ impl SubagentChat {
             return Ok(());
         };
         let calls = calls.into_iter().map(|mut call| {
-            call["timestamp"] = stamp(now).into();
+            call["timestamp"] = timestamp_text(now).into();
             call
         });
         answer["toolCalls"] = calls.collect();
-        self.append(&answer)
+        self.append_record(&answer)
     }
 
     /// Adds the result of the task, cut to two hundred characters.
@@ -114,11 +114,11 @@ impl SubagentChat {
                 .chain("...".chars())
                 .collect(),
         };
-        self.append(&json!({"$set": {"summary": summary}}))
+        self.append_record(&json!({"$set": {"summary": summary}}))
     }
 
     fn set_last_updated(&mut self, now: SystemTime) -> io::Result<()> {
-        self.append(&json!({"$set": {"lastUpdated": stamp(now)}}))
+        self.append_record(&json!({"$set": {"lastUpdated": timestamp_text(now)}}))
     }
 
     /// A whole line with one write, so that a reader never sees a part of one.

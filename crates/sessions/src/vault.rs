@@ -125,12 +125,12 @@ impl Vault {
 
     /// Makes the directories, accessible only to their owner.
     fn make_directories(&self) -> Result<(), VaultError> {
-        self.step("make the directories");
+        self.announce_step("make the directories");
         for folder in [
             self.dir.clone(),
-            self.blobs(),
-            self.snapshots(),
-            self.caches(),
+            self.blobs_dir(),
+            self.snapshots_dir(),
+            self.caches_dir(),
         ] {
             make_private(&folder)?;
         }
@@ -145,7 +145,7 @@ impl Vault {
         }
         // A process that prunes for so long is more likely stopped than at work, and keeping sessions matters more than disk
         // space. If it continues after all, it finds this file and removes nothing more.
-        let path = self.overtaken();
+        let path = self.overtaken_path();
         fs::write(&path, "").at("write", &path)?;
         let path = self.dir.join("lock");
         let kind = FlawKind::Held;
@@ -163,7 +163,7 @@ impl Vault {
     fn lock_exclusive(&self) -> Result<File, VaultError> {
         let lock = self.lock_file()?;
         if guard::lock::wait(self.patience, || lock.try_lock()).at("lock", &self.dir)? {
-            let _ = fs::remove_file(self.overtaken());
+            let _ = fs::remove_file(self.overtaken_path());
             return Ok(lock);
         }
         let held = std::io::Error::other("another process is using it");

@@ -27,10 +27,10 @@ pub(crate) const OWN_POLICY: (u64, u64) = (0, 61);
 
 /// True if this version speaks ACP well enough for `--transport auto` to use it where an option needs ACP.
 pub fn speaks_acp(version: Option<&AgentVersion>) -> bool {
-    has(version, ACP)
+    version_has(version, ACP)
 }
 
 /// Whether a version has a feature of version `since`; an unknown version counts as current.
-pub(crate) fn has(version: Option<&AgentVersion>, since: (u64, u64)) -> bool {
+pub(crate) fn version_has(version: Option<&AgentVersion>, since: (u64, u64)) -> bool {
     version.is_none_or(|version| version.has(since))
 }

@@ -84,7 +84,7 @@ pub enum AgentDenial {
 /// How rules are enforced with the agent of this name, over ACP. An older Gemini CLI takes no policy.
 pub fn rule_keeping(agent: &str, version: Option<&AgentVersion>) -> RuleKeeping {
     match agent {
-        "gemini" if !gemini_versions::has(version, gemini_versions::OWN_POLICY) => {
+        "gemini" if !gemini_versions::version_has(version, gemini_versions::OWN_POLICY) => {
             RuleKeeping::Watched
         }
         "gemini" | "claude" | "opencode" | "qwen" => RuleKeeping::Asked,
@@ -114,22 +114,22 @@ pub fn own_policy(agent: &str, input: &PolicyInput<'_>) -> Option<OwnPolicy> {
 type ToolRow = (&'static str, ToolKind);
 
 impl PolicyInput<'_> {
-    fn coverage(&self, name: &str, kind: &ToolKind, server: Option<&str>) -> ToolCoverage {
+    fn tool_coverage(&self, name: &str, kind: &ToolKind, server: Option<&str>) -> ToolCoverage {
         self.policy.coverage(AgentTool { name, kind, server })
     }
 
     /// The tools that have to be asked about, in the order of the table.
-    fn asked<'a>(&self, rows: &'a [ToolRow]) -> Vec<&'a str> {
+    fn asked_tools<'a>(&self, rows: &'a [ToolRow]) -> Vec<&'a str> {
         let rows = rows.iter();
         let asked =
-            rows.filter(|(name, kind)| self.coverage(name, kind, None) >= ToolCoverage::Asked);
+            rows.filter(|(name, kind)| self.tool_coverage(name, kind, None) >= ToolCoverage::Asked);
         asked.map(|(name, _)| *name).collect()
     }
 
     /// Whether tools of MCP servers have to be asked about. A rule about one server or one tool is enough: only we know which server a
     /// tool belongs to.
     fn asks_about_servers(&self) -> bool {
-        let some = self.coverage("mcp__some__tool", &ToolKind::Mcp, Some("some"));
+        let some = self.tool_coverage("mcp__some__tool", &ToolKind::Mcp, Some("some"));
         some >= ToolCoverage::Asked || self.policy.narrows_servers()
     }
 }

@@ -5,7 +5,7 @@ use lapidary_vocab::capabilities::{
     TriedPlace,
 };
 
-use crate::agents::gemini_versions::{INSTALL, NAME, PLAN, RESUME, STREAM_JSON, has};
+use crate::agents::gemini_versions::{INSTALL, NAME, PLAN, RESUME, STREAM_JSON, version_has};
 use crate::agents::own_policy::{AskAbility, denial_layers, rule_keeping};
 use crate::config::{DEFAULT_TIMEOUT, PROVIDER_KEYS, PermissionMode};
 use crate::detect::AgentVersion;
@@ -30,17 +30,17 @@ pub fn capabilities(detected: &Result<FoundProgram, NotFound>) -> Capabilities {
         supports_slash_commands: false,
         supports_models: true,
         models: vec![
-            model("gemini-2.5-pro", "Gemini 2.5 Pro"),
-            model("gemini-2.5-flash", "Gemini 2.5 Flash"),
+            model_row("gemini-2.5-pro", "Gemini 2.5 Pro"),
+            model_row("gemini-2.5-flash", "Gemini 2.5 Flash"),
         ],
         supports_web_search: true,
         supports_thinking: true,
-        supports_stream_json: has(version, STREAM_JSON),
-        supports_resume: has(version, RESUME),
-        supports_plan_mode: has(version, PLAN),
+        supports_stream_json: version_has(version, STREAM_JSON),
+        supports_resume: version_has(version, RESUME),
+        supports_plan_mode: version_has(version, PLAN),
         supports_acp: true,
         permission_modes: permission_modes(version),
-        rules: rules(found),
+        rules: rule_support(found),
         install: Some(INSTALL.to_owned()),
         confinement: None, // the registry knows
         metadata: metadata(),
@@ -61,7 +61,7 @@ pub fn metadata() -> ProviderMetadata {
 
 /// Without ACP it cannot ask, and denies by itself. A run does not start the program to learn its version, so an installation
 /// whose package does not name the version gets no policy.
-fn rules(found: Option<&FoundProgram>) -> RuleSupport {
+fn rule_support(found: Option<&FoundProgram>) -> RuleSupport {
     let version = found.and_then(|found| found.version.as_ref());
     let acp = match found {
         Some(found) if found.version.is_none() => RuleKeeping::Watched,
@@ -75,7 +75,7 @@ fn rules(found: Option<&FoundProgram>) -> RuleSupport {
         RuleKeeping::Watched => DenialLayers::all(&RuleKeeping::Watched),
         _ => denial_layers(NAME, version, asking),
     };
-    let streams = has(version, STREAM_JSON);
+    let streams = version_has(version, STREAM_JSON);
     RuleSupport {
         stream_json: streams.then_some(stream_json),
         acp_denials: Some(layers(AskAbility::Possible)),
@@ -87,7 +87,7 @@ fn rules(found: Option<&FoundProgram>) -> RuleSupport {
 fn permission_modes(version: Option<&AgentVersion>) -> Vec<String> {
     PermissionMode::ALL
         .into_iter()
-        .filter(|mode| *mode != PermissionMode::Plan || has(version, PLAN))
+        .filter(|mode| *mode != PermissionMode::Plan || version_has(version, PLAN))
         .map(|mode| mode.as_str().to_owned())
         .collect()
 }
@@ -108,7 +108,7 @@ fn tried_place(tried: &RejectedPlace) -> TriedPlace {
     }
 }
 
-fn model(id: &str, name: &str) -> Model {
+fn model_row(id: &str, name: &str) -> Model {
     Model {
         id: id.to_owned(),
         name: name.to_owned(),

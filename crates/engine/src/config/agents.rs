@@ -51,14 +51,14 @@ pub(super) fn from_toml(
     origin: &Path,
 ) -> Result<BTreeMap<String, AcpAgent>, ConfigError> {
     let at = |byte, problem| ConfigError::At {
-        place: FilePosition::locate(origin.to_owned(), text, byte),
+        place: FilePosition::from_offset(origin.to_owned(), text, byte),
         problem,
     };
     let not_a_table = |value: &Spanned<DeValue<'_>>| {
-        let got = ConfigValue::from_toml(value.get_ref()).shown();
+        let got = ConfigValue::from_toml(value.get_ref()).python_repr();
         at(
             value.span().start,
-            unfit("agents", "a table for each agent", got),
+            unfit_value("agents", "a table for each agent", got),
         )
     };
     let DeValue::Table(tables) = value.get_ref() else {
@@ -69,7 +69,7 @@ pub(super) fn from_toml(
         let DeValue::Table(table) = value.get_ref() else {
             return Err(not_a_table(value));
         };
-        let read = agent(name.get_ref(), table, origin);
+        let read = parse_agent(name.get_ref(), table, origin);
         let (agent, start) = (read, name.span().start);
         let agent = agent.map_err(|(place, problem)| at(place.unwrap_or(start), problem))?;
         agents.insert(name.get_ref().to_string(), agent);
@@ -80,7 +80,7 @@ pub(super) fn from_toml(
 /// A problem, and its byte offset if that is known.
 type AgentMistake = (Option<usize>, ConfigProblem);
 
-fn agent(name: &str, table: &DeTable<'_>, origin: &Path) -> Result<AcpAgent, AgentMistake> {
+fn parse_agent(name: &str, table: &DeTable<'_>, origin: &Path) -> Result<AcpAgent, AgentMistake> {
     let known = AgentSpec::named(name);
     check_keys(table)?;
     let mut agent = AcpAgent {
@@ -110,7 +110,7 @@ fn agent(name: &str, table: &DeTable<'_>, origin: &Path) -> Result<AcpAgent, Age
             let place = token_place(field, value.get_ref(), origin).map_err(at_value)?;
             token = Some((field, value.span().start, place));
         } else {
-            put(&mut agent, field, value.get_ref()).map_err(at_value)?;
+            put_field(&mut agent, field, value.get_ref()).map_err(at_value)?;
         }
     }
     if let Some(endpoint) = &mut agent.endpoint {
@@ -127,32 +127,32 @@ fn agent(name: &str, table: &DeTable<'_>, origin: &Path) -> Result<AcpAgent, Age
         return Err((Some(start), ConfigProblem::TokenWithoutUrl { key }));
     }
     if agent.program.as_os_str().is_empty() {
-        let problem = unfit("command", ORIGIN, "nothing".to_owned());
+        let problem = unfit_value("command", ORIGIN, "nothing".to_owned());
         return Err((None, problem));
     }
     Ok(agent)
 }
 
-fn put(
+fn put_field(
     agent: &mut AcpAgent,
     field: &'static str,
     value: &DeValue<'_>,
 ) -> Result<(), ConfigProblem> {
     match field {
         "command" => {
-            let mut words = command(field, value)?.into_iter();
+            let mut words = parse_command(field, value)?.into_iter();
             agent.program = words.next().map(PathBuf::from).unwrap_or_default();
             agent.args = words.map(OsString::from).collect();
         }
         "url" => {
-            let url = AgentUrl::parse(&text(field, value)?).map_err(ConfigProblem::AgentUrl)?;
+            let url = AgentUrl::parse(&expect_text(field, value)?).map_err(ConfigProblem::AgentUrl)?;
             agent.endpoint = Some(RemoteEndpoint { url, token: None });
         }
-        "env" => agent.environment = environment(value)?,
-        "family" => agent.provider = family(&text(field, value)?),
-        "install" => agent.install = Some(text(field, value)?),
-        "default_mode" => agent.modes.default = Some(text(field, value)?),
-        _ => agent.modes.plan = Some(text(field, value)?),
+        "env" => agent.environment = parse_environment(value)?,
+        "family" => agent.provider = family(&expect_text(field, value)?),
+        "install" => agent.install = Some(expect_text(field, value)?),
+        "default_mode" => agent.modes.default = Some(expect_text(field, value)?),
+        _ => agent.modes.plan = Some(expect_text(field, value)?),
     }
     Ok(())
 }
@@ -178,13 +178,13 @@ fn token_place(
     Ok(match field {
         "token_file" => {
             let directory = origin.parent().unwrap_or(Path::new(""));
-            TokenPlace::File(directory.join(text(field, value)?))
+            TokenPlace::File(directory.join(expect_text(field, value)?))
         }
-        "token_env" => TokenPlace::Variable(text(field, value)?),
+        "token_env" => TokenPlace::Variable(expect_text(field, value)?),
         _ => {
-            let words = command(field, value)?;
+            let words = parse_command(field, value)?;
             if words.is_empty() {
-                return Err(unfit(field, COMMAND, "nothing".to_owned()));
+                return Err(unfit_value(field, COMMAND, "nothing".to_owned()));
             }
             TokenPlace::Command(words)
         }
@@ -192,8 +192,8 @@ fn token_place(
 }
 
 /// A line that is split as a shell would, or the words themselves.
-fn command(key: &'static str, value: &DeValue<'_>) -> Result<Vec<String>, ConfigProblem> {
-    let refused = || unfit(key, COMMAND, ConfigValue::from_toml(value).shown());
+fn parse_command(key: &'static str, value: &DeValue<'_>) -> Result<Vec<String>, ConfigProblem> {
+    let refused = || unfit_value(key, COMMAND, ConfigValue::from_toml(value).python_repr());
     match value {
         DeValue::String(line) => split_words(line).map_err(|_| refused()),
         DeValue::Array(words) => {
@@ -207,12 +207,12 @@ fn command(key: &'static str, value: &DeValue<'_>) -> Result<Vec<String>, Config
     }
 }
 
-fn environment(value: &DeValue<'_>) -> Result<Vec<(OsString, OsString)>, ConfigProblem> {
+fn parse_environment(value: &DeValue<'_>) -> Result<Vec<(OsString, OsString)>, ConfigProblem> {
     let refused = || {
-        unfit(
+        unfit_value(
             "env",
             "a table of texts",
-            ConfigValue::from_toml(value).shown(),
+            ConfigValue::from_toml(value).python_repr(),
         )
     };
     let DeValue::Table(table) = value else {
@@ -228,13 +228,13 @@ fn environment(value: &DeValue<'_>) -> Result<Vec<(OsString, OsString)>, ConfigP
     pairs.collect()
 }
 
-fn text(key: &'static str, value: &DeValue<'_>) -> Result<String, ConfigProblem> {
+fn expect_text(key: &'static str, value: &DeValue<'_>) -> Result<String, ConfigProblem> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
-        other => Err(unfit(key, "a text", ConfigValue::from_toml(other).shown())),
+        other => Err(unfit_value(key, "a text", ConfigValue::from_toml(other).python_repr())),
     }
 }
 
-fn unfit(key: &'static str, accepted: &'static str, got: String) -> ConfigProblem {
+fn unfit_value(key: &'static str, accepted: &'static str, got: String) -> ConfigProblem {
     ConfigProblem::Unfit { key, accepted, got }
 }

@@ -21,9 +21,9 @@ pub struct ConfigBuilder {
 impl ConfigBuilder {
     /// Sets a key as a file would.
     pub fn set(mut self, key: &str, value: impl Into<ConfigValue>) -> Self {
-        let put = match keys::known(key) {
+        let put = match keys::known_key(key) {
             Some(key @ ("approval_mode" | "permission_mode")) => self.set_mode(key, &value.into()),
-            Some(key) => keys::put(&mut self.config, key, &value.into(), None),
+            Some(key) => keys::put_value(&mut self.config, key, &value.into(), None),
             None => Err(ConfigProblem::NoSuchKey {
                 key: unknown_key(key),
             }),
@@ -107,6 +107,6 @@ impl ConfigBuilder {
             return Err(ConfigProblem::TwoModes);
         }
         self.mode = Some(key);
-        keys::put(&mut self.config, key, value, None)
+        keys::put_value(&mut self.config, key, value, None)
     }
 }

@@ -66,7 +66,7 @@ impl EffectiveConfig {
             (None, None) => ParsedConfig::default(),
         };
         let keys = KEYS.into_iter().filter(|key| *key != "approval_mode");
-        let settings = keys.map(|key| setting(key, &upper, &user)).collect();
+        let settings = keys.map(|key| effective_setting(key, &upper, &user)).collect();
         let mut warnings = user.warnings;
         warnings.extend(upper.warnings);
         Ok(Self {
@@ -77,7 +77,7 @@ impl EffectiveConfig {
     }
 }
 
-fn setting(key: &'static str, upper: &ParsedConfig, user: &ParsedConfig) -> EffectiveSetting {
+fn effective_setting(key: &'static str, upper: &ParsedConfig, user: &ParsedConfig) -> EffectiveSetting {
     for layer in [upper, user] {
         if let Some(value) = value_of(&layer.config, key) {
             let place = layer.place_of(key).cloned();
@@ -117,8 +117,8 @@ fn value_of(config: &Config, key: &str) -> Option<Value> {
         "allowed_tools" => config.allowed_tools.as_ref().map(|it| json!(it)),
         "sandbox" => config.sandbox.map(|it| json!(it)),
         "record" => config.record.map(|it| json!(it)),
-        "runs_max_age" => config.runs_max_age.map(age),
-        "runs_max_size" => config.runs_max_size.map(size),
+        "runs_max_age" => config.runs_max_age.map(age_value),
+        "runs_max_size" => config.runs_max_size.map(size_value),
         "trust_workspace" => config.trust_workspace.map(|it| json!(it)),
         "permission_mode" => config.permission_mode.map(|it| json!(it.as_str())),
         "transport" => config.transport.map(|it| json!(it.as_str())),
@@ -129,10 +129,10 @@ fn value_of(config: &Config, key: &str) -> Option<Value> {
         "max_turns" => config.max_turns.map(|it| json!(it)),
         "max_output" => config.max_output.map(|it| json!(it)),
         "retries" => config.retries.map(|it| json!(it)),
-        "timeout" => config.timeout.map(seconds),
-        "start_timeout" => config.start_timeout.map(seconds),
-        "idle_timeout" => config.idle_timeout.map(seconds),
-        "grace" => config.grace.map(seconds),
+        "timeout" => config.timeout.map(seconds_value),
+        "start_timeout" => config.start_timeout.map(seconds_value),
+        "idle_timeout" => config.idle_timeout.map(seconds_value),
+        "grace" => config.grace.map(seconds_value),
         "confine" => config.confine.map(|it| json!(it.as_str())),
         "confinement" => config.confinement.map(|it| json!(it.as_str())),
         "confine_write" => config.confine_write.as_ref().map(paths),
@@ -154,18 +154,18 @@ fn default_of(key: &str) -> Option<Value> {
         "sandbox" | "trust_workspace" => json!(false),
         "record" => json!(true),
         "retries" | "idle_timeout" => json!(0),
-        "timeout" => seconds(DEFAULT_TIMEOUT),
+        "timeout" => seconds_value(DEFAULT_TIMEOUT),
         "start_timeout" => json!(60),
-        "grace" => seconds(DEFAULT_GRACE),
+        "grace" => seconds_value(DEFAULT_GRACE),
         "max_output" => json!(1_u64 << 30),
-        "runs_max_age" => age(KeepLimits::default().age),
-        "runs_max_size" => size(KeepLimits::default().size),
+        "runs_max_age" => age_value(KeepLimits::default().age),
+        "runs_max_size" => size_value(KeepLimits::default().size),
         _ => return None,
     })
 }
 
 /// As a file has an age: days where they are whole, else hours.
-fn age(time: Duration) -> Value {
+fn age_value(time: Duration) -> Value {
     let hours = time.as_secs() / 3600;
     match hours {
         _ if time == Duration::MAX => json!(UNLIMITED),
@@ -174,7 +174,7 @@ fn age(time: Duration) -> Value {
     }
 }
 
-fn size(bytes: u64) -> Value {
+fn size_value(bytes: u64) -> Value {
     match bytes {
         u64::MAX => json!(UNLIMITED),
         bytes => json!(bytes),
@@ -182,7 +182,7 @@ fn size(bytes: u64) -> Value {
 }
 
 /// Whole where they are.
-fn seconds(time: Duration) -> Value {
+fn seconds_value(time: Duration) -> Value {
     if time.subsec_nanos() == 0 {
         return json!(time.as_secs());
     }

@@ -85,12 +85,12 @@ fn keep_narrow(project: &mut Config, user: &Config, origin: &Path) -> Option<Con
 type ParseFunction = fn(&str, &Path) -> Result<ParsedConfig, ConfigError>;
 
 pub(super) fn read_users(origin: &Path) -> Result<ParsedConfig, ConfigError> {
-    parsed(origin, open(origin).map(Some), ParsedConfig::from_toml)
+    parse_file(origin, open(origin).map(Some), ParsedConfig::from_toml)
 }
 
 pub(super) fn read_projects(origin: &Path, user: &Config) -> Result<ParsedConfig, ConfigError> {
     let file = open_if_ours(origin);
-    let mut read = parsed(origin, file, ParsedConfig::from_project_toml)?;
+    let mut read = parse_file(origin, file, ParsedConfig::from_project_toml)?;
     let config = &mut read.config;
     read.warnings.extend(keep_narrow(config, user, origin));
     if let (Some(budget), Some(user)) = (config.budget, user.budget) {
@@ -111,12 +111,12 @@ pub(super) fn read_projects(origin: &Path, user: &Config) -> Result<ParsedConfig
 /// A file that the user names has to be there.
 pub(super) fn read_named(origin: &Path) -> Result<ParsedConfig, ConfigError> {
     let text = open(origin).and_then(text_of);
-    let text = text.map_err(|source| unreadable(origin, source))?;
+    let text = text.map_err(|source| unreadable_file(origin, source))?;
     ParsedConfig::from_toml(&text, origin)
 }
 
 /// Parses a file. A missing file counts as empty, and a file of another user is ignored with a warning.
-fn parsed(
+fn parse_file(
     origin: &Path,
     file: io::Result<Option<File>>,
     parse: ParseFunction,
@@ -131,11 +131,11 @@ fn parsed(
             })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ParsedConfig::default()),
-        Err(source) => Err(unreadable(origin, source)),
+        Err(source) => Err(unreadable_file(origin, source)),
     }
 }
 
-fn unreadable(path: &Path, source: io::Error) -> ConfigError {
+fn unreadable_file(path: &Path, source: io::Error) -> ConfigError {
     let path = path.to_owned();
     ConfigError::Read { path, source }
 }

@@ -62,12 +62,12 @@ pub const KEYS: [&str; 29] = [
 const LONGEST: f64 = 1e9;
 
 /// The key as the table spells it.
-pub(super) fn known(name: &str) -> Option<&'static str> {
+pub(super) fn known_key(name: &str) -> Option<&'static str> {
     KEYS.into_iter().find(|key| *key == name)
 }
 
 /// Puts a value into the configuration. Relative paths count from `dir`, where one is given.
-pub(super) fn put(
+pub(super) fn put_value(
     config: &mut Config,
     key: &'static str,
     value: &ConfigValue,
@@ -81,25 +81,25 @@ pub(super) fn put(
         None => PathBuf::from(text),
     };
     match key {
-        "agent" => config.agent = Some(text(key, value)?),
-        "model" => config.model = Some(text(key, value)?),
-        "system_prompt" => config.system_prompt = Some(text(key, value)?),
-        "working_dir" => config.working_dir = Some(path(text(key, value)?)),
-        "sandbox" => config.sandbox = Some(truth(key, value)?),
-        "record" => config.record = Some(truth(key, value)?),
-        "runs_max_age" => config.runs_max_age = Some(age(key, value)?),
-        "runs_max_size" => config.runs_max_size = Some(size(key, value)?),
-        "trust_workspace" => config.trust_workspace = Some(truth(key, value)?),
-        "timeout" => config.timeout = Some(seconds(key, value)?),
-        "start_timeout" => config.start_timeout = Some(limit(key, value)?),
-        "idle_timeout" => config.idle_timeout = Some(limit(key, value)?),
-        "grace" => config.grace = Some(seconds(key, value)?),
-        "max_turns" => config.max_turns = Some(turns(key, value)?),
-        "retries" => config.retries = Some(count(key, value)?),
-        "max_output" => config.max_output = Some(bytes(key, value)?),
-        "allowed_tools" => config.allowed_tools = Some(texts(key, value)?),
+        "agent" => config.agent = Some(text_value(key, value)?),
+        "model" => config.model = Some(text_value(key, value)?),
+        "system_prompt" => config.system_prompt = Some(text_value(key, value)?),
+        "working_dir" => config.working_dir = Some(path(text_value(key, value)?)),
+        "sandbox" => config.sandbox = Some(bool_value(key, value)?),
+        "record" => config.record = Some(bool_value(key, value)?),
+        "runs_max_age" => config.runs_max_age = Some(age_value(key, value)?),
+        "runs_max_size" => config.runs_max_size = Some(size_value(key, value)?),
+        "trust_workspace" => config.trust_workspace = Some(bool_value(key, value)?),
+        "timeout" => config.timeout = Some(seconds_value(key, value)?),
+        "start_timeout" => config.start_timeout = Some(limit_value(key, value)?),
+        "idle_timeout" => config.idle_timeout = Some(limit_value(key, value)?),
+        "grace" => config.grace = Some(seconds_value(key, value)?),
+        "max_turns" => config.max_turns = Some(turn_count(key, value)?),
+        "retries" => config.retries = Some(count_value(key, value)?),
+        "max_output" => config.max_output = Some(byte_count(key, value)?),
+        "allowed_tools" => config.allowed_tools = Some(text_list(key, value)?),
         "include_directories" => {
-            config.include_directories = Some(texts(key, value)?.into_iter().map(path).collect());
+            config.include_directories = Some(text_list(key, value)?.into_iter().map(path).collect());
         }
         "approval_mode" => {
             let mode = one_of(key, value, ApprovalMode::ALL, ApprovalMode::as_str)?;
@@ -113,7 +113,7 @@ pub(super) fn put(
             let choice = one_of(key, value, TransportChoice::ALL, TransportChoice::as_str)?;
             config.transport = Some(choice);
         }
-        "budget" => config.budget = Some(budget(key, value)?),
+        "budget" => config.budget = Some(budget_value(key, value)?),
         "budget_unknown" => {
             let word = one_of(key, value, BudgetUnknown::ALL, BudgetUnknown::as_str)?;
             config.budget_unknown = Some(word);
@@ -132,16 +132,16 @@ pub(super) fn put(
             config.confinement = Some(need);
         }
         "confine_write" => {
-            config.confine_write = Some(texts(key, value)?.into_iter().map(path).collect());
+            config.confine_write = Some(text_list(key, value)?.into_iter().map(path).collect());
         }
-        "confine_connect" => config.confine_connect = Some(ports(key, value)?),
+        "confine_connect" => config.confine_connect = Some(port_list(key, value)?),
         // `known` names no others, and a test puts a value under each.
         _ => {}
     }
     Ok(())
 }
 
-pub(super) fn unfit(
+pub(super) fn unfit_value(
     key: &'static str,
     accepted: &'static str,
     value: &ConfigValue,
@@ -149,40 +149,40 @@ pub(super) fn unfit(
     ConfigProblem::Unfit {
         key,
         accepted,
-        got: value.shown(),
+        got: value.python_repr(),
     }
 }
 
-pub(super) fn text(key: &'static str, value: &ConfigValue) -> Result<String, ConfigProblem> {
+pub(super) fn text_value(key: &'static str, value: &ConfigValue) -> Result<String, ConfigProblem> {
     match value {
         ConfigValue::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
-        other => Err(unfit(key, "a string that is not empty", other)),
+        other => Err(unfit_value(key, "a string that is not empty", other)),
     }
 }
 
-fn budget(key: &'static str, value: &ConfigValue) -> Result<Budget, ConfigProblem> {
-    let text = text(key, value)?;
+fn budget_value(key: &'static str, value: &ConfigValue) -> Result<Budget, ConfigProblem> {
+    let text = text_value(key, value)?;
     Budget::parse(&text).map_err(|error| ConfigProblem::Budget { key, error })
 }
 
-fn truth(key: &'static str, value: &ConfigValue) -> Result<bool, ConfigProblem> {
+fn bool_value(key: &'static str, value: &ConfigValue) -> Result<bool, ConfigProblem> {
     match value {
         ConfigValue::Bool(truth) => Ok(*truth),
-        other => Err(unfit(key, "true or false", other)),
+        other => Err(unfit_value(key, "true or false", other)),
     }
 }
 
-fn texts(key: &'static str, value: &ConfigValue) -> Result<Vec<String>, ConfigProblem> {
+fn text_list(key: &'static str, value: &ConfigValue) -> Result<Vec<String>, ConfigProblem> {
     let ConfigValue::List(items) = value else {
         return Err(ConfigProblem::NotAList {
             key,
             got_type: value.type_name(),
-            got: value.shown(),
+            got: value.python_repr(),
         });
     };
     let strings = items.iter().map(|item| match item {
         ConfigValue::Str(text) if !text.trim().is_empty() => Ok(text.clone()),
-        other => Err(unfit(
+        other => Err(unfit_value(
             key,
             "a list of strings that are not empty",
             &ConfigValue::from_iter([other.clone()]),
@@ -202,7 +202,7 @@ fn one_of<T: Copy, const N: usize>(
     found.ok_or_else(|| ConfigProblem::NotOneOf {
         key,
         accepted: all.map(as_str).to_vec(),
-        got: value.shown(),
+        got: value.python_repr(),
     })
 }
 
@@ -210,7 +210,7 @@ fn one_of<T: Copy, const N: usize>(
 const TIME: &str = "a number of seconds, or a time such as '5m'";
 
 /// A time: a number of seconds, or a text with units. `true` is no number, although it is one in Python.
-fn seconds(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
+fn seconds_value(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
     #[expect(
         clippy::cast_precision_loss,
         reason = "whole numbers that lose precision are far beyond the longest time"
@@ -218,30 +218,30 @@ fn seconds(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigPro
     let number = match value {
         ConfigValue::Int(whole) => *whole as f64,
         ConfigValue::Float(number) => *number,
-        ConfigValue::Str(text) => with_units(text).ok_or_else(|| unfit(key, TIME, value))?,
-        other => return Err(unfit(key, TIME, other)),
+        ConfigValue::Str(text) => with_units(text).ok_or_else(|| unfit_value(key, TIME, value))?,
+        other => return Err(unfit_value(key, TIME, other)),
     };
     if number.is_nan() || number > LONGEST {
-        return Err(unfit(key, "at most 1000000000 seconds", value));
+        return Err(unfit_value(key, "at most 1000000000 seconds", value));
     }
     // A negative number is no time, and neither is a number that rounds to zero.
     match Duration::try_from_secs_f64(number) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(ConfigProblem::NotPositive {
             key,
-            got: value.shown(),
+            got: value.python_repr(),
         }),
     }
 }
 
 /// A time that can be without limit, which is written as 0. A number that only rounds to 0 is an error.
-fn limit(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
-    match (value, seconds(key, value)) {
+fn limit_value(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
+    match (value, seconds_value(key, value)) {
         (ConfigValue::Int(0), _) => Ok(Duration::ZERO),
         (ConfigValue::Float(zero), _) if *zero == 0.0 => Ok(Duration::ZERO),
         (ConfigValue::Str(text), _) if with_units(text) == Some(0.0) => Ok(Duration::ZERO),
         (_, Err(ConfigProblem::NotPositive { .. })) => {
-            Err(unfit(key, "a time, or 0 for no limit", value))
+            Err(unfit_value(key, "a time, or 0 for no limit", value))
         }
         (_, read) => read,
     }
@@ -251,26 +251,26 @@ fn limit(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProbl
 pub(super) const UNLIMITED: &str = "unlimited";
 
 /// An age after which recordings are deleted: hours, days, weeks or months.
-fn age(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
+fn age_value(key: &'static str, value: &ConfigValue) -> Result<Duration, ConfigProblem> {
     let accepted = "an age such as \"30d\" (h, d, w or m), or \"unlimited\"";
     match value {
         ConfigValue::Str(text) if text == UNLIMITED => Ok(Duration::MAX),
         ConfigValue::Str(text) => match text.parse::<RetentionPeriod>() {
             Ok(period) => Ok(period.duration()),
-            Err(_) => Err(unfit(key, accepted, value)),
+            Err(_) => Err(unfit_value(key, accepted, value)),
         },
-        other => Err(unfit(key, accepted, other)),
+        other => Err(unfit_value(key, accepted, other)),
     }
 }
 
 /// A number of bytes, or a text with a unit.
-fn size(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProblem> {
+fn size_value(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProblem> {
     let accepted = "a size such as \"2GiB\" or \"500MB\", a number of bytes, or \"unlimited\"";
     match value {
         ConfigValue::Int(number) if *number > 0 => Ok(number.unsigned_abs()),
         ConfigValue::Str(text) if text == UNLIMITED => Ok(u64::MAX),
-        ConfigValue::Str(text) => size_in_bytes(text).ok_or_else(|| unfit(key, accepted, value)),
-        other => Err(unfit(key, accepted, other)),
+        ConfigValue::Str(text) => size_in_bytes(text).ok_or_else(|| unfit_value(key, accepted, value)),
+        other => Err(unfit_value(key, accepted, other)),
     }
 }
 
@@ -295,41 +295,41 @@ fn size_in_bytes(text: &str) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-fn count(key: &'static str, value: &ConfigValue) -> Result<u32, ConfigProblem> {
+fn count_value(key: &'static str, value: &ConfigValue) -> Result<u32, ConfigProblem> {
     let number = match value {
         ConfigValue::Int(whole) => u32::try_from(*whole).ok(),
         _ => None,
     };
-    number.ok_or_else(|| unfit(key, "a whole number from 0", value))
+    number.ok_or_else(|| unfit_value(key, "a whole number from 0", value))
 }
 
-fn ports(key: &'static str, value: &ConfigValue) -> Result<Vec<u16>, ConfigProblem> {
+fn port_list(key: &'static str, value: &ConfigValue) -> Result<Vec<u16>, ConfigProblem> {
     let accepted = "a list of ports from 1 to 65535";
     let ConfigValue::List(items) = value else {
-        return Err(unfit(key, accepted, value));
+        return Err(unfit_value(key, accepted, value));
     };
     let ports = items.iter().map(|item| match item {
         ConfigValue::Int(port) => u16::try_from(*port).ok().filter(|port| *port > 0),
         _ => None,
     });
     let ports: Option<Vec<_>> = ports.collect();
-    ports.ok_or_else(|| unfit(key, accepted, value))
+    ports.ok_or_else(|| unfit_value(key, accepted, value))
 }
 
-fn turns(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProblem> {
+fn turn_count(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProblem> {
     match value {
         ConfigValue::Int(number) if *number > 0 => Ok(number.unsigned_abs()),
-        other => Err(unfit(key, "a whole number from 1", other)),
+        other => Err(unfit_value(key, "a whole number from 1", other)),
     }
 }
 
-fn bytes(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProblem> {
+fn byte_count(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProblem> {
     match value {
         ConfigValue::Int(number) if *number <= 0 => Err(ConfigProblem::NotPositive {
             key,
-            got: value.shown(),
+            got: value.python_repr(),
         }),
         ConfigValue::Int(number) => Ok(number.unsigned_abs()),
-        other => Err(unfit(key, "a whole number of bytes", other)),
+        other => Err(unfit_value(key, "a whole number of bytes", other)),
     }
 }

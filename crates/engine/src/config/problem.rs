@@ -68,7 +68,7 @@ pub struct FilePosition {
 
 impl FilePosition {
     /// The place of a byte in the text of a file.
-    pub(super) fn locate(path: PathBuf, text: &str, byte: usize) -> Self {
+    pub(super) fn from_offset(path: PathBuf, text: &str, byte: usize) -> Self {
         let before = text.get(..byte).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
@@ -98,7 +98,7 @@ pub enum ConfigProblem {
         got: String,
     },
     /// A word that the key does not accept.
-    #[error("{key} must be one of {}, got: {got}", listed(accepted))]
+    #[error("{key} must be one of {}, got: {got}", listed_words(accepted))]
     NotOneOf {
         /// The key.
         key: &'static str,
@@ -326,7 +326,7 @@ impl fmt::Display for UnknownKey {
 }
 
 /// Words as a list in Python.
-fn listed(words: &[&'static str]) -> String {
+fn listed_words(words: &[&'static str]) -> String {
     let words: super::ConfigValue = words.iter().copied().collect();
     words.to_string()
 }

@@ -75,66 +75,66 @@ impl ParsedConfig {
         let too_long = |time: &Duration| *time > LONGEST_TIME;
         let beyond = |mode: &PermissionMode| *mode > PermissionMode::Default;
         // The mode has two keys, and a warning is made only for the key in the file.
-        let mode = took(&mut config.permission_mode, beyond);
+        let mode = take_refused(&mut config.permission_mode, beyond);
         let refused = [
-            ("agent", took(&mut config.agent, |_| true)),
-            ("sandbox", took(&mut config.sandbox, |on| !on)),
-            ("record", took(&mut config.record, |on| !on)),
+            ("agent", take_refused(&mut config.agent, |_| true)),
+            ("sandbox", take_refused(&mut config.sandbox, |on| !on)),
+            ("record", take_refused(&mut config.record, |on| !on)),
             // A project could have the recordings of others deleted, or fill the disk.
-            ("runs_max_age", took(&mut config.runs_max_age, |_| true)),
-            ("runs_max_size", took(&mut config.runs_max_size, |_| true)),
+            ("runs_max_age", take_refused(&mut config.runs_max_age, |_| true)),
+            ("runs_max_size", take_refused(&mut config.runs_max_size, |_| true)),
             (
                 "trust_workspace",
-                took(&mut config.trust_workspace, |on| *on),
+                take_refused(&mut config.trust_workspace, |on| *on),
             ),
             (
                 "allowed_tools",
-                took(&mut config.allowed_tools, |tools| !tools.is_empty()),
+                take_refused(&mut config.allowed_tools, |tools| !tools.is_empty()),
             ),
             ("approval_mode", mode),
             ("permission_mode", mode),
-            ("working_dir", took(&mut config.working_dir, outside)),
+            ("working_dir", take_refused(&mut config.working_dir, outside)),
             (
                 "grace",
-                took(&mut config.grace, |time| *time > LONGEST_GRACE),
+                take_refused(&mut config.grace, |time| *time > LONGEST_GRACE),
             ),
-            ("timeout", took(&mut config.timeout, too_long)),
+            ("timeout", take_refused(&mut config.timeout, too_long)),
             (
                 "budget_unknown",
-                took(&mut config.budget_unknown, |word| {
+                take_refused(&mut config.budget_unknown, |word| {
                     *word == BudgetUnknown::Warn
                 }),
             ),
             (
                 "on_denied",
-                took(&mut config.on_denied, |word| *word != OnDenied::Fail),
+                take_refused(&mut config.on_denied, |word| *word != OnDenied::Fail),
             ),
             (
                 "on_violation",
-                took(&mut config.on_violation, |word| {
+                take_refused(&mut config.on_violation, |word| {
                     *word == OnViolation::Report
                 }),
             ),
             (
                 "confine",
-                took(&mut config.confine, |mode| *mode == ConfineMode::Off),
+                take_refused(&mut config.confine, |mode| *mode == ConfineMode::Off),
             ),
             (
                 "confinement",
-                took(&mut config.confinement, |need| {
+                take_refused(&mut config.confinement, |need| {
                     *need == ConfinementNeed::Wanted
                 }),
             ),
-            ("confine_write", took(&mut config.confine_write, |_| true)),
-            ("start_timeout", took(&mut config.start_timeout, too_long)),
-            ("idle_timeout", took(&mut config.idle_timeout, too_long)),
+            ("confine_write", take_refused(&mut config.confine_write, |_| true)),
+            ("start_timeout", take_refused(&mut config.start_timeout, too_long)),
+            ("idle_timeout", take_refused(&mut config.idle_timeout, too_long)),
         ];
         let has_agents = !std::mem::take(&mut config.agents).is_empty();
         if has_agents {
-            self.warn("agents", None);
+            self.warn_ignored_key("agents", None);
         }
         for (key, _) in refused.into_iter().filter(|(_, refused)| *refused) {
-            self.warn(key, None);
+            self.warn_ignored_key(key, None);
         }
         self.refuse_directories(outside);
     }
@@ -166,11 +166,11 @@ impl ParsedConfig {
         }
         let names = refused.iter().map(|dir| dir.to_string_lossy().into_owned());
         let names: ConfigValue = names.collect();
-        self.warn("include_directories", Some(names.shown()));
+        self.warn_ignored_key("include_directories", Some(names.python_repr()));
     }
 
     /// Warns that a key is ignored, or only its part `asked`.
-    fn warn(&mut self, key: &'static str, asked: Option<String>) {
+    fn warn_ignored_key(&mut self, key: &'static str, asked: Option<String>) {
         if let Some(written) = self.written.get(key) {
             self.warnings.push(ConfigWarning::NotForProjects {
                 place: written.place.clone(),
@@ -182,7 +182,7 @@ impl ParsedConfig {
 }
 
 /// Removes a setting that is to be refused, and returns whether it did.
-fn took<T>(setting: &mut Option<T>, refuse: impl Fn(&T) -> bool) -> bool {
+fn take_refused<T>(setting: &mut Option<T>, refuse: impl Fn(&T) -> bool) -> bool {
     setting.take_if(|value| refuse(value)).is_some()
 }
 

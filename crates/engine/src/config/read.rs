@@ -33,8 +33,8 @@ impl Config {
                 config.rules = rules::from_json(value)?;
                 continue;
             }
-            match keys::known(name) {
-                Some(key) => keys::put(&mut config, key, &ConfigValue::from(value), None)
+            match keys::known_key(name) {
+                Some(key) => keys::put_value(&mut config, key, &ConfigValue::from(value), None)
                     .map_err(ConfigError::Refused)?,
                 None => unknown.push(unknown_key(name)),
             }
@@ -67,7 +67,7 @@ const PRICES: &str = "prices";
 
 impl ParsedConfig {
     pub(super) fn from_toml(text: &str, origin: &Path) -> Result<Self, ConfigError> {
-        let place = |byte| FilePosition::locate(origin.to_owned(), text, byte);
+        let place = |byte| FilePosition::from_offset(origin.to_owned(), text, byte);
         let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
             place: place(error.span().map_or(0, |span| span.start)),
             reason: error.message().replace('\n', ", "),
@@ -90,11 +90,11 @@ impl ParsedConfig {
             if name.get_ref() == AGENTS {
                 read.config.agents = agents::from_toml(value, text, origin)?;
                 let place = place(name.span().start);
-                let shown = ConfigValue::from_toml(value.get_ref()).shown();
+                let shown = ConfigValue::from_toml(value.get_ref()).python_repr();
                 read.written.insert(AGENTS, WrittenValue { place, shown });
                 continue;
             }
-            let Some(key) = keys::known(name.get_ref()) else {
+            let Some(key) = keys::known_key(name.get_ref()) else {
                 let key = unknown_key(name.get_ref());
                 // A misspelt list of rules is an error: if it were ignored, the user would believe that the rules are enforced.
                 if key.nearest == Some(RULE) && matches!(value.get_ref(), DeValue::Array(_)) {
@@ -108,13 +108,13 @@ impl ParsedConfig {
             };
             let place = place(value.span().start);
             let value = ConfigValue::from_toml(value.get_ref());
-            read.put(key, &value, place, origin)?;
+            read.put_key(key, &value, place, origin)?;
         }
         read.warnings = one_warning(Some(origin), unknown, places);
         Ok(read)
     }
 
-    fn put(
+    fn put_key(
         &mut self,
         key: &'static str,
         value: &ConfigValue,
@@ -130,12 +130,12 @@ impl ParsedConfig {
         let put = if twice {
             Err(ConfigProblem::TwoModes)
         } else {
-            keys::put(&mut self.config, key, value, origin.parent())
+            keys::put_value(&mut self.config, key, value, origin.parent())
         };
         if let Err(problem) = put {
             return Err(ConfigError::At { place, problem });
         }
-        let shown = value.shown();
+        let shown = value.python_repr();
         self.written.insert(key, WrittenValue { place, shown });
         Ok(())
     }

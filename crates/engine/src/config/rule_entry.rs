@@ -7,7 +7,7 @@ use lapidary_vocab::event::ToolKind;
 use lapidary_policy::nearest::nearest_of;
 use lapidary_policy::{HostPattern, PathGlob, PermissionEffect, Rule, RuleOrigin, RuleSubject};
 
-use super::keys::{text, unfit};
+use super::keys::{text_value, unfit_value};
 use super::problem::ConfigProblem;
 use super::read::unknown_among;
 use super::value::ConfigValue;
@@ -42,8 +42,8 @@ pub(crate) fn read_rule<P: Clone>(
             return Err((entry.key_place, ConfigProblem::NoSuchRuleKey { key }));
         };
         let read = match key {
-            "then" => effect(&entry.value).map(|effect| then = Some(effect)),
-            "reason" => text(key, &entry.value).map(|text| reason = Some(harmless(&text))),
+            "then" => parse_effect(&entry.value).map(|effect| then = Some(effect)),
+            "reason" => text_value(key, &entry.value).map(|text| reason = Some(without_controls(&text))),
             _ => read_subject(&mut about, key, &entry.value, dir),
         };
         read.map_err(|problem| (entry.value_place, problem))?;
@@ -65,10 +65,10 @@ fn read_subject(
     value: &ConfigValue,
     dir: &Path,
 ) -> Result<(), ConfigProblem> {
-    let texts = texts(key, value)?;
+    let texts = text_list(key, value)?;
     match key {
         "kind" => {
-            let kinds = texts.iter().map(|word| kind(word));
+            let kinds = texts.iter().map(|word| parse_kind(word));
             about.kinds = kinds.collect::<Result<_, _>>()?;
         }
         "tool" => about.tools = texts,
@@ -76,34 +76,34 @@ fn read_subject(
         "mcp" => about.servers = texts,
         "agent" => about.agents = texts,
         "host" => {
-            let hosts = texts.iter().map(|text| host(text));
+            let hosts = texts.iter().map(|text| parse_host(text));
             about.hosts = hosts.collect::<Result<_, _>>()?;
         }
         _ => {
-            let globs = texts.iter().map(|text| path(text, dir));
+            let globs = texts.iter().map(|text| parse_path_glob(text, dir));
             about.paths = globs.collect::<Result<_, _>>()?;
         }
     }
     Ok(())
 }
 
-fn host(text: &str) -> Result<HostPattern, ConfigProblem> {
+fn parse_host(text: &str) -> Result<HostPattern, ConfigProblem> {
     HostPattern::parse(text).map_err(|error| ConfigProblem::Unfit {
         key: "host",
         accepted: error.accepted(),
-        got: ConfigValue::from(text).shown(),
+        got: ConfigValue::from(text).python_repr(),
     })
 }
 
-fn path(text: &str, dir: &Path) -> Result<PathGlob, ConfigProblem> {
+fn parse_path_glob(text: &str, dir: &Path) -> Result<PathGlob, ConfigProblem> {
     PathGlob::parse(text, dir).map_err(|error| ConfigProblem::Unfit {
         key: "path",
         accepted: error.accepted(),
-        got: ConfigValue::from(text).shown(),
+        got: ConfigValue::from(text).python_repr(),
     })
 }
 
-fn kind(word: &str) -> Result<ToolKind, ConfigProblem> {
+fn parse_kind(word: &str) -> Result<ToolKind, ConfigProblem> {
     match ToolKind::from(word) {
         ToolKind::Other(word) => Err(ConfigProblem::NotOneOf {
             key: "kind",
@@ -114,14 +114,14 @@ fn kind(word: &str) -> Result<ToolKind, ConfigProblem> {
     }
 }
 
-fn effect(value: &ConfigValue) -> Result<PermissionEffect, ConfigProblem> {
+fn parse_effect(value: &ConfigValue) -> Result<PermissionEffect, ConfigProblem> {
     let words = PermissionEffect::ALL.map(PermissionEffect::as_str);
     let (found, got) = match value {
         ConfigValue::Str(word) => (
             PermissionEffect::from_word(word),
             shown_with_nearest(word, &words),
         ),
-        other => (None, other.shown()),
+        other => (None, other.python_repr()),
     };
     found.ok_or_else(|| ConfigProblem::NotOneOf {
         key: "then",
@@ -131,7 +131,7 @@ fn effect(value: &ConfigValue) -> Result<PermissionEffect, ConfigProblem> {
 }
 
 fn shown_with_nearest(word: &str, words: &[&'static str]) -> String {
-    let shown = ConfigValue::from(word).shown();
+    let shown = ConfigValue::from(word).python_repr();
     match nearest_of(word, words.iter().copied()) {
         Some(nearest) => format!("{shown} (did you mean '{nearest}'?)"),
         None => shown,
@@ -139,7 +139,7 @@ fn shown_with_nearest(word: &str, words: &[&'static str]) -> String {
 }
 
 /// Text without control characters that a terminal would obey: a project's file is read before a person has looked at it.
-fn harmless(text: &str) -> String {
+fn without_controls(text: &str) -> String {
     let is_override = |letter| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -155,15 +155,15 @@ fn harmless(text: &str) -> String {
 }
 
 /// One string, or several of which one is enough.
-fn texts(key: &'static str, value: &ConfigValue) -> Result<Vec<String>, ConfigProblem> {
+fn text_list(key: &'static str, value: &ConfigValue) -> Result<Vec<String>, ConfigProblem> {
     const ACCEPTED: &str = "a string that is not empty, or a list of them";
     match value {
         ConfigValue::List(items) if !items.is_empty() => {
-            let texts = items.iter().map(|item| text(key, item));
+            let texts = items.iter().map(|item| text_value(key, item));
             let texts: Result<_, _> = texts.collect();
-            texts.map_err(|_| unfit(key, ACCEPTED, value))
+            texts.map_err(|_| unfit_value(key, ACCEPTED, value))
         }
-        ConfigValue::Str(_) => Ok(vec![text(key, value)?]),
-        other => Err(unfit(key, ACCEPTED, other)),
+        ConfigValue::Str(_) => Ok(vec![text_value(key, value)?]),
+        other => Err(unfit_value(key, ACCEPTED, other)),
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn from_toml(
     };
     let mut rules = Rules::default();
     for item in items {
-        let place = |byte| FilePosition::locate(origin.to_owned(), text, byte);
+        let place = |byte| FilePosition::from_offset(origin.to_owned(), text, byte);
         let DeValue::Table(table) = item.get_ref() else {
             return Err(not_a_rule(item, text, origin));
         };
@@ -47,9 +47,9 @@ pub(super) fn from_toml(
 }
 
 fn not_a_rule(value: &Spanned<DeValue<'_>>, text: &str, origin: &Path) -> ConfigError {
-    let got = ConfigValue::from_toml(value.get_ref()).shown();
+    let got = ConfigValue::from_toml(value.get_ref()).python_repr();
     ConfigError::At {
-        place: FilePosition::locate(origin.to_owned(), text, value.span().start),
+        place: FilePosition::from_offset(origin.to_owned(), text, value.span().start),
         problem: ConfigProblem::NotARule { got },
     }
 }
@@ -59,7 +59,7 @@ fn not_a_rule(value: &Spanned<DeValue<'_>>, text: &str, origin: &Path) -> Config
 pub(super) fn from_json(value: &serde_json::Value) -> Result<Rules, ConfigError> {
     let refused = |value: &serde_json::Value| {
         ConfigError::Refused(ConfigProblem::NotARule {
-            got: ConfigValue::from(value).shown(),
+            got: ConfigValue::from(value).python_repr(),
         })
     };
     let items = match value {

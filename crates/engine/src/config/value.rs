@@ -48,7 +48,7 @@ impl ConfigValue {
     }
 
     /// The value as Python would show it, cut if it is long.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn python_repr(&self) -> String {
         let whole = self.to_string();
         match whole.char_indices().nth(SHOWN) {
             Some((end, _)) => format!("{}…", &whole[..end]),
@@ -89,7 +89,7 @@ impl fmt::Display for ConfigValue {
             Self::Int(number) => write!(f, "{number}"),
             Self::Float(number) if number.is_nan() => f.write_str("nan"),
             Self::Float(number) => write!(f, "{number:?}"),
-            Self::Str(text) => quoted(f, text),
+            Self::Str(text) => write_quoted(f, text),
             Self::List(items) => {
                 f.write_char('[')?;
                 for (index, item) in items.iter().enumerate() {
@@ -105,7 +105,7 @@ impl fmt::Display for ConfigValue {
 }
 
 /// In single quotes, unless these are inside and double ones are not.
-fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let quote = if text.contains('\'') && !text.contains('"') {
         '"'
     } else {

@@ -22,7 +22,7 @@ pub(super) struct PermittedCalls {
 impl PermittedCalls {
     /// Notes a call before it runs: later a link may lead to another file. Of a command only its words count, and no other claims
     /// of the agent about it.
-    pub(super) fn note(
+    pub(super) fn note_call(
         &mut self,
         action: &ToolAction,
         directory: &Path,
@@ -42,13 +42,13 @@ impl PermittedCalls {
             named.extend(words.with_files_of_command(directory).possible_paths);
         }
         let named = named.iter().map(|path| beyond_links(path));
-        let named = named.filter(|path| protected.covers(path));
+        let named = named.filter(|path| protected.is_protected_path(path));
         let room = MOST_FILES.saturating_sub(self.named.len());
         self.named.extend(named.take(room));
     }
 
     /// True if a permitted call is about this file, or about a directory that it is in.
-    pub(super) fn explain(&self, path: &Path, protected: &ProtectedFiles) -> bool {
+    pub(super) fn has_call_about(&self, path: &Path, protected: &ProtectedFiles) -> bool {
         let is_named = self.named.iter().any(|named| path.starts_with(named));
         is_named || (self.has_git && protected.is_git_setting(path))
     }
@@ -81,10 +81,10 @@ mod tests {
             ..ToolAction::new(ToolKind::Execute)
         };
         let mut permitted = PermittedCalls::default();
-        permitted.note(&action, &root, &protected);
-        assert!(!permitted.explain(&root.join(".envrc"), &protected));
+        permitted.note_call(&action, &root, &protected);
+        assert!(!permitted.has_call_about(&root.join(".envrc"), &protected));
         [".git/config", ".git/hooks/pre-push", ".vscode/tasks.json"]
-            .map(|file| permitted.explain(&root.join(file), &protected))
+            .map(|file| permitted.has_call_about(&root.join(file), &protected))
     }
 
     #[test]
@@ -121,14 +121,14 @@ mod tests {
             ..ToolAction::new(ToolKind::Execute)
         };
         for action in [run("git config a b"), edit, run("ls")] {
-            permitted.note(&action, &root, &protected);
+            permitted.note_call(&action, &root, &protected);
         }
         for (file, expected) in [
             (".git/config", true),
             (".git/hooks/pre-push", true),
             (".git/hooks/pre-commit", false),
         ] {
-            let is_explained = permitted.explain(&root.join(file), &protected);
+            let is_explained = permitted.has_call_about(&root.join(file), &protected);
             assert_eq!(is_explained, expected, "{file}");
         }
     }

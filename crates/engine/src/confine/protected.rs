@@ -136,7 +136,7 @@ impl ProtectedFiles {
             .flat_map(|own| IN_STATE.map(|name| own.join(name)));
         let files = own.iter().filter(|own| own.is_file()).cloned();
         let settings: Vec<_> = settings.chain(files).collect();
-        let places = roots.iter().flat_map(|root| places(root));
+        let places = roots.iter().flat_map(|root| protected_places(root));
         let mut protected = Self {
             places: places.chain(settings.iter().cloned()).collect(),
             own: own.to_vec(),
@@ -145,13 +145,13 @@ impl ProtectedFiles {
             files: BTreeMap::new(),
             hashing: RandomState::new(),
         };
-        protected.files = protected.read();
+        protected.files = protected.read_states();
         protected
     }
 
     /// The changes since then.
     pub fn changes(&self) -> Vec<ProtectedChange> {
-        let now = self.read();
+        let now = self.read_states();
         let removed = self.files.keys().filter(|path| !now.contains_key(*path));
         let removed = removed.map(|path| (path, FileChange::Removed));
         let others = now.iter().filter_map(|(path, state)| {
@@ -174,7 +174,7 @@ impl ProtectedFiles {
     }
 
     /// True if the path is, or is in, a place where protected files are.
-    pub(super) fn covers(&self, path: &Path) -> bool {
+    pub(super) fn is_protected_path(&self, path: &Path) -> bool {
         self.places.iter().any(|place| path.starts_with(place))
     }
 
@@ -194,18 +194,18 @@ impl ProtectedFiles {
         self.own.iter().any(|own| own == path)
     }
 
-    fn read(&self) -> BTreeMap<PathBuf, FileState> {
+    fn read_states(&self) -> BTreeMap<PathBuf, FileState> {
         let mut found = FoundFiles {
             files: BTreeMap::new(),
             bytes_left: MOST_BYTES,
         };
         for place in &self.places {
-            self.walk(place, DEEPEST, &mut found);
+            self.walk_place(place, DEEPEST, &mut found);
         }
         found.files
     }
 
-    fn walk(&self, path: &Path, depth: usize, found: &mut FoundFiles) {
+    fn walk_place(&self, path: &Path, depth: usize, found: &mut FoundFiles) {
         let is_in = |places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
         let is_own = is_in(&self.own) && !is_in(&self.settings);
         let Ok(about) = fs::symlink_metadata(path) else {
@@ -216,7 +216,7 @@ impl ProtectedFiles {
         }
         if about.is_dir() && path.ends_with(GIT) {
             for name in IN_GIT {
-                self.walk(&path.join(name), depth, found);
+                self.walk_place(&path.join(name), depth, found);
             }
             return;
         }
@@ -227,7 +227,7 @@ impl ProtectedFiles {
             let state = if about.is_file() && self.is_rewritten(path) {
                 self.settings_state(path)
             } else {
-                Some(self.state(path, &about, &mut found.bytes_left))
+                Some(self.file_state(path, &about, &mut found.bytes_left))
             };
             found
                 .files
@@ -238,12 +238,12 @@ impl ProtectedFiles {
         for entry in entries.filter(|_| depth > 0).take(MOST_FILES) {
             let name = entry.file_name();
             if !name.to_string_lossy().ends_with(SAMPLE) {
-                self.walk(&entry.path(), depth - 1, found);
+                self.walk_place(&entry.path(), depth - 1, found);
             }
         }
     }
 
-    fn state(&self, path: &Path, about: &Metadata, bytes_left: &mut u64) -> FileState {
+    fn file_state(&self, path: &Path, about: &Metadata, bytes_left: &mut u64) -> FileState {
         let (mode, changed) = mode_and_time(about);
         let length = about.len();
         let known = self.files.get(path).filter(|known| {
@@ -252,7 +252,7 @@ impl ProtectedFiles {
         let content = match known {
             Some(known) => known.content,
             None if *bytes_left == 0 => self.hashing.hash_one(changed),
-            None => self.content(path, about, bytes_left),
+            None => self.content_hash(path, about, bytes_left),
         };
         FileState {
             mode,
@@ -280,7 +280,7 @@ impl ProtectedFiles {
     }
 
     /// A number that no agent can foresee, and that another content almost certainly does not have.
-    fn content(&self, path: &Path, about: &Metadata, bytes_left: &mut u64) -> u64 {
+    fn content_hash(&self, path: &Path, about: &Metadata, bytes_left: &mut u64) -> u64 {
         if about.is_symlink() {
             return self.hashing.hash_one(fs::read_link(path).ok());
         }
@@ -320,7 +320,7 @@ fn git_settings(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Where the protected files of a workspace are, if there are any.
-fn places(root: &Path) -> Vec<PathBuf> {
+fn protected_places(root: &Path) -> Vec<PathBuf> {
     let names = SENSITIVE_NAMES.into_iter().filter(|name| *name != GIT);
     let mut places: Vec<_> = names.map(|name| root.join(name)).collect();
     places.push(root.join(GIT));

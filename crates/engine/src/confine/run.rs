@@ -68,7 +68,7 @@ impl ConfinedRun {
     }
 
     /// As the recording has it.
-    pub(crate) fn recorded(&self) -> RecordedConfinement {
+    pub(crate) fn to_recorded(&self) -> RecordedConfinement {
         let write = self.write.iter();
         RecordedConfinement {
             mode: self.mode.as_str().to_owned(),
@@ -78,7 +78,7 @@ impl ConfinedRun {
     }
 
     /// Notes the end of tool calls. Chunks of text, which are nearly all events, cost one comparison each.
-    pub(crate) fn note(&self, events: &[Event]) {
+    pub(crate) fn note_events(&self, events: &[Event]) {
         for event in events {
             if let Body::ToolCompletion(done) = &event.body {
                 self.note_end(done);
@@ -88,9 +88,9 @@ impl ConfinedRun {
 
     /// Takes in a call that is permitted, before it is done: it explains changes of the files that it names.
     pub(crate) fn note_permitted(&self, action: &ToolAction) {
-        let mut seen = self.seen();
+        let mut seen = self.lock_seen_calls();
         seen.permitted
-            .note(action, &self.directory, &self.protected);
+            .note_call(action, &self.directory, &self.protected);
     }
 
     fn note_end(&self, done: &ToolCompletion) {
@@ -98,7 +98,7 @@ impl ConfinedRun {
             (Some(output), _) => self.note_text(&output.to_str()),
             // Hardly any output is worth decoding.
             (None, Some(output)) if denied::is_in(output.as_str()) => {
-                self.note_text(&plain(output));
+                self.note_text(&plain_text(output));
             }
             (None, _) => {}
         }
@@ -106,7 +106,7 @@ impl ConfinedRun {
 
     /// Notes the output of a program. Only the first denied write is remembered: later ones may be its consequence.
     fn note_text(&self, text: &str) {
-        let mut seen = self.seen();
+        let mut seen = self.lock_seen_calls();
         if seen.denied.is_none() && denied::is_in(text) {
             let paths = denied::paths_in(text, &self.directory).into_iter();
             let mut found = paths.filter_map(|path| {
@@ -119,11 +119,11 @@ impl ConfinedRun {
 
     /// Compares the protected files. A change counts as an edit of the file: it is a violation if rules and mode do not allow that, and
     /// if no permitted call explains it.
-    pub(crate) fn violations(&self, policy: Option<&Policy>) -> Vec<PermissionViolation> {
+    pub(crate) fn find_violations(&self, policy: Option<&Policy>) -> Vec<PermissionViolation> {
         let changes = self.protected.changes().into_iter();
-        let mut seen = self.seen();
+        let mut seen = self.lock_seen_calls();
         let (mut violations, mut allowed) = (Vec::new(), Vec::new());
-        for change in changes.filter(|it| !seen.permitted.explain(&it.path, &self.protected)) {
+        for change in changes.filter(|it| !seen.permitted.has_call_about(&it.path, &self.protected)) {
             match policy.and_then(|policy| by_change(&change, policy)) {
                 Some(violation) => violations.push(violation),
                 None => allowed.push(change),
@@ -134,22 +134,22 @@ impl ConfinedRun {
     }
 
     /// Removes the temporary directory, and returns the warnings for the result.
-    pub(crate) fn end(&self, stderr: &str) -> Vec<String> {
+    pub(crate) fn end_confinement(&self, stderr: &str) -> Vec<String> {
         self.note_text(stderr);
         drop(self.temporary.lock().map(|mut it| it.take()));
-        let changes = std::mem::take(&mut self.seen().allowed_changes);
+        let changes = std::mem::take(&mut self.lock_seen_calls().allowed_changes);
         let more = changes.len().saturating_sub(MOST_TOLD);
         let more = (more > 0).then(|| format!("{more} more protected files were changed"));
         let told = changes.into_iter().take(MOST_TOLD).map(|it| {
             let (path, change) = (it.path.display(), it.change.as_str());
             format!("`{path}` was {change}, and no call of the agent's explains it")
         });
-        told.chain(more).chain(self.explanation()).collect()
+        told.chain(more).chain(self.denied_write_hint()).collect()
     }
 
     /// A hint about a denied write.
-    fn explanation(&self) -> Option<String> {
-        let seen = self.seen();
+    fn denied_write_hint(&self) -> Option<String> {
+        let seen = self.lock_seen_calls();
         let (path, directory) = seen.denied.as_ref()?;
         let (path, mode) = (path.display(), self.mode.as_str());
         let directory = directory.to_string_lossy(); // as TOML has it, too
@@ -158,13 +158,13 @@ impl ConfinedRun {
         ))
     }
 
-    fn seen(&self) -> MutexGuard<'_, SeenCalls> {
+    fn lock_seen_calls(&self) -> MutexGuard<'_, SeenCalls> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The text of an output, which may be a string or a larger JSON value.
-fn plain(output: &Json) -> String {
+fn plain_text(output: &Json) -> String {
     match output.token().string() {
         Some(text) => text.into_owned(),
         None => output.as_str().replace("\\n", "\n").replace("\\\"", "\""),

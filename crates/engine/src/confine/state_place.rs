@@ -91,7 +91,7 @@ impl StatePlace {
 
     /// Creates it as the program would, if it is missing. A place that cannot be created cannot be granted, and is left to the
     /// program.
-    pub(super) fn create(&self, path: &Path) {
+    pub(super) fn create_missing(&self, path: &Path) {
         if path.exists() {
             return;
         }

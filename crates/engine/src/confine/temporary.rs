@@ -15,14 +15,14 @@ pub(super) const VARIABLES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 const USUAL: &str = "/tmp";
 
 /// Where temporary directories are made.
-pub(super) fn base(environment: &SearchEnvironment) -> PathBuf {
+pub(super) fn temporary_base(environment: &SearchEnvironment) -> PathBuf {
     let named = environment.vars.get(&OsString::from(VARIABLES[0]));
     let named = named.map(Path::new).filter(|path| path.is_absolute());
     named.unwrap_or(Path::new(USUAL)).to_owned()
 }
 
 /// A new one, for the user alone. It is removed when it is dropped.
-pub(super) fn create(base: &Path) -> io::Result<TempDir> {
+pub(super) fn create_temporary(base: &Path) -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("lapidary-");
     #[cfg(unix)]

@@ -5,7 +5,7 @@ use lapidary_vocab::event::{PermissionViolation, ToolKind};
 
 use super::{FileChange, ProtectedChange};
 use crate::policy::{PermissionEffect, Policy, ToolAction};
-use crate::violations::violation;
+use crate::violations::unasked_violation;
 
 /// The violation by a change of a protected file. None if rules and mode allow an edit of this file without a question.
 pub(super) fn by_change(change: &ProtectedChange, policy: &Policy) -> Option<PermissionViolation> {
@@ -25,7 +25,7 @@ pub(super) fn by_change(change: &ProtectedChange, policy: &Policy) -> Option<Per
     let (path, reason) = (change.path.display(), &decision.reason);
     Some(PermissionViolation {
         message: Text::from(format!("`{path}` {happened}: {reason}")),
-        ..violation(&action, None, &decision, &happened)
+        ..unasked_violation(&action, None, &decision, &happened)
     })
 }
 

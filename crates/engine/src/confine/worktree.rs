@@ -12,12 +12,12 @@ const LONGEST: u64 = 16 * 1024;
 /// The file `.git` comes with the workspace, and a hostile one could name any directory: it counts only if git's own directory of the
 /// worktree is where git puts it, and names this workspace in turn.
 pub(super) fn common_directory(root: &Path) -> Option<PathBuf> {
-    linked(root).map(|(_, common)| common)
+    linked_directories(root).map(|(_, common)| common)
 }
 
 /// Files of such a worktree that decide about the programs that git runs, or that point git to such files.
 pub(super) fn powerful_files(root: &Path) -> Vec<PathBuf> {
-    let Some((own, common)) = linked(root) else {
+    let Some((own, common)) = linked_directories(root) else {
         return Vec::new();
     };
     let pointers = ["commondir", "gitdir", "config.worktree"];
@@ -27,7 +27,7 @@ pub(super) fn powerful_files(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Git's directory of the worktree, and the common one.
-fn linked(root: &Path) -> Option<(PathBuf, PathBuf)> {
+fn linked_directories(root: &Path) -> Option<(PathBuf, PathBuf)> {
     let file = root.join(".git");
     let named = short_text(&file)?;
     let named = named.strip_prefix("gitdir:")?.trim();

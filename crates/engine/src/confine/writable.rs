@@ -93,12 +93,12 @@ impl ConfineError {
 
 impl ConfineRequest<'_> {
     /// Checks the request, creates the directories that the agent needs, and remembers the state of protected files.
-    pub(crate) fn prepare(self) -> Result<(Confinement, ConfinedRun), ConfineError> {
-        let roots = self.roots()?;
-        let extra = self.extra()?;
-        let state = self.state(&roots)?;
-        let base = temporary::base(self.environment);
-        let temporary = temporary::create(&base);
+    pub(crate) fn prepare_confinement(self) -> Result<(Confinement, ConfinedRun), ConfineError> {
+        let roots = self.workspace_roots()?;
+        let extra = self.extra_directories()?;
+        let state = self.state_directories(&roots)?;
+        let base = temporary::temporary_base(self.environment);
+        let temporary = temporary::create_temporary(&base);
         let temporary = temporary.map_err(|source| ConfineError::Temporary { base, source })?;
         let guarded = match self.mode {
             ConfineMode::Workspace => roots,
@@ -113,7 +113,7 @@ impl ConfineRequest<'_> {
                 .iter()
                 .filter_map(|root| worktree::common_directory(root));
             write.extend(common);
-            write.extend(self.caches());
+            write.extend(self.cache_directories());
         }
         write.extend(DEVICES.map(PathBuf::from));
         let protected = ProtectedFiles::find(&guarded, &state);
@@ -128,7 +128,7 @@ impl ConfineRequest<'_> {
 
     /// The workspace, links followed. A further directory that is in the workspace by its name, but outside by a link, is left
     /// out: a repository can contain such a link.
-    fn roots(&self) -> Result<Vec<PathBuf>, ConfineError> {
+    fn workspace_roots(&self) -> Result<Vec<PathBuf>, ConfineError> {
         let Some((first, more)) = self.roots.split_first() else {
             return Ok(Vec::new());
         };
@@ -146,7 +146,7 @@ impl ConfineRequest<'_> {
         Ok(roots)
     }
 
-    fn extra(&self) -> Result<Vec<PathBuf>, ConfineError> {
+    fn extra_directories(&self) -> Result<Vec<PathBuf>, ConfineError> {
         let real = self.extra.iter().map(|path| {
             let path = self.environment.dir.join(path);
             path.canonicalize()
@@ -159,10 +159,10 @@ impl ConfineRequest<'_> {
 
     /// The directories of the agent's state. Missing ones are created: the agent could not create them in a home that it cannot
     /// write.
-    fn state(&self, roots: &[PathBuf]) -> Result<Vec<PathBuf>, ConfineError> {
+    fn state_directories(&self, roots: &[PathBuf]) -> Result<Vec<PathBuf>, ConfineError> {
         let places = self.state.iter().filter_map(|place| {
             let path = place.in_environment(self.environment)?;
-            place.create(&path);
+            place.create_missing(&path);
             path.canonicalize().ok()
         });
         let places: Vec<_> = places.collect();
@@ -179,24 +179,24 @@ impl ConfineRequest<'_> {
         }
     }
 
-    fn caches(&self) -> Vec<PathBuf> {
+    fn cache_directories(&self) -> Vec<PathBuf> {
         let mut caches = Vec::new();
         for cache in CACHES {
             for place in cache.places {
-                caches.extend(self.cache(cache.tool, place));
+                caches.extend(self.cache_directory(cache.tool, place));
             }
         }
         caches
     }
 
     /// A cache, if it is there, or if the tool is that would create it.
-    fn cache(&self, tool: &str, place: &StatePlace) -> Option<PathBuf> {
+    fn cache_directory(&self, tool: &str, place: &StatePlace) -> Option<PathBuf> {
         let path = place.in_environment(self.environment)?;
         if !path.exists() {
             let home = self.environment.home.as_ref();
             home.filter(|home| home.is_dir())?;
             detect::on_path(tool, self.environment)?;
-            place.create(&path);
+            place.create_missing(&path);
         }
         let real = path.canonicalize().ok()?;
         (real != Path::new("/")).then_some(real)
@@ -204,7 +204,7 @@ impl ConfineRequest<'_> {
 }
 
 /// The variables that lead the agent to its temporary directory.
-pub(crate) fn variables(run: &Arc<ConfinedRun>) -> Vec<(&'static str, PathBuf)> {
+pub(crate) fn temporary_variables(run: &Arc<ConfinedRun>) -> Vec<(&'static str, PathBuf)> {
     let temporary = run.temporary.lock().ok();
     let path = temporary.and_then(|it| it.as_ref().map(|it| it.path().to_owned()));
     let names = temporary::VARIABLES.into_iter();

@@ -30,7 +30,7 @@ impl ConversationState {
                 Some(done) = finished.recv(), if rounds.len() < AT_ONCE => {
                     let has_hooks = self.hooks.as_ref().is_some_and(|it| it.comes_after(&done));
                     if has_hooks {
-                        self.observer.calls(HookCalls::note_taken);
+                        self.observer.with_hook_calls(HookCalls::note_taken);
                     }
                     rounds.spawn(Arc::clone(&self).after_tool(done, has_hooks));
                 }
@@ -43,7 +43,7 @@ impl ConversationState {
     async fn after_tool(self: Arc<Self>, done: FinishedCall, has_hooks: bool) {
         if has_hooks {
             let is_cut_off = done.ends.is_cancelled();
-            self.observer.calls(|calls| calls.note_begun(is_cut_off));
+            self.observer.with_hook_calls(|calls| calls.note_begun(is_cut_off));
         }
         if let Some(hooks) = &self.hooks {
             // Dropping it ends the hooks.
@@ -51,33 +51,33 @@ impl ConversationState {
                 biased;
                 () = done.ends.cancelled() => {}
                 stops = hooks.after_tool(&done) => if stops {
-                    self.stop_for_hook(done.session());
-                    self.cancel(done.session());
+                    self.stop_for_hook(done.session_id());
+                    self.cancel_turn(done.session_id());
                 }
             }
         }
-        if let Some(waiting) = self.observer.calls(|calls| calls.waiting()) {
-            waiting.send_modify(|waiting| waiting.remove(&done));
+        if let Some(waiting) = self.observer.with_hook_calls(|calls| calls.waiting_sender()) {
+            waiting.send_modify(|waiting| waiting.remove_call(&done));
         }
     }
 
     /// Waits until the hooks after the tools of a session, or of all, are done.
     pub(super) async fn tools_are_done(&self, session: Option<&str>) {
-        if let Some(waiting) = self.observer.calls(|calls| calls.waiting()) {
+        if let Some(waiting) = self.observer.with_hook_calls(|calls| calls.waiting_sender()) {
             let mut waiting = waiting.subscribe();
             let _ = waiting.wait_for(|waiting| waiting.is_over(session)).await;
         }
     }
 
     pub(super) fn say_what_was_cut_off(&self, more: usize, why: &str) {
-        let cut_off = self.observer.calls(HookCalls::take_cut_off);
+        let cut_off = self.observer.with_hook_calls(HookCalls::take_cut_off);
         if let Some(hooks) = &self.hooks {
             hooks.not_after(cut_off.unwrap_or_default() + more, why);
         }
     }
 
     pub(super) fn say_what_was_left_out(&self) {
-        let left_out = self.observer.calls(HookCalls::take_left_out);
+        let left_out = self.observer.with_hook_calls(HookCalls::take_left_out);
         if let (Some(hooks), Some(left_out)) = (&self.hooks, left_out) {
             let why = format!(
                 "more than {MOST_CALLS} calls were waiting for theirs, or too much of what they said"
@@ -92,11 +92,11 @@ impl ConversationState {
         waiting: Option<mpsc::UnboundedReceiver<FinishedCall>>,
     ) {
         let Some(hooks) = &self.hooks else { return };
-        hooks.end().await;
+        hooks.end_hooks().await;
         self.say_what_was_left_out();
         let mut rest = self
             .observer
-            .calls(HookCalls::take_taken)
+            .with_hook_calls(HookCalls::take_taken)
             .unwrap_or_default();
         if let Some(mut waiting) = waiting {
             while let Ok(done) = waiting.try_recv() {
@@ -123,7 +123,7 @@ impl SessionDriver<'_> {
         let state = Arc::clone(&self.state);
         let Some(hooks) = &state.hooks else { return };
         let mut ends = pin!(async {
-            for session in hooks.sessions() {
+            for session in hooks.begun_sessions() {
                 hooks.session_ends(&session).await;
             }
         });
@@ -135,11 +135,11 @@ impl SessionDriver<'_> {
             }
         }
         if done.as_ref().err().is_none_or(SessionError::is_impatient) {
-            state.observer.calls(|calls| calls.cut_off_all());
+            state.observer.with_hook_calls(|calls| calls.cut_off_all());
         }
         // Together: the hooks of tools might leave no time for the hooks of a session.
         let ends = async { tokio::join!(state.tools_are_done(None), ends) };
-        let time = self.halts.grace.share();
+        let time = self.halts.grace.step_share();
         tokio::select! {
             biased;
             () = self.halts.at_once() => {}

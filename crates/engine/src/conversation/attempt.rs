@@ -26,11 +26,11 @@ use crate::acp::{
 use crate::process::stop::StopLevel;
 use crate::recording::{Manifest, Recorder, STDOUT};
 use crate::run::RunRequest;
-use crate::run::attempt::{AttemptResult, begin, keep, manifest, tell_changes};
+use crate::run::attempt::{AttemptResult, begin_recording, keep_attempt, attempt_manifest, tell_changes};
 use crate::run::attempt_runner::AttemptRunner;
 use crate::run::ending::{cannot_record, recorded_end};
 use crate::run::events::RunEvents;
-use crate::run::run_driver::{RunPorts, lead};
+use crate::run::run_driver::{RunPorts, lead_run};
 use crate::run::run_tally::RunTally;
 use crate::run::skipped_lines::RestLimit;
 use crate::run::{EventBatch, stderr_tail};
@@ -50,7 +50,7 @@ pub(super) async fn run(request: ConversationRequest, script: ConversationWork, 
         batches: &ports.batches,
         began: Instant::now(),
     };
-    let led = lead(&request.run, &mut effort, &ports.stops, &ports.batches);
+    let led = lead_run(&request.run, &mut effort, &ports.stops, &ports.batches);
     Box::pin(led).await;
 }
 
@@ -66,9 +66,9 @@ struct AcpAttempt<'a> {
 
 impl AttemptRunner for AcpAttempt<'_> {
     async fn make(&mut self, number: u32, must_end: Option<Instant>) -> AttemptResult {
-        match begin(&self.request.run, number) {
-            Ok(recorder) => self.record(recorder, number, must_end).await,
-            Err(error) => AttemptResult::unrecorded(cannot_record(&error), &self.events),
+        match begin_recording(&self.request.run, number) {
+            Ok(recorder) => self.record_attempt(recorder, number, must_end).await,
+            Err(error) => AttemptResult::from_unrecorded(cannot_record(&error), &self.events),
         }
     }
 
@@ -86,7 +86,7 @@ impl AttemptRunner for AcpAttempt<'_> {
 }
 
 impl AcpAttempt<'_> {
-    async fn record(
+    async fn record_attempt(
         &mut self,
         recorder: Recorder,
         number: u32,
@@ -95,18 +95,18 @@ impl AcpAttempt<'_> {
         let request = self.request;
         let directory = recorder.directory().to_owned();
         let transport = ("acp", request.provider.clone());
-        let manifest = manifest(&request.run, transport, &recorder, number);
+        let manifest = attempt_manifest(&request.run, transport, &recorder, number);
         self.events.begin_attempt(&directory);
         let _ = recorder.describe(&manifest);
         let started = Instant::now();
         let tally = RunTally::new(&request.run);
-        let (mut ending, has_spoken) = self.speak(recorder, &manifest, must_end, &tally).await;
+        let (mut ending, has_spoken) = self.converse_with_agent(recorder, &manifest, must_end, &tally).await;
         ending.duration = Some(self.began.elapsed());
         ending.stderr = stderr_tail(&directory);
         ending.setup = request.run.setup.clone();
-        let judged = self.events.judge(&ending);
+        let judged = self.events.judge_end(&ending);
         let end = recorded_end(started.elapsed(), &ending, Some(&judged));
-        let kept = keep(&request.run, &directory, manifest, tally.completed(end));
+        let kept = keep_attempt(&request.run, &directory, manifest, tally.complete_end(end));
         AttemptResult {
             end: judged,
             ending,
@@ -118,7 +118,7 @@ impl AcpAttempt<'_> {
     }
 
     /// Starts the agent, and talks to it until it is gone.
-    async fn speak(
+    async fn converse_with_agent(
         &mut self,
         recorder: Recorder,
         manifest: &Manifest,
@@ -127,25 +127,25 @@ impl AcpAttempt<'_> {
     ) -> (ProcessEnd, bool) {
         let request = self.request;
         let directory = recorder.directory().to_owned();
-        let (say, said) = EventInjector::channel();
+        let (say, said) = EventInjector::new_channel();
         let table = session_table(request);
         let prompts = PromptTarget::new(&request.attendant);
-        let (calls, finished) = request.hooks.as_ref().map(|_| HookCalls::channel()).unzip();
+        let (calls, finished) = request.hooks.as_ref().map(|_| HookCalls::new_channel()).unzip();
         let observer = Arc::new(LineObserver::new(
             request,
             Arc::clone(&table),
-            prompts.inbox().cloned(),
+            prompts.client_inbox().cloned(),
             say.clone(),
             calls,
         ));
-        let agent = match RunningAgent::start(self.launch(recorder, &observer, must_end)).await {
+        let agent = match RunningAgent::start(self.agent_launch(recorder, &observer, must_end)).await {
             Ok(agent) => agent,
             Err(error) => return (never_started(error), false),
         };
         let _ = agent.describe(manifest);
         let state = Arc::new(ConversationState {
             client: AcpClient::new(agent.connection, PATIENCE),
-            workspace: workspace(request),
+            workspace: client_services(request),
             observer: Arc::clone(&observer),
             prompts,
             hooks: request.hooks.clone().map(|hooks| {
@@ -185,23 +185,23 @@ impl AcpAttempt<'_> {
         let talking = async {
             let ending = course.until_it_ends(&mut self.script, finished);
             let ending = Box::pin(ending).await;
-            rest.set(&ending);
+            rest.set_from_end(&ending);
             let _ = over.send(());
             ending
         };
         let (mut ending, (), ()) = tokio::join!(
             talking,
             answer_requests(agent.requests, state),
-            translation.follow(is_over),
+            translation.follow_lines(is_over),
         );
         let changes = observer.protected_changes();
         let violations = &observer.violations;
         tell_changes(changes, violations, &mut self.events, self.batches).await;
-        observer.violations.judge(&mut ending);
+        observer.violations.judge_end(&mut ending);
         (ending, observer.has_spoken())
     }
 
-    fn launch(
+    fn agent_launch(
         &self,
         recorder: Recorder,
         observer: &Arc<LineObserver>,
@@ -212,24 +212,24 @@ impl AcpAttempt<'_> {
             Some(agent) => AgentSource::Local(agent.clone()),
             None => AgentSource::Process {
                 command: Box::new(run.command.clone()),
-                supervisor: run.supervisor.clone().within(run.patience(must_end)),
+                supervisor: run.supervisor.clone().within(run.start_patience(must_end)),
             },
         };
         AgentLaunch {
             source,
             recorder,
             max_output: run.records.max_output,
-            methods: HandledMethods::from_names(permission::methods(self.request)),
+            methods: HandledMethods::from_names(permission::answered_methods(self.request)),
             limits: ConnectionLimits {
                 line: run.max_line,
                 ..ConnectionLimits::default()
             },
-            tap: Some(observer.tap()),
+            tap: Some(observer.line_tap()),
         }
     }
 }
 
-fn workspace(request: &ConversationRequest) -> ClientServices {
+fn client_services(request: &ConversationRequest) -> ClientServices {
     let supervisor = request.run.supervisor.clone();
     let mut setup = workspace::ServicesSetup::new(request.roots.clone(), supervisor);
     setup.environment.clone_from(&request.environment);

@@ -24,12 +24,12 @@ use self::replies::EarlyAnswer;
 use self::results::{CommandDone, CommandLabel, CommandOutcome};
 use super::ClientCommand;
 use super::conversation_state::ConversationState;
-use super::ending::{SessionError, stopped};
+use super::ending::{SessionError, stopped_error};
 use super::halt_conditions::{HaltReason, TurnPhase};
 use super::session_driver::SessionDriver;
 use crate::acp::{ConnectionError, InitializeAnswer};
 use crate::process::Exit;
-use crate::run::ending::cancelled;
+use crate::run::ending::cancelled_by_client;
 
 pub(super) use self::results::refuse_rest;
 
@@ -76,19 +76,19 @@ impl SessionDriver<'_> {
             Err(broken) => {
                 for order in early {
                     CommandLabel::new(order.id, &order.name)
-                        .tell(&self.state, Err(TOO_LATE.into()));
+                        .report_result(&self.state, Err(TOO_LATE.into()));
                 }
                 return Err(broken);
             }
         };
-        let mut commands = CommandLoop::new(self.executor(agent));
+        let mut commands = CommandLoop::new(self.command_executor(agent));
         for order in early {
-            commands.take(order);
+            commands.take_command(order);
         }
-        let ended = self.serve(&mut commands, orders).await;
+        let ended = self.serve_commands(&mut commands, orders).await;
         commands.clear();
-        if let Some(inbox) = commands.inbox() {
-            inbox.end();
+        if let Some(inbox) = commands.client_inbox() {
+            inbox.end_conversation();
         }
         ended
     }
@@ -100,7 +100,7 @@ impl SessionDriver<'_> {
         early: &mut VecDeque<ClientCommand>,
     ) -> Result<InitializeAnswer, SessionError> {
         let state = Arc::clone(&self.state);
-        let hello = self.initialize();
+        let hello = self.initialize_agent();
         tokio::pin!(hello);
         loop {
             // Both branches are cancel-safe.
@@ -109,14 +109,14 @@ impl SessionDriver<'_> {
                 ready = &mut hello => return ready,
                 order = orders.recv(), if is_open(orders) => match order {
                     None => {}
-                    Some(order) if is_kill(&order) => return Err(killed(order, &state)),
+                    Some(order) if is_kill(&order) => return Err(killed_agent_error(order, &state)),
                     Some(order) => early.push_back(order),
                 }
             }
         }
     }
 
-    async fn serve(
+    async fn serve_commands(
         &mut self,
         commands: &mut CommandLoop,
         orders: &mut CommandSource,
@@ -125,14 +125,14 @@ impl SessionDriver<'_> {
         loop {
             let is_open = is_open(orders);
             if !is_open {
-                if let Some(inbox) = commands.inbox() {
+                if let Some(inbox) = commands.client_inbox() {
                     inbox.close();
                 }
                 if commands.under_way.is_empty() && commands.early.is_empty() {
-                    return self.finish();
+                    return self.finish_commands();
                 }
             }
-            let phase = commands.phase();
+            let phase = commands.turn_phase();
             // All branches are cancel-safe.
             tokio::select! {
                 biased;
@@ -143,14 +143,14 @@ impl SessionDriver<'_> {
                 }
                 _ = process.gone() => {
                     let was_idle = commands.under_way.is_empty();
-                    commands.settle(NOTICE).await;
+                    commands.settle_commands(NOTICE).await;
                     return Err(if was_idle { self.left_by_itself() } else { SessionError::Told });
                 }
-                () = self.state.prompts.changed(), if !commands.early.is_empty() => commands.look_again(),
+                () = self.state.prompts.wait_for_change(), if !commands.early.is_empty() => commands.look_again(),
                 Some(done) = commands.under_way.join_next_with_id() => {
-                    commands.done(done);
+                    commands.finish_command(done);
                     if let Some(ended) = commands.executor.state.client.connection().ended() {
-                        commands.settle(NOTICE).await;
+                        commands.settle_commands(NOTICE).await;
                         return Err(ended.into());
                     }
                 }
@@ -158,9 +158,9 @@ impl SessionDriver<'_> {
                     None => {}
                     Some(order) if is_kill(&order) => {
                         commands.clear();
-                        return Err(killed(order, &commands.executor.state));
+                        return Err(killed_agent_error(order, &commands.executor.state));
                     }
-                    Some(order) => commands.take(order),
+                    Some(order) => commands.take_command(order),
                 },
             }
         }
@@ -172,10 +172,10 @@ impl SessionDriver<'_> {
         let time = if halt.is_urgent {
             Duration::ZERO
         } else {
-            self.halts.grace.share()
+            self.halts.grace.step_share()
         };
         tokio::select! {
-            () = commands.settle(time) => {}
+            () = commands.settle_commands(time) => {}
             () = self.halts.at_once() => {}
         }
         self.is_deaf = !commands.under_way.is_empty();
@@ -190,14 +190,14 @@ impl SessionDriver<'_> {
                     exit: Some(Exit::Code(1..) | Exit::Signal(_)),
                     ..
                 },
-            ) => stopped(Cause::AgentCrashed, ended.to_string(), None),
+            ) => stopped_error(Cause::AgentCrashed, ended.to_string(), None),
             _ => SessionError::Told,
         }
     }
 
     /// All commands are done. A conversation without prompts ends with the cause `EndTurn`, which is a success.
-    fn finish(&self) -> Result<(), SessionError> {
-        let table = self.state.table();
+    fn finish_commands(&self) -> Result<(), SessionError> {
+        let table = self.state.lock_table();
         if let Some(stopped) = &table.last_stop {
             return Err(SessionError::Stopped(stopped.clone()));
         }
@@ -218,9 +218,9 @@ fn is_kill(order: &ClientCommand) -> bool {
     matches!(order.command, Ok(Command::Kill(_)))
 }
 
-fn killed(order: ClientCommand, state: &ConversationState) -> SessionError {
-    CommandLabel::new(order.id, &order.name).tell(state, Ok(CommandDone::default()));
-    SessionError::Stopped(cancelled())
+fn killed_agent_error(order: ClientCommand, state: &ConversationState) -> SessionError {
+    CommandLabel::new(order.id, &order.name).report_result(state, Ok(CommandDone::default()));
+    SessionError::Stopped(cancelled_by_client())
 }
 
 impl CommandLoop {
@@ -233,8 +233,8 @@ impl CommandLoop {
         }
     }
 
-    fn phase(&self) -> TurnPhase {
-        if self.executor.state.table().is_any_busy() {
+    fn turn_phase(&self) -> TurnPhase {
+        if self.executor.state.lock_table().is_any_busy() {
             TurnPhase::Turn
         } else {
             TurnPhase::Waiting
@@ -242,11 +242,11 @@ impl CommandLoop {
     }
 
     /// Carries out quick commands at once, and starts a task for each command that takes time.
-    fn take(&mut self, order: ClientCommand) {
+    fn take_command(&mut self, order: ClientCommand) {
         let label = CommandLabel::new(order.id, &order.name);
         let command = match order.command {
-            Err(message) => return label.tell(&self.executor.state, Err(message.into())),
-            Ok(Command::PermissionResponse(response)) => return self.reply(response, label),
+            Err(message) => return label.report_result(&self.executor.state, Err(message.into())),
+            Ok(Command::PermissionResponse(response)) => return self.reply_to_prompt(response, label),
             Ok(Command::ElicitationResponse(response)) => return self.fill_in(response, label),
             Ok(command) => command,
         };
@@ -256,15 +256,15 @@ impl CommandLoop {
         };
         if self.under_way.len() >= MOST + spare {
             let refused = format!("{MOST} commands are under way already");
-            return label.tell(&self.executor.state, Err(refused.into()));
+            return label.report_result(&self.executor.state, Err(refused.into()));
         }
-        let executor = self.executor.about(&label);
+        let executor = self.executor.with_label(&label);
         let task = async move { executor.carry_out(command).await };
         self.labels.push((self.under_way.spawn(task).id(), label));
     }
 
     /// A command is done.
-    fn done(&mut self, done: Result<(Id, CommandOutcome), JoinError>) {
+    fn finish_command(&mut self, done: Result<(Id, CommandOutcome), JoinError>) {
         let (id, outcome) = match done {
             Ok(done) => done,
             Err(error) => (error.id(), Err("it could not be carried out".into())),
@@ -272,15 +272,15 @@ impl CommandLoop {
         let place = self.labels.iter().position(|(known, _)| *known == id);
         if let Some(place) = place {
             let (_, label) = self.labels.remove(place);
-            label.tell(&self.executor.state, outcome);
+            label.report_result(&self.executor.state, outcome);
         }
     }
 
     /// Waits for the commands under way, at most for `time`. Can be cancelled.
-    async fn settle(&mut self, time: Duration) {
+    async fn settle_commands(&mut self, time: Duration) {
         let settled = async {
             while let Some(done) = self.under_way.join_next_with_id().await {
-                self.done(done);
+                self.finish_command(done);
             }
         };
         let _ = tokio::time::timeout(time, settled).await;
@@ -289,14 +289,14 @@ impl CommandLoop {
     /// Ends all commands: each has its one result.
     fn clear(&mut self) {
         while let Some(done) = self.under_way.try_join_next_with_id() {
-            self.done(done);
+            self.finish_command(done);
         }
         self.under_way.abort_all();
         let early = std::mem::take(&mut self.early).into_iter();
         let labels = std::mem::take(&mut self.labels).into_iter();
         let labels = labels.map(|(_, label)| label);
         for label in labels.chain(early.map(|early| early.label)) {
-            label.tell(&self.executor.state, Err(TOO_LATE.into()));
+            label.report_result(&self.executor.state, Err(TOO_LATE.into()));
         }
     }
 }

@@ -59,15 +59,15 @@ pub(super) struct ExpectedPrompt {
 
 impl Drop for ExpectedPrompt {
     fn drop(&mut self) {
-        self.inbox.state().expected.remove(&self.number);
+        self.inbox.lock_state().expected.remove(&self.number);
         self.inbox.changed.notify_one();
     }
 }
 
 impl ClientInbox {
     /// Announces the prompt for a request in this line.
-    pub(super) fn expect(self: &Arc<Self>, number: u64, id: Text) -> ExpectedPrompt {
-        self.state().expected.insert(number, id);
+    pub(super) fn expect_prompt(self: &Arc<Self>, number: u64, id: Text) -> ExpectedPrompt {
+        self.lock_state().expected.insert(number, id);
         ExpectedPrompt {
             inbox: Arc::clone(self),
             number,
@@ -75,14 +75,14 @@ impl ClientInbox {
     }
 
     /// Whether a prompt of this id is announced and not out yet.
-    pub(super) fn expects(&self, id: &Text) -> bool {
-        self.state().expected.values().any(|other| other == id)
+    pub(super) fn is_prompt_expected(&self, id: &Text) -> bool {
+        self.lock_state().expected.values().any(|other| other == id)
     }
 
     /// Puts out the prompt for the request in this line. A prompt with the id of another prompt, waiting or withdrawn, is denied
     /// by being dropped: a yes to one prompt is no yes to another. False if no prompts are taken any more.
-    pub(super) fn put(&self, number: u64, prompt: PermissionPrompt) -> bool {
-        let mut state = self.state();
+    pub(super) fn put_prompt(&self, number: u64, prompt: PermissionPrompt) -> bool {
+        let mut state = self.lock_state();
         if state.has_ended {
             return false;
         }
@@ -100,12 +100,12 @@ impl ClientInbox {
     }
 
     /// Takes out the prompt of this id, unless `check` refuses the answer. None if no such prompt waits.
-    pub(super) fn take<E>(
+    pub(super) fn take_prompt<E>(
         &self,
         id: &Text,
         check: impl FnOnce(&PermissionPrompt) -> Result<(), E>,
     ) -> Option<Result<PermissionPrompt, E>> {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.withdraw_closed();
         let is_meant = |prompt: &PermissionPrompt| prompt.request.request_id == *id;
         let place = state.prompts.iter().position(is_meant)?;
@@ -116,7 +116,7 @@ impl ClientInbox {
     }
 
     /// Waits until a prompt is out, or will not be. Can be cancelled.
-    pub(super) async fn changed(&self) {
+    pub(super) async fn wait_for_change(&self) {
         self.changed.notified().await;
     }
 
@@ -129,7 +129,7 @@ impl ClientInbox {
         let form = form.map_or(0, |form| form.as_str().len());
         let url = request.url.as_ref().map_or(0, Text::size);
         let is_short = request.message.size() <= LONGEST_MESSAGE && form.max(url) <= LONGEST_FORM;
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.elicitations.retain(|_, reply| !reply.is_closed());
         if !is_short || state.is_closed || state.elicitations.len() >= MOST_ELICITATIONS {
             return None;
@@ -146,7 +146,7 @@ impl ClientInbox {
         id: &Text,
         reply: ElicitationReply,
     ) -> Result<(), &'static str> {
-        let open = self.state().elicitations.remove(&*id.to_str());
+        let open = self.lock_state().elicitations.remove(&*id.to_str());
         let open = open.ok_or("no elicitation of this id waits for an answer")?;
         let sent = open.send(reply);
         sent.map_err(|_| "the agent has withdrawn the elicitation")
@@ -154,24 +154,24 @@ impl ClientInbox {
 
     /// No commands come any more. Permission prompts are denied and elicitations declined, from now on too.
     pub(super) fn close(&self) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.is_closed = true;
         state.prompts.clear();
         state.elicitations.clear();
     }
 
     /// The conversation has ended: prompts are denied, and none is taken any more.
-    pub(super) fn end(&self) {
-        let mut state = self.state();
+    pub(super) fn end_conversation(&self) {
+        let mut state = self.lock_state();
         state.has_ended = true;
         state.prompts.clear();
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.state().is_closed
+        self.lock_state().is_closed
     }
 
-    fn state(&self) -> MutexGuard<'_, InboxState> {
+    fn lock_state(&self) -> MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -207,7 +207,7 @@ impl PromptTarget {
     }
 
     /// The inbox of the client, if a client answers.
-    pub(super) fn inbox(&self) -> Option<&Arc<ClientInbox>> {
+    pub(super) fn client_inbox(&self) -> Option<&Arc<ClientInbox>> {
         match self {
             Self::Client(inbox) => Some(inbox),
             Self::Nobody | Self::Person(_) => None,
@@ -215,9 +215,9 @@ impl PromptTarget {
     }
 
     /// Waits until a prompt for the client is out, or will not be. Can be cancelled.
-    pub(super) async fn changed(&self) {
+    pub(super) async fn wait_for_change(&self) {
         match self {
-            Self::Client(inbox) => inbox.changed().await,
+            Self::Client(inbox) => inbox.wait_for_change().await,
             Self::Nobody | Self::Person(_) => std::future::pending().await,
         }
     }
@@ -227,11 +227,11 @@ impl PromptTarget {
     }
 
     /// Puts the prompt for the request in this line. False if no attendant can answer it.
-    pub(super) fn put(&self, number: u64, prompt: PermissionPrompt) -> bool {
+    pub(super) fn put_prompt(&self, number: u64, prompt: PermissionPrompt) -> bool {
         match self {
             Self::Nobody => false,
             Self::Person(prompts) => prompts.send(prompt).is_ok(),
-            Self::Client(inbox) => inbox.put(number, prompt),
+            Self::Client(inbox) => inbox.put_prompt(number, prompt),
         }
     }
 }

@@ -49,20 +49,20 @@ impl AcpCompletion {
     }
 
     /// The entries of the session log for the call or the turn that a line ends.
-    pub(super) async fn before(&mut self, traffic: &TrafficLine) -> Vec<AddedEvent> {
+    pub(super) async fn entries_before_line(&mut self, traffic: &TrafficLine) -> Vec<AddedEvent> {
         match traffic {
-            TrafficLine::Sent(line) => self.sent(line),
-            TrafficLine::Received(received) => return self.received(received.line.text()).await,
+            TrafficLine::Sent(line) => self.note_sent_line(line),
+            TrafficLine::Received(received) => return self.entries_for_received(received.line.text()).await,
             TrafficLine::Skipped { .. } => {}
         }
         Vec::new()
     }
 
-    fn sent(&mut self, line: &str) {
+    fn note_sent_line(&mut self, line: &str) {
         if !line.contains("\"session/") {
             return;
         }
-        let Some(RpcMessage::Request { id, method, params }) = message(line) else {
+        let Some(RpcMessage::Request { id, method, params }) = parse_message(line) else {
             return;
         };
         let text = |name| params.and_then(|params| params.get(name)?.string());
@@ -78,28 +78,28 @@ impl AcpCompletion {
         }
     }
 
-    async fn received(&mut self, line: &str) -> Vec<AddedEvent> {
+    async fn entries_for_received(&mut self, line: &str) -> Vec<AddedEvent> {
         let ends_call = line.contains("\"tool_call");
         if !ends_call && !line.contains("\"stopReason\"") {
             return Vec::new();
         }
-        match message(line) {
+        match parse_message(line) {
             Some(RpcMessage::Notification {
                 params: Some(params),
                 ..
-            }) if ends_call => self.update(&SessionUpdate::from_token(params)).await,
+            }) if ends_call => self.entries_for_update(&SessionUpdate::from_token(params)).await,
             Some(RpcMessage::Result { id, result }) => {
                 let Some(session) = self.prompts.remove(&*id.key()) else {
                     return Vec::new();
                 };
                 let ended_well = result.get("stopReason").is_some_and(|it| it.is("end_turn"));
-                self.turn(&session, &id.shown(), ended_well).await
+                self.entries_for_turn(&session, &id.shown(), ended_well).await
             }
             _ => Vec::new(),
         }
     }
 
-    async fn update(&mut self, update: &SessionUpdate<'_>) -> Vec<AddedEvent> {
+    async fn entries_for_update(&mut self, update: &SessionUpdate<'_>) -> Vec<AddedEvent> {
         let (UpdateBody::ToolCall(call) | UpdateBody::ToolCallUpdate(call)) = &update.update else {
             return Vec::new();
         };
@@ -110,8 +110,8 @@ impl AcpCompletion {
         if !is_over(call) {
             return Vec::new();
         }
-        match self.logs.call(&session, &id).await {
-            FoundInLog::Entry(entry) => vec![self.keep(entry)],
+        match self.logs.call_record(&session, &id).await {
+            FoundInLog::Entry(entry) => vec![self.record_entry(entry)],
             FoundInLog::Missing | FoundInLog::NoLog => {
                 self.missing += 1;
                 Vec::new()
@@ -121,12 +121,12 @@ impl AcpCompletion {
     }
 
     /// The turn is over. A prompt that the model has not answered has failed, even if the agent reports success.
-    async fn turn(&mut self, session: &str, request: &str, ended_well: bool) -> Vec<AddedEvent> {
+    async fn entries_for_turn(&mut self, session: &str, request: &str, ended_well: bool) -> Vec<AddedEvent> {
         let mut added = Vec::new();
         if !ended_well {
             self.logs.turn_given_up(session);
         } else if let Some(entry) = self.logs.turn_ended(session, request).await {
-            added.push(self.keep(entry));
+            added.push(self.record_entry(entry));
         }
         let missing = std::mem::take(&mut self.missing);
         if missing > 0 {
@@ -142,7 +142,7 @@ impl AcpCompletion {
     }
 
     /// Records an entry that is used.
-    fn keep(&mut self, entry: String) -> AddedEvent {
+    fn record_entry(&mut self, entry: String) -> AddedEvent {
         if let Some(record) = &mut self.record {
             let _ = record.write_all(format!("{entry}\n").as_bytes()); // the run reports a full disk
         }
@@ -150,7 +150,7 @@ impl AcpCompletion {
     }
 }
 
-fn message(line: &str) -> Option<RpcMessage<'_>> {
+fn parse_message(line: &str) -> Option<RpcMessage<'_>> {
     match parse(line) {
         Envelope::Object { message, .. } => Some(message),
         Envelope::NotAnObject(_) | Envelope::NotJson(_) => None,

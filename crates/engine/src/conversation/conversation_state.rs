@@ -53,22 +53,22 @@ pub(super) struct PendingAnswers {
 
 impl ConversationState {
     /// The sessions. The lock is never held across an `await`, nor while another lock is taken.
-    pub(super) fn table(&self) -> MutexGuard<'_, SessionTable> {
+    pub(super) fn lock_table(&self) -> MutexGuard<'_, SessionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens an earlier session, whose history the agent repeats. Gemini CLI (0.61) answers before it has sent all of it: a
     /// client that goes on at once takes the rest of the history for the answer. So this waits for a pause in the lines, up to a
     /// limit.
-    pub(super) async fn load(
+    pub(super) async fn load_session(
         &self,
         id: &str,
         setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
         self.works_in(id, setting.cwd);
-        self.table().expect(id, setting.cwd); // the agent may send requests while it loads
+        self.lock_table().expect_session(id, setting.cwd); // the agent may send requests while it loads
         let opened = self.client.load_session(id, setting).await;
-        let opened = opened.inspect_err(|_| self.table().forget(id))?;
+        let opened = opened.inspect_err(|_| self.lock_table().forget_session(id))?;
         let latest = Instant::now() + LONGEST_HISTORY;
         loop {
             let quiet = (self.observer.last_sign() + SILENCE).min(latest);
@@ -80,30 +80,30 @@ impl ConversationState {
     }
 
     /// Claims a session before it is loaded. The error says which run continues it.
-    pub(super) fn claim(&self, session: &str) -> Result<(), String> {
+    pub(super) fn claim_session(&self, session: &str) -> Result<(), String> {
         let safekeeping = self.safekeeping.as_ref();
         safekeeping.map_or(Ok(()), |it| it.claim_loaded(session))
     }
 
     /// A session is open, and works in a directory.
-    pub(super) fn opened(&self, opened: &OpenedSession, cwd: &Path) {
+    pub(super) fn note_opened_session(&self, opened: &OpenedSession, cwd: &Path) {
         if let Some(safekeeping) = &self.safekeeping {
             safekeeping.claim_new(&opened.id);
         }
         self.works_in(&opened.id, cwd);
-        self.table().opened(opened, cwd);
+        self.lock_table().note_opened_session(opened, cwd);
     }
 
     /// Sets the directory of a session before the session is open: the agent's calls in it may come first.
     fn works_in(&self, session: &str, cwd: &Path) {
-        self.table().works_in(session, cwd);
+        self.lock_table().works_in(session, cwd);
         self.workspace.open_session(session, cwd);
     }
 
     /// Asks the agent to end the turn. Permission prompts and hooks of the turn are given up.
-    pub(super) fn cancel(&self, session: &str) {
+    pub(super) fn cancel_turn(&self, session: &str) {
         let _ = self.client.cancel(session); // an agent that is gone needs no cancel
-        let turn = self.table().turn_of(session);
+        let turn = self.lock_table().turn_of(session);
         if let Some(turn) = turn {
             turn.cancel();
         }
@@ -111,7 +111,7 @@ impl ConversationState {
 
     /// Notes that a hook wants the turn to stop.
     pub(super) fn stop_for_hook(&self, session: &str) {
-        let mut table = self.table();
+        let mut table = self.lock_table();
         let said = table.hook_stop_of(session);
         let stopped = StopCause {
             cause: Cause::PermissionDenied,
@@ -133,14 +133,14 @@ impl ConversationState {
     }
 
     /// Waits until a prompt or a hook is answered. Can be cancelled.
-    pub(super) async fn answered(&self) {
+    pub(super) async fn wait_for_answer(&self) {
         self.pending.answered.notified().await;
     }
 
     /// Describes the hook, request, tool or model that the conversation waits for.
     pub(super) fn waited_for(&self) -> String {
         let (is_at_work, ours) = {
-            let table = self.table();
+            let table = self.lock_table();
             let first = table.unanswered.first_key_value();
             let ours = first.map(|(_, method)| format!("our answer to `{method}`"));
             (table.is_any_busy(), ours)
@@ -151,13 +151,13 @@ impl ConversationState {
             let waiting = &self.observer.waiting;
             // Where the agent waits for us, the model is not waited for.
             ours.filter(|_| !waiting.is_for_tool())
-                .unwrap_or_else(|| waiting.describe())
+                .unwrap_or_else(|| waiting.describe_pending())
         })
     }
 
     /// The agent waits for our answer to a request, for as long as this lives.
-    pub(super) fn answering(&self, number: u64, method: &str) -> UnansweredRequest<'_> {
-        self.table().unanswered.insert(number, method.to_owned());
+    pub(super) fn begin_answering(&self, number: u64, method: &str) -> UnansweredRequest<'_> {
+        self.lock_table().unanswered.insert(number, method.to_owned());
         UnansweredRequest {
             state: self,
             number,
@@ -177,7 +177,7 @@ pub(super) struct UnansweredRequest<'a> {
 
 impl Drop for UnansweredRequest<'_> {
     fn drop(&mut self) {
-        self.state.table().unanswered.remove(&self.number);
+        self.state.lock_table().unanswered.remove(&self.number);
     }
 }
 

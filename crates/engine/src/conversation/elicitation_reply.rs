@@ -24,12 +24,12 @@ impl ElicitationReply {
         }
     }
 
-    pub(super) fn declined(reason: &'static str) -> Self {
+    pub(super) fn declined_by_us(reason: &'static str) -> Self {
         Self::by_us(ElicitationAction::Decline, reason)
     }
 
     /// A command as a reply, or the reason why it is invalid.
-    pub(super) fn read(response: ElicitationResponse) -> Result<Self, String> {
+    pub(super) fn from_response(response: ElicitationResponse) -> Result<Self, String> {
         let action = ElicitationAction::from(&*response.action.to_str());
         if let ElicitationAction::Other(word) = &action {
             let word: String = word.chars().take(40).collect();

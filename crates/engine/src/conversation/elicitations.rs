@@ -19,14 +19,14 @@ const NOT_ANSWERED: &str = "the client ended before the user had answered";
 const CANCELLED: &str = "the turn was cancelled";
 
 /// Answers an elicitation. It is about a session, or about one of our requests before there is a session.
-pub(super) async fn answer(
+pub(super) async fn answer_elicitation(
     incoming: IncomingRequest,
     open: Option<oneshot::Receiver<ElicitationReply>>,
     state: &ConversationState,
 ) {
     let params = incoming.params.clone().unwrap_or_else(Json::empty_object);
     let session = session_of(&params);
-    let turn = state.table().turn_of(&session);
+    let turn = state.lock_table().turn_of(&session);
     let is_named = params.token().get("sessionId").is_some();
     let open = open.ok_or_else(|| match &state.prompts {
         PromptTarget::Client(inbox) if inbox.is_closed() => NOT_ANSWERED,
@@ -40,7 +40,7 @@ pub(super) async fn answer(
     }
     let reply = match open {
         Ok(replied) => waited_for(replied, &incoming, turn, state).await,
-        Err(why) => ElicitationReply::declined(why),
+        Err(why) => ElicitationReply::declined_by_us(why),
     };
     incoming.respond.answer(&reply.into_json());
 }
@@ -64,6 +64,6 @@ async fn waited_for(
         biased;
         () = turn_is_over => cancelled(),
         () = incoming.respond.cancelled() => cancelled(),
-        replied = replied => replied.unwrap_or_else(|_| ElicitationReply::declined(NOT_ANSWERED)),
+        replied = replied => replied.unwrap_or_else(|_| ElicitationReply::declined_by_us(NOT_ANSWERED)),
     }
 }

@@ -43,8 +43,8 @@ impl From<RequestError> for SessionError {
         match error {
             RequestError::Refused(_) => Self::Told,
             RequestError::Connection(error) => error.into(),
-            RequestError::Late { .. } => stopped(Cause::TimeoutStart, message, None),
-            RequestError::TooMany { .. } => stopped(Cause::Internal, message, None),
+            RequestError::Late { .. } => stopped_error(Cause::TimeoutStart, message, None),
+            RequestError::TooMany { .. } => stopped_error(Cause::Internal, message, None),
         }
     }
 }
@@ -61,16 +61,16 @@ impl From<ConnectionError> for SessionError {
             ConnectionError::Closed { .. } | ConnectionError::Released => Self::Told,
             ConnectionError::NotReading { .. }
             | ConnectionError::Deaf
-            | ConnectionError::TooLong { .. } => stopped(Cause::ProtocolError, message, None),
+            | ConnectionError::TooLong { .. } => stopped_error(Cause::ProtocolError, message, None),
             ConnectionError::TooMuch { .. } => {
                 let hint = "`max_output` (--max-output) allows more";
-                stopped(Cause::Budget, message, Some(hint))
+                stopped_error(Cause::Budget, message, Some(hint))
             }
             ConnectionError::Unrecorded { .. } => {
-                stopped(Cause::Internal, message, Some(FREE_SPACE))
+                stopped_error(Cause::Internal, message, Some(FREE_SPACE))
             }
             ConnectionError::Lost(loss) => {
-                stopped(loss_cause(loss.kind), message, loss.hint.as_deref())
+                stopped_error(loss_cause(loss.kind), message, loss.hint.as_deref())
             }
         }
     }
@@ -82,7 +82,7 @@ impl From<AgentError> for SessionError {
             AgentError::Start(error) => start_cause(error),
             AgentError::Prepare(_) => Cause::Internal,
         };
-        stopped(cause, with_sources(&error), None)
+        stopped_error(cause, with_sources(&error), None)
     }
 }
 
@@ -100,7 +100,7 @@ fn loss_cause(kind: AgentLossKind) -> Cause {
     }
 }
 
-pub(super) fn stopped(cause: Cause, message: String, hint: Option<&str>) -> SessionError {
+pub(super) fn stopped_error(cause: Cause, message: String, hint: Option<&str>) -> SessionError {
     SessionError::Stopped(StopCause {
         cause,
         message,
@@ -115,19 +115,19 @@ pub(super) fn log_in(said: &str, methods: &[AuthMethod]) -> SessionError {
         [] => "log in with the agent's own program first".to_owned(),
         methods => format!(
             "log in with the agent's own program first, or name a way with --auth: {}",
-            named(methods)
+            described_methods(methods)
         ),
     };
-    stopped(Cause::AuthRequired, message, Some(&hint))
+    stopped_error(Cause::AuthRequired, message, Some(&hint))
 }
 
 /// Describes methods to log in.
-pub(super) fn named(methods: &[AuthMethod]) -> String {
-    let listed: Vec<_> = methods.iter().map(described).collect();
+pub(super) fn described_methods(methods: &[AuthMethod]) -> String {
+    let listed: Vec<_> = methods.iter().map(described_method).collect();
     listed.join(", ")
 }
 
-fn described(method: &AuthMethod) -> String {
+fn described_method(method: &AuthMethod) -> String {
     match method.kind.as_str() {
         "agent" => format!("`{}` ({})", method.id, method.name),
         kind => format!("`{}` ({}, {kind})", method.id, method.name),

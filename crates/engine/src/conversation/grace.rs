@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::run::stop_conditions::later;
+use crate::run::stop_conditions::instant_after;
 
 /// The grace of one agent, counted from the first reason to end it.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl GraceClock {
 
     /// There is a reason to end. Only the first one counts.
     pub(super) fn start(&mut self) {
-        let gone_by = later(Instant::now(), self.grace);
+        let gone_by = instant_after(Instant::now(), self.grace);
         self.gone_by.get_or_insert(gone_by);
     }
 
@@ -33,7 +33,7 @@ impl GraceClock {
     }
 
     /// The rest of the grace period: all of it while it does not run.
-    pub(super) fn left(&self) -> Duration {
+    pub(super) fn time_left(&self) -> Duration {
         match self.gone_by {
             Some(gone_by) => gone_by.saturating_duration_since(Instant::now()),
             None => self.grace,
@@ -41,9 +41,9 @@ impl GraceClock {
     }
 
     /// How long one step of the ending may take: half of the time left, so that the next step has some of it too.
-    pub(super) fn share(&self) -> Duration {
+    pub(super) fn step_share(&self) -> Duration {
         if self.is_running() {
-            self.left() / 2
+            self.time_left() / 2
         } else {
             self.grace
         }
@@ -60,10 +60,10 @@ mod tests {
     #[test]
     fn the_grace_is_counted_from_the_first_reason() {
         let mut clock = GraceClock::new(GRACE);
-        assert_eq!((clock.left(), clock.share()), (GRACE, GRACE));
+        assert_eq!((clock.time_left(), clock.step_share()), (GRACE, GRACE));
         clock.start();
-        let left = clock.left();
+        let left = clock.time_left();
         clock.start();
-        assert!(clock.left() <= left && clock.share() <= left / 2);
+        assert!(clock.time_left() <= left && clock.step_share() <= left / 2);
     }
 }

@@ -11,7 +11,7 @@ use super::grace::GraceClock;
 
 use crate::process::stop::StopLevel;
 use crate::run::RunTimeouts;
-use crate::run::ending::cancelled;
+use crate::run::ending::cancelled_by_client;
 use crate::run::stop_conditions::{AgentPhase, StopConditions, StopReason};
 
 /// The state of the conversation, which decides the timeouts that apply.
@@ -56,47 +56,47 @@ impl HaltConditions {
 
     /// The next reason. From then on the grace runs. Can be cancelled.
     pub(super) async fn next(&mut self, phase: TurnPhase, state: &ConversationState) -> HaltReason {
-        let halt = self.reason(phase, state).await;
+        let halt = self.wait_for_halt(phase, state).await;
         self.grace.start();
         halt
     }
 
-    async fn reason(&mut self, phase: TurnPhase, state: &ConversationState) -> HaltReason {
+    async fn wait_for_halt(&mut self, phase: TurnPhase, state: &ConversationState) -> HaltReason {
         loop {
             let exceeded = async {
                 if phase != TurnPhase::Turn {
                     return std::future::pending().await;
                 }
-                state.observer.spent.exceeded().await
+                state.observer.spent.wait_until_exceeded().await
             };
-            let activity = activity(phase, state);
+            let activity = agent_phase(phase, state);
             let violations = &state.observer.violations;
             // Both branches are cancel-safe.
             let reason = tokio::select! {
                 biased;
                 reason = self.conditions.next(activity, exceeded, violations) => reason,
-                () = state.answered() => continue, // the clock runs again
+                () = state.wait_for_answer() => continue, // the clock runs again
             };
-            if let Some(halt) = self.halt(reason, phase, state) {
+            if let Some(halt) = self.halt_reason(reason, phase, state) {
                 return halt;
             }
         }
     }
 
     /// None if the agent is not late any more: it may have written a line just now.
-    fn halt(
+    fn halt_reason(
         &self,
         reason: StopReason,
         phase: TurnPhase,
         state: &ConversationState,
     ) -> Option<HaltReason> {
         let (stopped, is_urgent) = match reason {
-            StopReason::Cancelled(urgency) => (cancelled(), urgency == StopLevel::Kill),
+            StopReason::Cancelled(urgency) => (cancelled_by_client(), urgency == StopLevel::Kill),
             StopReason::Budget(stopped) => (stopped, false),
             StopReason::Violation(stopped) => (stopped, true),
             StopReason::Overdue => {
-                let late = self.conditions.late(activity(phase, state))?;
-                (late.stopped("was not ready", &state.waited_for()), false)
+                let late = self.conditions.passed_deadline(agent_phase(phase, state))?;
+                (late.into_stop_cause("was not ready", &state.waited_for()), false)
             }
         };
         Some(HaltReason { stopped, is_urgent })
@@ -109,7 +109,7 @@ impl HaltConditions {
 }
 
 /// While a person is asked, it is not the agent that is silent.
-fn activity(phase: TurnPhase, state: &ConversationState) -> AgentPhase {
+fn agent_phase(phase: TurnPhase, state: &ConversationState) -> AgentPhase {
     match phase {
         TurnPhase::Starting => AgentPhase::Starts,
         TurnPhase::Turn if !state.is_asking() => AgentPhase::Works {

@@ -21,12 +21,12 @@ use lapidary_vocab::{Body, Number, Text};
 use lapidary_wire::gemini::hooks::{EventDetails, HookOutput};
 use tokio::sync::Semaphore;
 
-use self::hook_messages::cut;
+use self::hook_messages::cut_message;
 use self::running_hooks::RunningHooks;
 use self::transcripts::TranscriptFinder;
 use super::session_table::SessionTable;
 use super::translation::EventInjector;
-use crate::hooks::{HookContext, HookError, HookResult, HookResults, named};
+use crate::hooks::{HookContext, HookError, HookResult, HookResults, hook_name};
 use crate::process::Exit;
 use crate::signals;
 
@@ -48,7 +48,7 @@ pub struct ConversationHooks {
 
 impl ConversationHooks {
     /// The events for which there are hooks.
-    pub(crate) fn events(&self) -> Vec<&'static str> {
+    pub(crate) fn hooked_events(&self) -> Vec<&'static str> {
         let is_enabled = |event: &HookEvent| {
             let mut enabled = self.registry.hooks.iter().filter(|entry| entry.enabled);
             enabled.any(|entry| entry.hook.event == *event)
@@ -120,8 +120,8 @@ impl HookRunner {
     }
 
     /// Runs the hooks of an event. Dropping this future ends them; their results are reported all the same.
-    async fn fire(&self, details: EventDetails, place: HookPlace<'_>) -> HookResults {
-        self.fire_around(self.around(place.session), details, place)
+    async fn fire_hooks(&self, details: EventDetails, place: HookPlace<'_>) -> HookResults {
+        self.fire_around(self.hook_context(place.session), details, place)
             .await
     }
 
@@ -132,9 +132,9 @@ impl HookRunner {
         place: HookPlace<'_>,
     ) -> HookResults {
         let input = around.input(details);
-        let plan = self.plan(input.event(), input.context(), place);
-        let told = self.told(place);
-        self.running.fire(plan, input, around, told).await
+        let plan = self.hook_plan(input.event(), input.context(), place);
+        let told = self.results_reporter(place);
+        self.running.fire_plan(plan, input, around, told).await
     }
 
     /// Fires the hooks of a moment between an agent and its model. None if the run ended before they could say.
@@ -143,7 +143,7 @@ impl HookRunner {
         details: EventDetails,
         place: HookPlace<'_>,
     ) -> Option<HookResults> {
-        let fired = self.fire(details, place).await;
+        let fired = self.fire_hooks(details, place).await;
         (!self.running.is_over()).then_some(fired)
     }
 
@@ -151,39 +151,39 @@ impl HookRunner {
     pub(super) fn waited_for(&self, is_at_work: bool) -> Option<String> {
         let running = &self.hooks.around.running;
         let holds_up = |event| event != HookEvent::AfterTool;
-        let first = running.describe(holds_up);
-        first.or_else(|| running.describe(|event| !is_at_work && !holds_up(event)))
+        let first = running.describe_oldest(holds_up);
+        first.or_else(|| running.describe_oldest(|event| !is_at_work && !holds_up(event)))
     }
 
     /// Ends all running hooks, and waits until their results are reported. From now on no hook is started.
-    pub(super) async fn end(&self) {
-        self.running.end().await;
+    pub(super) async fn end_hooks(&self) {
+        self.running.end_all().await;
     }
 
-    fn plan(&self, event: HookEvent, context: Option<&str>, place: HookPlace<'_>) -> HookPlan {
+    fn hook_plan(&self, event: HookEvent, context: Option<&str>, place: HookPlace<'_>) -> HookPlan {
         if !self.is_ours(event) {
             return HookPlan::default();
         }
         let plan = self.hooks.registry.plan(event, context);
         for doubt in &plan.diagnostics {
-            self.note(place.after, doubt.clone());
+            self.send_notice(place.after, doubt.clone());
         }
         plan
     }
 
     /// Whether there are hooks for this that we run.
-    fn has(&self, event: HookEvent, context: Option<&str>) -> bool {
+    fn has_hooks(&self, event: HookEvent, context: Option<&str>) -> bool {
         let plan = self.hooks.registry.plan(event, context);
         self.is_ours(event) && !plan.hooks.is_empty()
     }
 
-    fn around(&self, session: &str) -> HookContext {
-        let session_cwd = locked(&self.table).cwd_of(session);
+    fn hook_context(&self, session: &str) -> HookContext {
+        let session_cwd = lock_unpoisoned(&self.table).cwd_of(session);
         let session_cwd = session_cwd.filter(|cwd| *cwd != self.hooks.around.cwd);
         let cwd = session_cwd.as_ref().unwrap_or(&self.hooks.around.cwd);
         HookContext {
             session_id: session.to_owned(),
-            transcript_path: self.transcripts.path(session, cwd),
+            transcript_path: self.transcripts.transcript_path(session, cwd),
             session_cwd,
             arguments_are_fixed: true,
             ..self.hooks.around.clone()
@@ -191,49 +191,49 @@ impl HookRunner {
     }
 
     /// Reports the results of hooks.
-    fn told(&self, place: HookPlace<'_>) -> impl FnOnce(&HookResults) + Send + 'static {
+    fn results_reporter(&self, place: HookPlace<'_>) -> impl FnOnce(&HookResults) + Send + 'static {
         let (say, after) = (self.say.clone(), place.after);
         let session = place.session.to_owned();
         let table = Arc::clone(&self.table);
         move |fired| {
-            if let Some(why) = fired.runs.iter().find_map(|ran| stop(fired.event, ran)) {
-                locked(&table).note_hook_stop(&session, why);
+            if let Some(why) = fired.runs.iter().find_map(|ran| stop_message(fired.event, ran)) {
+                lock_unpoisoned(&table).note_hook_stop(&session, why);
             }
             for ran in &fired.runs {
                 let session = Some(Text::from(session.clone()));
-                say.body(after, session, Body::HookRun(told(fired.event, ran)));
+                say.inject_body(after, session, Body::HookRun(hook_run_event(fired.event, ran)));
             }
         }
     }
 
-    fn note(&self, after: Option<u64>, message: String) {
-        self.say.note(after, DiagnosticKind::Notice, message);
+    fn send_notice(&self, after: Option<u64>, message: String) {
+        self.say.inject_diagnostic(after, DiagnosticKind::Notice, message);
     }
 
     /// Reports a limitation of hooks over ACP, but only once.
-    fn once(&self, key: &'static str, place: HookPlace<'_>, message: impl FnOnce() -> String) {
-        if locked(&self.said).insert(key) {
-            self.note(place.after, message());
+    fn notice_once(&self, key: &'static str, place: HookPlace<'_>, message: impl FnOnce() -> String) {
+        if lock_unpoisoned(&self.said).insert(key) {
+            self.send_notice(place.after, message());
         }
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The message of a hook that stops the agent.
-fn stop(event: HookEvent, ran: &HookResult) -> Option<String> {
+fn stop_message(event: HookEvent, ran: &HookResult) -> Option<String> {
     let output = ran.answer.output.as_ref();
     let reason = output.filter(|it| it.is_stopping())?.effective_reason();
-    let (name, reason) = (named(&ran.hook), cut(&reason));
+    let (name, reason) = (hook_name(&ran.hook), cut_message(&reason));
     Some(format!(
         "the `{event}` hook `{name}` stopped the agent: {reason}"
     ))
 }
 
 /// A hook as events tell of it.
-fn told(event: HookEvent, ran: &HookResult) -> HookRun {
+fn hook_run_event(event: HookEvent, ran: &HookResult) -> HookRun {
     let text = |text: &str| Text::from(text.to_owned());
     let output = ran.answer.output.as_ref();
     let reason = output.filter(|it| it.0.contains_key("reason") || it.is_stopping());
@@ -252,10 +252,10 @@ fn told(event: HookEvent, ran: &HookResult) -> HookRun {
             u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
         )),
         decision: output.and_then(HookOutput::decision).map(text),
-        reason: reason.map(|it| Text::from(cut(&it.effective_reason()))),
+        reason: reason.map(|it| Text::from(cut_message(&it.effective_reason()))),
         message: output
             .and_then(HookOutput::system_message)
-            .map(|message| Text::from(cut(&message))),
+            .map(|message| Text::from(cut_message(&message))),
         timed_out: matches!(ran.error, Some(HookError::TimedOut { .. })),
         error: ran.error.as_ref().map(|error| text(&error.to_string())),
     }

@@ -64,13 +64,13 @@ impl SessionDriver<'_> {
         prompt: &[Json],
     ) -> Result<(), SessionError> {
         let Some(schema) = &self.request.run.output_schema else {
-            return self.turn(session, prompt).await.map(drop);
+            return self.run_turn(session, prompt).await.map(drop);
         };
         let origin = AnswerOrigin::new(self.request.local.is_some());
         let mut prompt = prompt.to_vec();
         for repair in 0.. {
             self.state.observer.begin_answer(session);
-            let prompted = self.turn(session, &prompt).await?;
+            let prompted = self.run_turn(session, &prompt).await?;
             let judged = self
                 .state
                 .judge_answer(session, (&prompted, origin), schema);
@@ -88,7 +88,7 @@ impl SessionDriver<'_> {
             }
             let notice = mismatch.notice(repair + 1, schema.repairs());
             let (kind, after) = (DiagnosticKind::Notice, Some(prompted.number));
-            self.state.say.note(after, kind, notice);
+            self.state.say.inject_diagnostic(after, kind, notice);
             prompt = repair_blocks(&mismatch, schema);
         }
         Ok(())

@@ -113,19 +113,19 @@ impl LineObserver {
     }
 
     /// The connection's tap, through which lines are seen.
-    pub(super) fn tap(self: &Arc<Self>) -> LineTap {
+    pub(super) fn line_tap(self: &Arc<Self>) -> LineTap {
         let observer = Arc::clone(self);
-        LineTap::new(move |number, traffic| observer.see(number, traffic))
+        LineTap::new(move |number, traffic| observer.observe_line(number, traffic))
     }
 
-    fn see(&self, number: u64, traffic: &TrafficLine) -> Option<LineFacts> {
+    fn observe_line(&self, number: u64, traffic: &TrafficLine) -> Option<LineFacts> {
         self.say.mark_seen(number);
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let mut events = EventBuffer::new();
         let mut facts = None;
         match traffic {
             TrafficLine::Received(received) => {
-                if !state.receive(received, &mut events) {
+                if !state.receive_line(received, &mut events) {
                     return None;
                 }
                 if matches!(&received.what, MessageContent::Request { .. }) {
@@ -143,22 +143,22 @@ impl LineObserver {
             }
             TrafficLine::Skipped { .. } => {}
         }
-        self.waiting.note(&events);
-        self.spent.note(&events);
+        self.waiting.note_events(&events);
+        self.spent.note_events(&events);
         for event in &events {
-            self.note(number, event, &mut state, facts.as_mut());
+            self.note_event(number, event, &mut state, facts.as_mut());
         }
         facts.map(LineFacts::new)
     }
 
-    fn note(
+    fn note_event(
         &self,
         number: u64,
         event: &Event,
         state: &mut ObserverState,
         facts: Option<&mut RequestFacts>,
     ) {
-        let mut table = self.table();
+        let mut table = self.lock_table();
         if let Body::SessionInit(init) = &event.body {
             table.note_directory(event.base.session_id.as_ref(), init.cwd.as_ref());
         }
@@ -171,20 +171,20 @@ impl LineObserver {
         if event.base.extensions.contains_key("acp.replay") {
             return; // it was done long ago
         }
-        let note = table.note(event);
+        let note = table.note_event(event);
         let dir = table.directory_of(event.base.session_id.as_ref());
         if let (Body::PermissionRequest(request), Some(action), Some(facts)) =
             (&event.body, &note.action, facts)
         {
             facts.permission =
-                Some(self.permission(number, event, request, action, dir.to_owned()));
+                Some(self.permission_facts(number, event, request, action, dir.to_owned()));
         }
         drop(table);
         self.act_on(number, &note);
-        state.note(number, event, &note);
+        state.note_event(number, event, &note);
     }
 
-    fn permission(
+    fn permission_facts(
         &self,
         number: u64,
         event: &Event,
@@ -200,7 +200,7 @@ impl LineObserver {
             request,
             action: action.clone(),
             dir,
-            expected: inbox.map(|inbox| inbox.expect(number, id)),
+            expected: inbox.map(|inbox| inbox.expect_prompt(number, id)),
         }
     }
 
@@ -214,63 +214,63 @@ impl LineObserver {
         for violation in &note.violations {
             let kind = DiagnosticKind::PermissionViolation;
             let message = violation.message.to_string();
-            self.say.note(Some(number), kind, message);
-            self.violations.note(violation.clone());
+            self.say.inject_diagnostic(Some(number), kind, message);
+            self.violations.note_violation(violation.clone());
         }
         if let Some(remark) = &note.remark {
             let kind = DiagnosticKind::Notice;
-            self.say.note(Some(number), kind, remark.clone());
+            self.say.inject_diagnostic(Some(number), kind, remark.clone());
         }
     }
 
     /// The violations by changes of protected files, once the agent is gone.
     pub(super) fn protected_changes(&self) -> Vec<PermissionViolation> {
         let confined = self.confined.as_deref();
-        confined.map_or_else(Vec::new, |it| it.violations(Some(self.table().policy())))
+        confined.map_or_else(Vec::new, |it| it.find_violations(Some(self.lock_table().policy())))
     }
 
     /// Access to the calls for hooks, if there are hooks.
-    pub(super) fn calls<T>(&self, with: impl FnOnce(&mut HookCalls) -> T) -> Option<T> {
-        self.state().calls.as_mut().map(with)
+    pub(super) fn with_hook_calls<T>(&self, with: impl FnOnce(&mut HookCalls) -> T) -> Option<T> {
+        self.lock_state().calls.as_mut().map(with)
     }
 
     /// Collects the messages of a session from now on, until [`Self::take_answer`].
     pub(super) fn begin_answer(&self, session: &str) {
-        let answers = &mut self.state().answers;
+        let answers = &mut self.lock_state().answers;
         answers.insert(session.to_owned(), AnswerTexts::default());
     }
 
     /// The messages since [`Self::begin_answer`].
     pub(super) fn take_answer(&self, session: &str) -> Vec<String> {
-        let answer = self.state().answers.remove(session);
-        answer.map(|mut answer| answer.take()).unwrap_or_default()
+        let answer = self.lock_state().answers.remove(session);
+        answer.map(|mut answer| answer.take_messages()).unwrap_or_default()
     }
 
     /// When the agent last wrote a line.
     pub(super) fn last_sign(&self) -> Instant {
-        self.state().last_sign
+        self.lock_state().last_sign
     }
 
     /// Counts as a line of the agent: it could not write one meanwhile.
     pub(super) fn note_sign(&self) {
-        self.state().last_sign = Instant::now();
+        self.lock_state().last_sign = Instant::now();
     }
 
     /// Whether the agent has written text or called a tool, which a second attempt would repeat.
     pub(super) fn has_spoken(&self) -> bool {
-        self.state().has_spoken
+        self.lock_state().has_spoken
     }
 
     /// Whether the agent has written text or called a tool since the newest prompt.
     pub(super) fn has_progress(&self) -> bool {
-        self.state().normalizer.has_spoken()
+        self.lock_state().normalizer.has_spoken()
     }
 
-    fn state(&self) -> MutexGuard<'_, ObserverState> {
+    fn lock_state(&self) -> MutexGuard<'_, ObserverState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn table(&self) -> MutexGuard<'_, SessionTable> {
+    fn lock_table(&self) -> MutexGuard<'_, SessionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -278,7 +278,7 @@ impl LineObserver {
 impl ObserverState {
     /// Reads a line of the agent. False if there is nothing more to it: most lines are chunks of text, and of a row of them only the
     /// first matters here.
-    fn receive(&mut self, received: &ReceivedMessage, events: &mut EventBuffer) -> bool {
+    fn receive_line(&mut self, received: &ReceivedMessage, events: &mut EventBuffer) -> bool {
         self.last_sign = Instant::now();
         let text = received.line.text();
         let chunk = plain_chunk(text);
@@ -286,7 +286,7 @@ impl ObserverState {
         if let Some(chunk) = chunk
             && std::mem::replace(&mut self.is_speaking, true)
         {
-            self.hear(&chunk);
+            self.keep_chunk(&chunk);
             return false;
         }
         self.is_speaking = is_chunk;
@@ -298,27 +298,27 @@ impl ObserverState {
     }
 
     /// Keeps the agent's text for hooks, and for the judge of its answer.
-    fn hear(&mut self, chunk: &PlainChunk<'_>) {
+    fn keep_chunk(&mut self, chunk: &PlainChunk<'_>) {
         if !self.answers.is_empty() {
             let session = chunk.session_id.string().unwrap_or_default();
             if let Some(answer) = self.answers.get_mut(session.as_ref()) {
-                answer.say(&chunk.text.string().unwrap_or_default());
+                answer.add_text(&chunk.text.string().unwrap_or_default());
             }
         }
         if let Some(calls) = &mut self.calls {
             let session = chunk.session_id.string().unwrap_or_default();
-            calls.say(&session, &chunk.text.string().unwrap_or_default());
+            calls.add_text(&session, &chunk.text.string().unwrap_or_default());
         }
     }
 
-    fn note(&mut self, number: u64, event: &Event, note: &CallNote) {
+    fn note_event(&mut self, number: u64, event: &Event, note: &CallNote) {
         if !self.answers.is_empty()
             && let Some(answer) = self.answers.get_mut(&session_of_event(event))
         {
-            answer.note(event);
+            answer.note_event(event);
         }
         if let Some(calls) = &mut self.calls {
-            calls.note(number, event, note.action.as_ref(), note.is_held_back);
+            calls.note_event(number, event, note.action.as_ref(), note.is_held_back);
         }
         self.has_spoken |= match &event.body {
             Body::ToolInvocation(_) | Body::StreamDelta(_) => true,

@@ -8,7 +8,7 @@ use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Cause, Json};
 
 use super::conversation_state::ConversationState;
-use super::ending::{SessionError, log_in, stopped};
+use super::ending::{SessionError, log_in, stopped_error};
 use super::halt_conditions::TurnPhase;
 use super::hooks::ModelReach;
 use super::request::{ConversationRequest, SessionChoice};
@@ -24,9 +24,9 @@ const MOST_PAGES: usize = 50;
 
 impl SessionDriver<'_> {
     /// Sends `initialize`. An agent with another version of the protocol is an error.
-    pub(super) async fn initialize(&mut self) -> Result<InitializeAnswer, SessionError> {
+    pub(super) async fn initialize_agent(&mut self) -> Result<InitializeAnswer, SessionError> {
         let client = self.state.client.clone();
-        let has_user = self.state.prompts.inbox().is_some();
+        let has_user = self.state.prompts.client_inbox().is_some();
         let hello = async {
             if has_user {
                 client.initialize_for_user(None).await
@@ -34,14 +34,14 @@ impl SessionDriver<'_> {
                 client.initialize(None).await
             }
         };
-        let initialized = self.step(TurnPhase::Starting, hello).await?;
+        let initialized = self.run_step(TurnPhase::Starting, hello).await?;
         self.is_ready = true;
         if let Some(hooks) = &self.state.hooks {
             let reach = match self.request.local {
                 Some(_) => ModelReach::Reported,
                 None => ModelReach::Hidden,
             };
-            hooks.meets(&self.request.provider, &initialized, reach);
+            hooks.meet_agent(&self.request.provider, &initialized, reach);
         }
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {
@@ -51,7 +51,7 @@ impl SessionDriver<'_> {
                 None => "the agent does not say which version of ACP it speaks".to_owned(),
             };
             let hint = "another version of the agent may speak it";
-            return Err(stopped(Cause::ProtocolError, message, Some(hint)));
+            return Err(stopped_error(Cause::ProtocolError, message, Some(hint)));
         }
         Ok(initialized)
     }
@@ -66,20 +66,20 @@ impl SessionDriver<'_> {
         let opened = async {
             let target = SessionTarget::new(opening, agent.offered)?;
             let cwd = request.roots[0].as_path();
-            let setting = setting(request, agent.offered, cwd)?;
+            let setting = session_params(request, agent.offered, cwd)?;
             state.note_directories(request, agent.offered);
             let login = request.auth_method.as_deref();
             let opened = state.open_session(target, &setting, login).await?;
-            state.opened(&opened, cwd);
+            state.note_opened_session(&opened, cwd);
             Ok(opened)
         };
         let opened = async { Ok(opened.await) };
-        let opened = self.step(TurnPhase::Starting, opened).await?;
-        opened.map_err(|error: OpenError| error.broken(opening, agent))
+        let opened = self.run_step(TurnPhase::Starting, opened).await?;
+        opened.map_err(|error: OpenError| error.into_session_error(opening, agent))
     }
 
     /// An answer, which may be a refusal.
-    async fn answered<T>(
+    async fn wait_for_answer<T>(
         &mut self,
         asked: impl Future<Output = Result<T, RequestError>>,
     ) -> Result<Result<T, RpcError>, SessionError> {
@@ -89,22 +89,22 @@ impl SessionDriver<'_> {
                 told => told.map(Ok),
             }
         };
-        self.step(TurnPhase::Starting, told).await
+        self.run_step(TurnPhase::Starting, told).await
     }
 
     /// The mode in which it asks us, and the model.
-    pub(super) async fn prepare(&mut self, session: &str) -> Result<(), SessionError> {
-        let mode = self.state.table().policy().mode();
+    pub(super) async fn prepare_session(&mut self, session: &str) -> Result<(), SessionError> {
+        let mode = self.state.lock_table().policy().mode();
         self.set_agent_mode(session, mode).await?;
         let Some(model) = self.request.model.clone() else {
             return Ok(());
         };
         let state = Arc::clone(&self.state);
-        match self.answered(state.set_model(session, &model)).await? {
+        match self.wait_for_answer(state.set_model(session, &model)).await? {
             Ok(_) => Ok(()),
             Err(refusal) => {
                 let message = format!("the agent does not take the model `{model}`: {refusal}");
-                Err(stopped(Cause::BadInput, message, None))
+                Err(stopped_error(Cause::BadInput, message, None))
             }
         }
     }
@@ -120,18 +120,18 @@ impl SessionDriver<'_> {
             return Ok(());
         };
         let state = Arc::clone(&self.state);
-        let set = self.answered(state.enter(session, &wanted)).await?;
+        let set = self.wait_for_answer(state.enter_mode(session, &wanted)).await?;
         if let Err(refusal) = set {
-            let message = wanted.refused(&refusal.to_string());
+            let message = wanted.refusal_message(&refusal.to_string());
             let kind = DiagnosticKind::Notice;
-            self.state.say.note(None, kind, message);
+            self.state.say.inject_diagnostic(None, kind, message);
         }
         Ok(())
     }
 }
 
 /// The MCP transport that these servers need and the agent does not offer.
-fn unusable(servers: &[Json], offered: AgentCapabilities) -> Option<&'static str> {
+fn unusable_transport(servers: &[Json], offered: AgentCapabilities) -> Option<&'static str> {
     servers.iter().find_map(|server| {
         let kind = server.token().get("type").and_then(Token::string);
         match kind.as_deref() {
@@ -156,13 +156,13 @@ impl<'a> SessionTarget<'a> {
     fn new(opening: &'a SessionChoice, offered: AgentCapabilities) -> Result<Self, OpenError> {
         match opening {
             SessionChoice::New => Ok(Self::New),
-            SessionChoice::Again(id) => Self::again(id, offered),
+            SessionChoice::Again(id) => Self::earlier_session(id, offered),
             SessionChoice::Latest => Ok(Self::Latest(offered)),
         }
     }
 
     /// An earlier session: loaded or resumed, as the agent can.
-    fn again(id: &'a str, offered: AgentCapabilities) -> Result<Self, OpenError> {
+    fn earlier_session(id: &'a str, offered: AgentCapabilities) -> Result<Self, OpenError> {
         match offered {
             AgentCapabilities { load: true, .. } => Ok(Self::Load(id)),
             AgentCapabilities { resume: true, .. } => Ok(Self::Resume(id)),
@@ -194,7 +194,7 @@ pub(super) enum OpenError {
 
 impl OpenError {
     /// Why the prompt job ends.
-    fn broken(self, opening: &SessionChoice, agent: &InitializeAnswer) -> SessionError {
+    fn into_session_error(self, opening: &SessionChoice, agent: &InitializeAnswer) -> SessionError {
         let message = self.to_string();
         let cause = match self {
             Self::Request(RequestError::Refused(refusal)) => return not_opened(opening, &refusal),
@@ -206,7 +206,7 @@ impl OpenError {
             Self::Misfit(_) => Cause::ProtocolError,
             Self::Unable(_) | Self::NoSession => Cause::BadInput,
         };
-        stopped(cause, message, None)
+        stopped_error(cause, message, None)
     }
 }
 
@@ -249,16 +249,16 @@ impl ConversationState {
         let latest;
         let target = match target {
             SessionTarget::Latest(offered) => {
-                latest = self.latest(offered, setting.cwd).await?;
-                SessionTarget::again(&latest, offered)?
+                latest = self.latest_session(offered, setting.cwd).await?;
+                SessionTarget::earlier_session(&latest, offered)?
             }
             target => target,
         };
         if let SessionTarget::Load(id) | SessionTarget::Resume(id) = target {
-            self.claim(id).map_err(OpenError::Claimed)?;
+            self.claim_session(id).map_err(OpenError::Claimed)?;
         }
         let opened = match target {
-            SessionTarget::Load(id) => self.load(id, setting).await?,
+            SessionTarget::Load(id) => self.load_session(id, setting).await?,
             SessionTarget::Resume(id) => self.client.resume_session(id, setting).await?,
             SessionTarget::New | SessionTarget::Latest(_) => {
                 self.client.new_session(setting).await?
@@ -269,7 +269,7 @@ impl ConversationState {
     }
 
     /// The session that was used last, here. Lists are read page by page, to the end or as far as is reasonable.
-    async fn latest(&self, offered: AgentCapabilities, cwd: &Path) -> Result<String, OpenError> {
+    async fn latest_session(&self, offered: AgentCapabilities, cwd: &Path) -> Result<String, OpenError> {
         if !offered.list {
             return Err(OpenError::Unable("list its sessions: name one by its id"));
         }
@@ -278,7 +278,7 @@ impl ConversationState {
         for _ in 0..MOST_PAGES {
             let page = self.client.list_sessions(Some(cwd), cursor.as_deref());
             let page = page.await?.result;
-            newest = later(newest, newest_of(&page));
+            newest = later_session(newest, newest_of(&page));
             let next = next_page(&page);
             if next.is_none() || next == cursor {
                 break;
@@ -298,18 +298,18 @@ impl ConversationState {
             let message =
                 "the agent does not take other directories: they are only open to it through us";
             self.say
-                .note(None, DiagnosticKind::Notice, message.to_owned());
+                .inject_diagnostic(None, DiagnosticKind::Notice, message.to_owned());
         }
     }
 }
 
 /// The parameters of a session: its directory, and its MCP servers.
-pub(super) fn setting<'a>(
+pub(super) fn session_params<'a>(
     request: &'a ConversationRequest,
     offered: AgentCapabilities,
     cwd: &'a Path,
 ) -> Result<SessionParams<'a>, OpenError> {
-    if let Some(what) = unusable(&request.mcp_servers, offered) {
+    if let Some(what) = unusable_transport(&request.mcp_servers, offered) {
         return Err(OpenError::Unable(what));
     }
     let additional = request.roots.get(1..);
@@ -340,7 +340,7 @@ fn not_opened(opening: &SessionChoice, refusal: &RpcError) -> SessionError {
                 details.unwrap_or_default()
             );
             let hint = "`lapidary sessions list` shows the sessions of Gemini CLI";
-            stopped(Cause::BadInput, message, Some(hint))
+            stopped_error(Cause::BadInput, message, Some(hint))
         }
         SessionChoice::New | SessionChoice::Latest => SessionError::Told,
     }
@@ -361,7 +361,7 @@ fn newest_of(listed: &Json) -> Option<DatedSession> {
 }
 
 /// The later session; of two at the same time, the first in the list.
-fn later(one: Option<DatedSession>, other: Option<DatedSession>) -> Option<DatedSession> {
+fn later_session(one: Option<DatedSession>, other: Option<DatedSession>) -> Option<DatedSession> {
     match (one, other) {
         (Some(one), Some(other)) if other.0 > one.0 => Some(other),
         (one, other) => one.or(other),

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::answer::{
-    ONLY_ALWAYS, cancelled, marked, out_of_reach, pick, refusal, selected, unsayable,
+    ONLY_ALWAYS, cancelled_answer, marked_answer, out_of_reach, pick_option, refusal_error, selected_answer, denial_without_option,
 };
 use self::model_hooks::{FIRE_HOOKS, is_served};
 use super::conversation_state::{ConversationState, session_of};
@@ -32,14 +32,14 @@ use super::request::ConversationRequest;
 use crate::acp::{IncomingRequest, IncomingRequests, LineFacts, RpcError};
 use crate::hooks::WantedCall;
 use crate::policy::{Decision, PermissionEffect, ToolAction, only_always};
-use crate::violations::named;
+use crate::violations::action_name;
 use crate::workspace;
 
 const PERMISSION: &str = "session/request_permission";
 const ELICITATION: &str = "elicitation/create";
 
 /// The methods that we answer. The connection refuses any other.
-pub(super) fn methods(request: &ConversationRequest) -> impl Iterator<Item = &'static str> {
+pub(super) fn answered_methods(request: &ConversationRequest) -> impl Iterator<Item = &'static str> {
     let hooks = is_served(request).then_some(FIRE_HOOKS);
     [PERMISSION, ELICITATION]
         .into_iter()
@@ -54,7 +54,7 @@ pub(super) async fn answer_requests(mut requests: IncomingRequests, state: Arc<C
         // Both branches are cancel-safe.
         tokio::select! {
             incoming = requests.next() => match incoming {
-                Some(incoming) => drop(open.spawn(answer(incoming, Arc::clone(&state)))),
+                Some(incoming) => drop(open.spawn(answer_request(incoming, Arc::clone(&state)))),
                 None => break,
             },
             Some(_) = open.join_next() => {}
@@ -62,18 +62,18 @@ pub(super) async fn answer_requests(mut requests: IncomingRequests, state: Arc<C
     }
 }
 
-async fn answer(mut incoming: IncomingRequest, state: Arc<ConversationState>) {
+async fn answer_request(mut incoming: IncomingRequest, state: Arc<ConversationState>) {
     let facts = incoming.facts.take().and_then(LineFacts::into_inner);
     let facts: RequestFacts = facts.unwrap_or_default();
     let method = incoming.method.to_str().into_owned();
     let params = incoming.params.clone().unwrap_or_else(Json::empty_object);
-    let _answering = state.answering(incoming.number, &method);
+    let _answering = state.begin_answering(incoming.number, &method);
     if method == ELICITATION {
         // It need not be about a session.
-        return elicitations::answer(incoming, facts.elicitation, &state).await;
+        return elicitations::answer_elicitation(incoming, facts.elicitation, &state).await;
     }
     let session = session_of(&params);
-    let Some(turn) = state.table().turn_of(&session) else {
+    let Some(turn) = state.lock_table().turn_of(&session) else {
         let refusal = RpcError::new(RpcError::BAD_PARAMS, "unknown session");
         return incoming.respond.refuse(&refusal);
     };
@@ -86,9 +86,9 @@ async fn answer(mut incoming: IncomingRequest, state: Arc<ConversationState>) {
         stops: AtomicBool::new(false),
     };
     let answered = match method.as_str() {
-        PERMISSION => request.permission(facts.permission).await,
+        PERMISSION => request.answer_permission(facts.permission).await,
         FIRE_HOOKS => request.model_hooks().await,
-        method => request.service(method, facts.request_id).await,
+        method => request.answer_service(method, facts.request_id).await,
     };
     let (stops, session) = (request.stops.into_inner(), request.session);
     match answered {
@@ -96,7 +96,7 @@ async fn answer(mut incoming: IncomingRequest, state: Arc<ConversationState>) {
         Err(refusal) => incoming.respond.refuse(&refusal),
     }
     if stops {
-        state.cancel(&session);
+        state.cancel_turn(&session);
     }
 }
 
@@ -113,10 +113,10 @@ struct AgentRequest<'a> {
 
 impl AgentRequest<'_> {
     /// The agent asks for permission. The session table notes the decision about the call.
-    async fn permission(&self, facts: Option<PermissionFacts>) -> Result<Json, RpcError> {
+    async fn answer_permission(&self, facts: Option<PermissionFacts>) -> Result<Json, RpcError> {
         let wrong = |message| RpcError::new(RpcError::BAD_PARAMS, message);
         let facts = facts.ok_or_else(|| wrong("what is asked for cannot be read"))?;
-        if Some(&facts.dir) != self.state.table().cwd_of(&self.session).as_ref() {
+        if Some(&facts.dir) != self.state.lock_table().cwd_of(&self.session).as_ref() {
             // The paths of the call were read from another directory, so it is unknown which files they name.
             return Err(wrong(
                 "it was asked before it was known where the session works",
@@ -125,9 +125,9 @@ impl AgentRequest<'_> {
         let mut action = facts.action;
         action.follow_links(&facts.dir);
         let call = facts.request.tool_use_id.clone();
-        let settled = self.settle(facts.request, &action).await;
+        let settled = self.settle_permission(facts.request, &action).await;
         if let Some(call) = call {
-            let mut table = self.state.table();
+            let mut table = self.state.lock_table();
             match &settled {
                 Ok(Some((decision, _))) if decision.effect == PermissionEffect::Allow => {
                     table.allow_call(&self.session, &call);
@@ -146,24 +146,24 @@ impl AgentRequest<'_> {
             }
         }
         drop(facts.expected); // from here on the client's answer is too late
-        Ok(settled?.map_or_else(cancelled, |(_, answer)| answer))
+        Ok(settled?.map_or_else(cancelled_answer, |(_, answer)| answer))
     }
 
     /// Decides about a request for permission, and finds the agent's option for the decision.
-    async fn settle(
+    async fn settle_permission(
         &self,
         request: PermissionRequest,
         action: &ToolAction,
     ) -> Result<Option<(Decision, Json)>, RpcError> {
-        let options = self.options();
+        let options = self.offered_options();
         let Some(verdict) = self.hear_hooks(action, &request.tool_input).await else {
             return Ok(None);
         };
-        let decision = verdict.over(|| self.state.table().policy().decide(action));
-        let decision = self.narrow(decision, options.as_ref());
+        let decision = verdict.decide_over(|| self.state.lock_table().policy().decide(action));
+        let decision = self.narrow_decision(decision, options.as_ref());
         let mut hook_reason = None;
         let (mut decision, named) = if decision.effect == PermissionEffect::Ask {
-            let Some(answered) = self.ask(request, action, &decision, false).await else {
+            let Some(answered) = self.ask_attendant(request, action, &decision, false).await else {
                 return Ok(None);
             };
             hook_reason = (decision.by == DecidedBy::Hook).then_some(decision.reason);
@@ -173,30 +173,30 @@ impl AgentRequest<'_> {
         } else {
             (decision, None)
         };
-        let mut chosen = pick(options.as_ref(), named, &mut decision);
+        let mut chosen = pick_option(options.as_ref(), named, &mut decision);
         if chosen.is_none() && decision.effect == PermissionEffect::Allow {
-            decision = unsayable(decision, options.as_ref());
-            chosen = pick(options.as_ref(), None, &mut decision);
+            decision = denial_without_option(decision, options.as_ref());
+            chosen = pick_option(options.as_ref(), None, &mut decision);
         }
         let Some(chosen) = chosen else {
             self.stop_undeniable(action, &decision);
-            return Err(refusal(&decision));
+            return Err(refusal_error(&decision));
         };
         if decision.effect == PermissionEffect::Allow {
             self.state
-                .table()
-                .grant(&self.session, action, &decision, hook_reason);
+                .lock_table()
+                .grant_action(&self.session, action, &decision, hook_reason);
             self.note_permitted(action);
         }
-        let answer = selected(&chosen, &decision);
+        let answer = selected_answer(&chosen, &decision);
         Ok(Some((decision, answer)))
     }
 
     /// The agent wants a file or a terminal from us.
-    async fn service(&self, method: &str, id: Option<Text>) -> Result<Json, RpcError> {
+    async fn answer_service(&self, method: &str, id: Option<Text>) -> Result<Json, RpcError> {
         let action = self.state.workspace.action(method, &self.params);
         let Some(action) = action.map_err(out_of_reach)? else {
-            return self.serve(method, None).await;
+            return self.serve_action(method, None).await;
         };
         // A cancelled turn does nothing any more. It may read, unless there are hooks, which do not run any more and might deny it.
         let has_hooks = self.state.hooks.is_some();
@@ -206,11 +206,11 @@ impl AgentRequest<'_> {
         let decision = self.judge_service(method, id, &action).await;
         let decision = decision.ok_or_else(given_up)?;
         if decision.effect != PermissionEffect::Allow {
-            return Err(refusal(&decision));
+            return Err(refusal_error(&decision));
         }
         self.note_permitted(&action);
-        let answer = self.serve(method, Some(&action)).await?;
-        Ok(marked(&answer, &decision))
+        let answer = self.serve_action(method, Some(&action)).await?;
+        Ok(marked_answer(&answer, &decision))
     }
 
     /// Decides about a file or a terminal. Hooks run even if the action was granted before, because only this request has the
@@ -221,11 +221,11 @@ impl AgentRequest<'_> {
         id: Option<Text>,
         action: &ToolAction,
     ) -> Option<Decision> {
-        let input = self.parameters(method);
+        let input = self.effective_params(method);
         let observer = &self.state.observer;
-        observer.calls(|calls| calls.serve(&self.session));
+        observer.with_hook_calls(|calls| calls.note_service(&self.session));
         let verdict = self.hear_hooks(action, &input).await?;
-        let decision = verdict.over(|| self.state.table().policy().decide(action));
+        let decision = verdict.decide_over(|| self.state.lock_table().policy().decide(action));
         if decision.effect != PermissionEffect::Ask {
             return Some(decision);
         }
@@ -233,18 +233,18 @@ impl AgentRequest<'_> {
         let here = here.as_ref();
         let granted = self
             .state
-            .table()
-            .granted(&self.session, action, &decision, here);
+            .lock_table()
+            .granted_decision(&self.session, action, &decision, here);
         if granted.is_some() {
             return granted;
         }
         let request = self.request_for(method, id, input, action);
-        let (decision, _) = self.ask(request, action, &decision, true).await?;
+        let (decision, _) = self.ask_attendant(request, action, &decision, true).await?;
         Some(decision)
     }
 
     /// Serves exactly the judged action: a link that changed since is not followed.
-    async fn serve(&self, method: &str, judged: Option<&ToolAction>) -> Result<Json, RpcError> {
+    async fn serve_action(&self, method: &str, judged: Option<&ToolAction>) -> Result<Json, RpcError> {
         // Dropping the service gives it up.
         tokio::select! {
             served = self.state.workspace.serve_as(method, &self.params, judged) => served,
@@ -263,7 +263,7 @@ impl AgentRequest<'_> {
             biased;
             () = self.turn.cancelled() => None,
             () = self.incoming.respond.cancelled() => None,
-            verdict = hooks.before_tool(WantedCall { action, input }, self.place()) => verdict,
+            verdict = hooks.before_tool(WantedCall { action, input }, self.hook_place()) => verdict,
         };
         drop(asked);
         if matches!(verdict, Some(HookVerdict::Stopped(_))) {
@@ -275,12 +275,12 @@ impl AgentRequest<'_> {
     }
 
     /// A yes that the agent only offers for good is a person's to give: it becomes a prompt, or a no.
-    fn narrow(&self, decision: Decision, options: Option<&Json>) -> Decision {
+    fn narrow_decision(&self, decision: Decision, options: Option<&Json>) -> Decision {
         if decision.effect != PermissionEffect::Allow || options.and_then(only_always).is_none() {
             return decision;
         }
         if !self.state.prompts.is_attended() {
-            return unsayable(decision, options);
+            return denial_without_option(decision, options);
         }
         Decision {
             effect: PermissionEffect::Ask,
@@ -291,7 +291,7 @@ impl AgentRequest<'_> {
 
     /// Asks a person or the client, if one is there: the decision, and the option of the agent that the answer names. A request that
     /// the agent did not make becomes an event once it can be answered.
-    async fn ask(
+    async fn ask_attendant(
         &self,
         request: PermissionRequest,
         action: &ToolAction,
@@ -303,7 +303,7 @@ impl AgentRequest<'_> {
         }
         let is_for_hook = why.by == DecidedBy::Hook;
         // A hook looks at more than an earlier answer was about, such as the text that is written to a file.
-        let standing = self.state.table().allowed_for_run(action);
+        let standing = self.state.lock_table().allowed_for_run(action);
         if let Some(decision) = standing.filter(|_| !is_for_hook) {
             return Some((decision, None));
         }
@@ -314,17 +314,17 @@ impl AgentRequest<'_> {
             request,
             session_id: Text::from(self.session.clone()),
             action: action.clone(),
-            options: self.options(),
+            options: self.offered_options(),
             reason: why.reason.clone(),
             reply,
         };
-        if !self.state.prompts.put(self.incoming.number, prompt) {
+        if !self.state.prompts.put_prompt(self.incoming.number, prompt) {
             return Some((self.decide_unattended(action, why), None));
         }
         if let Some(event) = event {
             let session = Some(Text::from(self.session.clone()));
             let after = Some(self.incoming.number);
-            self.state.say.body(after, session, event);
+            self.state.say.inject_body(after, session, event);
         }
         let _asked = self.state.being_asked();
         // Each of these can be cancelled: there is one prompt, and at most one answer.
@@ -348,7 +348,7 @@ impl AgentRequest<'_> {
         // Dropping the notification ends the hooks.
         tokio::select! {
             () = self.turn.cancelled() => None,
-            () = hooks.notify(WantedCall { action, input }, self.place()) => Some(()),
+            () = hooks.notify_of_prompt(WantedCall { action, input }, self.hook_place()) => Some(()),
         }
     }
 
@@ -356,7 +356,7 @@ impl AgentRequest<'_> {
     fn decide_unattended(&self, action: &ToolAction, why: &Decision) -> Decision {
         match why.by {
             DecidedBy::Hook => why.clone().without_anybody(""),
-            _ => self.state.table().policy().decide_unattended(action),
+            _ => self.state.lock_table().policy().decide_unattended(action),
         }
     }
 
@@ -366,24 +366,24 @@ impl AgentRequest<'_> {
         action: &ToolAction,
         answer: PermissionAnswer,
     ) -> (Decision, Option<String>) {
-        let standing = answer.standing(action);
-        let decision = answer.decision(standing.as_ref());
+        let standing = answer.standing_answer(action);
+        let decision = answer.to_decision(standing.as_ref());
         if let Some(standing) = standing {
-            self.state.table().allow_for_run(standing);
+            self.state.lock_table().allow_for_run(standing);
         }
         (decision, answer.option_id)
     }
 
     /// The agent offers no way to deny, and may take an error for a yes: its turn ends.
     fn stop_undeniable(&self, action: &ToolAction, decision: &Decision) {
-        let (what, why) = (named(action), &decision.reason);
+        let (what, why) = (action_name(action), &decision.reason);
         let stopped = StopCause {
             cause: Cause::PermissionDenied,
             message: format!("{what} was denied, and the agent offers no way to say so: {why}"),
             hint: None,
         };
-        self.state.table().stop_turn(&self.session, stopped);
-        self.state.cancel(&self.session);
+        self.state.lock_table().stop_turn(&self.session, stopped);
+        self.state.cancel_turn(&self.session);
     }
 
     /// A request for permission that the agent did not make: it simply wants to do it, through us.
@@ -415,9 +415,9 @@ impl AgentRequest<'_> {
     }
 
     /// The parameters of a file or terminal request that determine its effect.
-    fn parameters(&self, method: &str) -> Json {
+    fn effective_params(&self, method: &str) -> Json {
         let params = self.params.token();
-        let names = workspace::parameters(method).iter();
+        let names = workspace::effective_parameters(method).iter();
         let known = names.filter_map(|name| {
             let value = params.get(name).and_then(Token::non_null)?;
             Some((*name, Json::from(SharedToken::from(value))))
@@ -426,7 +426,7 @@ impl AgentRequest<'_> {
     }
 
     /// The options that the agent offers.
-    fn options(&self) -> Option<Json> {
+    fn offered_options(&self) -> Option<Json> {
         let options = self.params.token().get("options")?;
         Some(Json::from(SharedToken::from(options)))
     }
@@ -437,7 +437,7 @@ impl AgentRequest<'_> {
         }
     }
 
-    fn place(&self) -> HookPlace<'_> {
+    fn hook_place(&self) -> HookPlace<'_> {
         HookPlace {
             session: &self.session,
             after: Some(self.incoming.number),

@@ -12,13 +12,13 @@ use tokio::time::{sleep, timeout};
 
 use super::ClientCommand;
 use super::conversation_state::ConversationState;
-use super::ending::{SessionError, stopped};
+use super::ending::{SessionError, stopped_error};
 use super::halt_conditions::{HaltConditions, TurnPhase};
 use super::hooks::{FinishedCall, HookRunner};
 use super::request::{ConversationRequest, PromptJob};
 use crate::acp::{AgentCapabilities, AgentError, AgentProcess, ConnectionError, RequestError};
 use crate::process::{Exit, TreeExit};
-use crate::run::ending::ending;
+use crate::run::ending::process_end;
 use crate::run::stall_point::StallPoint;
 use crate::signals;
 
@@ -74,7 +74,7 @@ impl SessionDriver<'_> {
         };
         let errand = async {
             let done = match script {
-                ConversationWork::Errand(errand) => self.errand(errand).await,
+                ConversationWork::Errand(errand) => self.run_prompt_job(errand).await,
                 ConversationWork::Orders(orders) => self.carry_out(orders).await,
             };
             self.end_sessions(&done).await;
@@ -90,7 +90,7 @@ impl SessionDriver<'_> {
             let _ = timeout(LAST_BREATH, process.gone()).await;
         }
         let is_gone = process.exit().is_some();
-        let (ended, departure) = self.end().await;
+        let (ended, departure) = self.end_agent().await;
         let is_faulty = departure == DepartureCause::ByItself && ended.is_some_and(died_of_a_fault);
         // An agent elsewhere has no exit status: the conversation alone tells how it went.
         let ended = ended.filter(|_| self.process.has_exit_status());
@@ -120,20 +120,20 @@ impl SessionDriver<'_> {
         } else {
             StderrOrder::Live
         };
-        stall.read(&self.directory, order)
+        stall.read_stall(&self.directory, order)
     }
 
-    async fn errand(&mut self, errand: &PromptJob) -> Result<(), SessionError> {
-        let agent = self.initialize().await?;
+    async fn run_prompt_job(&mut self, errand: &PromptJob) -> Result<(), SessionError> {
+        let agent = self.initialize_agent().await?;
         check_prompt(&errand.prompt, agent.offered)?;
         let session = self.open(&errand.opening, &agent).await?;
-        self.prepare(&session.id).await?;
+        self.prepare_session(&session.id).await?;
         self.begin_session(&session.id, &errand.opening).await?;
         self.judged_turn(&session.id, &errand.prompt).await
     }
 
     /// One step of the session, unless a stop condition ends it.
-    pub(super) async fn step<T>(
+    pub(super) async fn run_step<T>(
         &mut self,
         phase: TurnPhase,
         step: impl Future<Output = Result<T, RequestError>>,
@@ -149,15 +149,15 @@ impl SessionDriver<'_> {
     }
 
     /// Ends the agent, its terminals too.
-    async fn end(&mut self) -> (Option<TreeExit>, DepartureCause) {
+    async fn end_agent(&mut self) -> (Option<TreeExit>, DepartureCause) {
         self.state.client.connection().hang_up();
-        let ended = self.leave().await;
+        let ended = self.leave_in_steps().await;
         self.state.workspace.close().await;
         ended
     }
 
     /// In steps: it may end by itself, then it is asked to, then it is ended with everything that it started.
-    async fn leave(&mut self) -> (Option<TreeExit>, DepartureCause) {
+    async fn leave_in_steps(&mut self) -> (Option<TreeExit>, DepartureCause) {
         let process = self.process.clone();
         // An agent that has written too much would go on to: there is no grace for that.
         let last = self.state.client.connection().ended();
@@ -172,7 +172,7 @@ impl SessionDriver<'_> {
             () = self.wait_for_hurry() => {}
             () = sleep(by_itself) => {}
         }
-        let left = self.halts.grace.left();
+        let left = self.halts.grace.time_left();
         let ended = tokio::select! {
             ended = process.end(Duration::ZERO, left) => ended,
             () = self.halts.at_once() => process.kill().await,
@@ -183,17 +183,17 @@ impl SessionDriver<'_> {
     /// How long it has once its stdin is closed.
     fn time_by_itself(&self) -> Duration {
         let grace = &self.halts.grace;
-        let is_violated = self.state.observer.violations.stopped().is_some();
+        let is_violated = self.state.observer.violations.stop_cause().is_some();
         if self.is_deaf || is_violated {
             Duration::ZERO
         } else if grace.is_running() && !self.is_ready {
-            NEVER_READY.min(grace.share())
+            NEVER_READY.min(grace.step_share())
         } else {
             let hooks = self.state.hooks.as_ref();
             let hooks = hooks.and_then(HookRunner::own_ending);
             let share = match hooks {
                 Some(_) if !grace.is_running() => Duration::MAX,
-                _ => grace.share(),
+                _ => grace.step_share(),
             };
             (BY_ITSELF + hooks.unwrap_or_default()).min(share)
         }
@@ -241,7 +241,7 @@ fn check_prompt(prompt: &[Json], offered: AgentCapabilities) -> Result<(), Sessi
     match refused.into_iter().find(|(is_refused, _)| *is_refused) {
         Some((_, what)) => {
             let message = format!("the agent takes no {what} in prompts");
-            Err(stopped(Cause::BadInput, message, None))
+            Err(stopped_error(Cause::BadInput, message, None))
         }
         None => Ok(()),
     }
@@ -264,7 +264,7 @@ fn ended_as(
         Err(SessionError::Stopped(stopped) | SessionError::Silent(stopped)) => Some(stopped),
     };
     match ended {
-        Some(ended) => ending(ended, stopped),
+        Some(ended) => process_end(ended, stopped),
         None => ProcessEnd {
             stopped,
             ..ProcessEnd::default()

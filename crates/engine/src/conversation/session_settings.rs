@@ -20,7 +20,7 @@ pub(super) struct PendingMode {
 
 impl PendingMode {
     /// The agent does not want to.
-    pub(super) fn refused(&self, why: &str) -> String {
+    pub(super) fn refusal_message(&self, why: &str) -> String {
         format!("the agent does not go into its mode `{}`: {why}", self.mode)
     }
 }
@@ -37,7 +37,7 @@ impl ConversationState {
         let is_plan = mode == PermissionMode::Plan;
         let word = if is_plan { &words.plan } else { &words.default };
         let found = word.as_ref().map(|word| {
-            let table = self.table();
+            let table = self.lock_table();
             let known = table.get(session);
             known.map_or(ModeSearch::Nowhere, |known| known.find_mode(word))
         });
@@ -46,7 +46,7 @@ impl ConversationState {
             Some(ModeSearch::Nowhere) | None if is_plan => {
                 let message = "the agent has no plan mode: Lapidary denies its requests, but cannot stop what the agent does without asking";
                 let kind = DiagnosticKind::Notice;
-                self.say.note(None, kind, message.to_owned());
+                self.say.inject_diagnostic(None, kind, message.to_owned());
             }
             Some(ModeSearch::Nowhere | ModeSearch::Already) | None => {}
         }
@@ -96,7 +96,7 @@ impl ConversationState {
             .await?;
         let options = answer.result.token().get("configOptions");
         if let Some(options) = options
-            && let Some(known) = self.table().get_mut(session)
+            && let Some(known) = self.lock_table().get_mut(session)
         {
             let options = SharedToken::from(options);
             known.config_options = Some(Json::from(options));
@@ -105,12 +105,12 @@ impl ConversationState {
     }
 
     fn option_for(&self, session: &str, category: &str) -> Option<String> {
-        let (id, _) = self.table().get(session)?.option_for(category)?;
+        let (id, _) = self.lock_table().get(session)?.option_for(category)?;
         Some(id)
     }
 
     /// Puts the agent into a mode.
-    pub(super) async fn enter(
+    pub(super) async fn enter_mode(
         &self,
         session: &str,
         wanted: &PendingMode,
@@ -128,7 +128,7 @@ impl ConversationState {
 
     /// The agent was put into a mode.
     pub(super) fn note_mode(&self, session: &str, mode: &str) {
-        let mut table = self.table();
+        let mut table = self.lock_table();
         let modes = table.get_mut(session).map(|known| &mut known.modes);
         if let Some(Some(modes)) = modes {
             mode.clone_into(&mut modes.current);
@@ -145,14 +145,14 @@ impl SessionState {
         if let Some(modes) = &self.modes
             && modes.available.iter().any(|mode| mode == word)
         {
-            return ModeSearch::unless(modes.current == word, wanted(None));
+            return ModeSearch::unless_current(modes.current == word, wanted(None));
         }
         let option = self.option_for("mode").filter(|(id, _)| {
             let options = self.config_options.as_ref();
             options.is_some_and(|options| has_value(options, id, word))
         });
         match option {
-            Some((id, current)) => ModeSearch::unless(current == word, wanted(Some(id))),
+            Some((id, current)) => ModeSearch::unless_current(current == word, wanted(Some(id))),
             None => ModeSearch::Nowhere,
         }
     }
@@ -168,7 +168,7 @@ enum ModeSearch {
 }
 
 impl ModeSearch {
-    fn unless(is_current: bool, wanted: PendingMode) -> Self {
+    fn unless_current(is_current: bool, wanted: PendingMode) -> Self {
         if is_current {
             Self::Already
         } else {
@@ -177,7 +177,7 @@ impl ModeSearch {
     }
 }
 
-fn list(token: Token<'_>) -> impl Iterator<Item = Token<'_>> {
+fn list_items(token: Token<'_>) -> impl Iterator<Item = Token<'_>> {
     token.get("options").into_iter().flat_map(Token::elements)
 }
 
@@ -188,6 +188,6 @@ fn has_value(options: &Json, id: &str, word: &str) -> bool {
     let Some(option) = options.find(|option| is(*option, "id", id)) else {
         return false;
     };
-    list(option)
-        .any(|value| is(value, "value", word) || list(value).any(|value| is(value, "value", word)))
+    list_items(option)
+        .any(|value| is(value, "value", word) || list_items(value).any(|value| is(value, "value", word)))
 }

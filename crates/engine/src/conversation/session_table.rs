@@ -76,12 +76,12 @@ struct GrantedAction {
 impl GrantedAction {
     /// Whether this grant makes a prompt unnecessary. A hook that asks is answered only by a grant for the same reason: an
     /// earlier yes to a file did not know the hook's objection, and rules and modes know nothing of hooks.
-    fn answers(&self, why: &Decision) -> bool {
+    fn is_answer_to(&self, why: &Decision) -> bool {
         why.by != DecidedBy::Hook || self.hook_reason.as_deref() == Some(&why.reason)
     }
 
     /// Whether it is the same action: the same command in the same place, or the same files, and not more done to them.
-    fn covers(&self, wanted: &ToolAction, here: Option<&PathBuf>) -> bool {
+    fn is_same_action(&self, wanted: &ToolAction, here: Option<&PathBuf>) -> bool {
         let granted = &self.action;
         if wanted.command.is_some() {
             let is_here = |path: &PathBuf| Some(path) == here || granted.paths.contains(path);
@@ -124,18 +124,18 @@ impl SessionTable {
         self.sessions.get_mut(id)
     }
 
-    pub(super) fn forget(&mut self, id: &str) {
+    pub(super) fn forget_session(&mut self, id: &str) {
         self.sessions.remove(id);
     }
 
     /// The session, if there is only one.
-    pub(super) fn only(&self) -> Option<String> {
+    pub(super) fn only_session(&self) -> Option<String> {
         let mut ids = self.sessions.keys();
         let first = ids.next()?;
         ids.next().is_none().then(|| first.clone())
     }
 
-    pub(super) fn ids(&self) -> Vec<String> {
+    pub(super) fn session_ids(&self) -> Vec<String> {
         self.sessions.keys().cloned().collect()
     }
 
@@ -152,12 +152,12 @@ impl SessionTable {
     }
 
     /// A session is being opened.
-    pub(super) fn expect(&mut self, id: &str, cwd: &Path) {
+    pub(super) fn expect_session(&mut self, id: &str, cwd: &Path) {
         let session = self.sessions.entry(id.to_owned()).or_default();
         cwd.clone_into(&mut session.cwd);
     }
 
-    pub(super) fn opened(&mut self, opened: &OpenedSession, cwd: &Path) {
+    pub(super) fn note_opened_session(&mut self, opened: &OpenedSession, cwd: &Path) {
         let session = self.sessions.entry(opened.id.clone()).or_default();
         cwd.clone_into(&mut session.cwd);
         session.modes = opened.modes.clone().or(session.modes.take());
@@ -240,7 +240,7 @@ impl SessionTable {
     }
 
     /// The agent was allowed this. `hook_reason` is why a hook wanted it to be asked, if one did.
-    pub(super) fn grant(
+    pub(super) fn grant_action(
         &mut self,
         id: &str,
         action: &ToolAction,
@@ -260,7 +260,7 @@ impl SessionTable {
 
     /// The decision by which the agent may do this already, though for the reason `why` it would have to be asked. `here` is where
     /// the session's commands run.
-    pub(super) fn granted(
+    pub(super) fn granted_decision(
         &self,
         id: &str,
         action: &ToolAction,
@@ -268,7 +268,7 @@ impl SessionTable {
         here: Option<&PathBuf>,
     ) -> Option<Decision> {
         let mut grants = self.sessions.get(id)?.grants.iter();
-        let granted = grants.find(|it| it.covers(action, here) && it.answers(why))?;
+        let granted = grants.find(|it| it.is_same_action(action, here) && it.is_answer_to(why))?;
         Some(granted.decision.clone())
     }
 

@@ -79,7 +79,7 @@ enum InjectedBody {
 }
 
 impl EventInjector {
-    pub(super) fn channel() -> (Self, InjectedEvents) {
+    pub(super) fn new_channel() -> (Self, InjectedEvents) {
         let (sender, receiver) = mpsc::unbounded_channel(); // as many as there may be notes, and questions
         let notes = Arc::new(NoteCount::default());
         let said = InjectedEvents {
@@ -101,26 +101,26 @@ impl EventInjector {
     }
 
     /// The number of the latest line: events of now come after it.
-    pub(super) fn latest(&self) -> Option<u64> {
+    pub(super) fn latest_line(&self) -> Option<u64> {
         self.lines.load(Ordering::Relaxed).checked_sub(1)
     }
 
-    pub(super) fn note(&self, after: Option<u64>, kind: DiagnosticKind, message: String) {
+    pub(super) fn inject_diagnostic(&self, after: Option<u64>, kind: DiagnosticKind, message: String) {
         if self.notes.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_NOTES {
             self.notes.waiting.fetch_sub(1, Ordering::Relaxed);
             self.notes.left_out.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        self.say(after, InjectedBody::Note(kind, message));
+        self.send_injected(after, InjectedBody::Note(kind, message));
     }
 
     /// Inserts an event about a session, or about none.
-    pub(super) fn body(&self, after: Option<u64>, session: Option<Text>, body: Body) {
-        self.say(after, InjectedBody::Body(Box::new(body), session));
+    pub(super) fn inject_body(&self, after: Option<u64>, session: Option<Text>, body: Body) {
+        self.send_injected(after, InjectedBody::Body(Box::new(body), session));
     }
 
     /// A failed send is ignored: without a translation there is no reader either.
-    fn say(&self, after: Option<u64>, words: InjectedBody) {
+    fn send_injected(&self, after: Option<u64>, words: InjectedBody) {
         let _ = self.sender.send(InjectedEvent { after, words });
     }
 }
@@ -178,15 +178,15 @@ impl<'a> EventPump<'a> {
     }
 
     /// Translates until the connection and everything else is over. A slow reader of the batches slows only this down.
-    pub(super) async fn follow(mut self, mut is_over: oneshot::Receiver<()>) {
-        let subscribed = self.made.subscribed();
+    pub(super) async fn follow_lines(mut self, mut is_over: oneshot::Receiver<()>) {
+        let subscribed = self.made.subscription_notify();
         let mut complaints = interval(COMPLAINTS);
         complaints.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut is_connected, mut goes_on) = (true, true);
         while is_connected || goes_on {
             if is_connected && self.rest.is_over(|| self.observer.backlog()) {
                 let (lines, bytes) = self.observer.skip_rest().await;
-                self.skipped.add(lines, bytes);
+                self.skipped.add_skipped(lines, bytes);
                 is_connected = false;
                 continue;
             }
@@ -194,78 +194,78 @@ impl<'a> EventPump<'a> {
             tokio::select! {
                 biased;
                 observed = self.observer.next(), if is_connected => match observed {
-                    Some(observed) => self.take(&observed).await,
+                    Some(observed) => self.take_lines(&observed).await,
                     None => is_connected = false,
                 },
-                Some(said) = self.said.receiver.recv() => self.wait(said),
+                Some(said) = self.said.receiver.recv() => self.hold_injected(said),
                 _ = &mut is_over, if goes_on => goes_on = false,
                 _ = complaints.tick(), if self.with_bytes => {}
                 () = subscribed.notified() => {} // the next step lets its reader catch up
             }
             self.say_what_is_due(is_connected);
-            self.complaints(u64::MAX);
-            self.send().await;
+            self.read_stderr(u64::MAX);
+            self.send_events().await;
         }
         self.rest_of_complaints().await;
-        self.hear();
+        self.take_injected();
         self.say_what_is_due(false);
         let left_out = self.said.notes.left_out.load(Ordering::Relaxed);
         if left_out > 0 {
-            self.notice(format!("{left_out} more notes of this kind were skipped"));
+            self.insert_notice(format!("{left_out} more notes of this kind were skipped"));
         }
         if !self.skipped.is_empty() {
             self.batch.skipped = self.skipped;
-            self.notice(self.skipped.to_string());
+            self.insert_notice(self.skipped.to_string());
         }
-        self.send().await;
+        self.send_events().await;
     }
 
-    async fn send(&mut self) {
+    async fn send_events(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         if let Some(tally) = self.tally {
-            tally.note(&batch.events);
+            tally.note_events(&batch.events);
         }
         if self.made.has_subscribers() {
             self.observer.flush(); // subscribers read the lines of these events in the recording
         }
-        self.made.publish();
-        send(batch, self.batches).await;
+        self.made.publish_position();
+        send_batch(batch, self.batches).await;
     }
 
     /// Translates one line, and further lines that are there already.
-    async fn take(&mut self, first: &ObservedLine) {
-        let (mut lines, mut bytes) = (1, self.completed(first).await);
+    async fn take_lines(&mut self, first: &ObservedLine) {
+        let (mut lines, mut bytes) = (1, self.translate_completed(first).await);
         while lines < LINES && bytes < BYTES {
-            let Some(observed) = ready(self.observer.next()).flatten() else {
+            let Some(observed) = ready_value(self.observer.next()).flatten() else {
                 return;
             };
             lines += 1;
-            bytes += self.completed(&observed).await;
+            bytes += self.translate_completed(&observed).await;
         }
     }
 
     /// Translates a line, after the entries of the session log for the call or the turn that it ends.
-    async fn completed(&mut self, observed: &ObservedLine) -> usize {
+    async fn translate_completed(&mut self, observed: &ObservedLine) -> usize {
         if let Some(completion) = &mut self.completion {
-            for found in completion.before(&observed.traffic).await {
+            for found in completion.entries_before_line(&observed.traffic).await {
                 match found {
                     AddedEvent::Entry(entry) => self.made.session_log(&entry),
                     AddedEvent::Note(message) => {
                         let events = &mut self.batch.events;
-                        self.made.note(DiagnosticKind::Notice, message, events);
+                        self.made.insert_diagnostic(DiagnosticKind::Notice, message, events);
                     }
                 }
             }
         }
-        self.translate(observed)
+        self.translate_line(observed)
     }
 
-    fn translate(&mut self, observed: &ObservedLine) -> usize {
-        self.hear();
+    fn translate_line(&mut self, observed: &ObservedLine) -> usize {
+        self.take_injected();
         self.next = observed.number;
         self.say_what_is_due(true);
         self.next = observed.number + 1;
-        let at = self.clock.told(observed.at);
+        let at = self.clock.time_text(observed.at);
         let events = &mut self.batch.events;
         match &observed.traffic {
             TrafficLine::Sent(line) => {
@@ -276,7 +276,7 @@ impl<'a> EventPump<'a> {
             }
             TrafficLine::Received(received) => {
                 let (from, bytes) = (LineDirection::FromAgent, received.line.bytes());
-                self.made.push(from, line(received), Some(&at), events);
+                self.made.push(from, raw_line(received), Some(&at), events);
                 if self.with_bytes {
                     self.batch.stdout.extend_from_slice(bytes);
                     self.batch.stdout.push(b'\n');
@@ -284,7 +284,7 @@ impl<'a> EventPump<'a> {
                 bytes.len()
             }
             TrafficLine::Skipped { lines, bytes } => {
-                self.notice(format!(
+                self.insert_notice(format!(
                     "{lines} lines of {bytes} bytes were not translated: only a recording has them"
                 ));
                 0
@@ -292,26 +292,26 @@ impl<'a> EventPump<'a> {
         }
     }
 
-    fn notice(&mut self, message: String) {
-        self.speak(InjectedBody::Note(DiagnosticKind::Notice, message));
+    fn insert_notice(&mut self, message: String) {
+        self.insert_body(InjectedBody::Note(DiagnosticKind::Notice, message));
     }
 
-    fn speak(&mut self, words: InjectedBody) {
+    fn insert_body(&mut self, words: InjectedBody) {
         let events = &mut self.batch.events;
         match words {
-            InjectedBody::Note(kind, message) => self.made.note(kind, message, events),
+            InjectedBody::Note(kind, message) => self.made.insert_diagnostic(kind, message, events),
             InjectedBody::Body(body, session) => self.made.insert(*body, session, events),
         }
     }
 
     /// Takes the events that were injected meanwhile.
-    fn hear(&mut self) {
+    fn take_injected(&mut self) {
         while let Ok(said) = self.said.receiver.try_recv() {
-            self.wait(said);
+            self.hold_injected(said);
         }
     }
 
-    fn wait(&mut self, said: InjectedEvent) {
+    fn hold_injected(&mut self, said: InjectedEvent) {
         let before = said.after.map_or(0, |after| after.saturating_add(1));
         self.waiting.entry(before).or_default().push(said.words);
     }
@@ -325,7 +325,7 @@ impl<'a> EventPump<'a> {
                 if matches!(words, InjectedBody::Note(..)) {
                     self.said.notes.waiting.fetch_sub(1, Ordering::Relaxed);
                 }
-                self.speak(words);
+                self.insert_body(words);
             }
         }
     }
@@ -338,18 +338,18 @@ impl<'a> EventPump<'a> {
             let offset = self.stderr.as_ref().map_or(end, |stderr| stderr.offset);
             let left = end.saturating_sub(offset);
             if self.rest.is_over(|| left) {
-                return self.skipped.add(0, left);
+                return self.skipped.add_skipped(0, left);
             }
-            self.complaints(end);
+            self.read_stderr(end);
             if self.batch.is_empty() {
                 return;
             }
-            self.send().await;
+            self.send_events().await;
         }
     }
 
     /// Reads a part of the agent's stderr, up to `until`.
-    fn complaints(&mut self, until: u64) {
+    fn read_stderr(&mut self, until: u64) {
         let Some(stderr) = &mut self.stderr else {
             return;
         };
@@ -372,7 +372,7 @@ struct EventClock {
 }
 
 impl EventClock {
-    fn told(&mut self, at: Timestamp) -> Arc<str> {
+    fn time_text(&mut self, at: Timestamp) -> Arc<str> {
         let now = at.as_millisecond();
         if now != self.at {
             self.at = now;
@@ -383,7 +383,7 @@ impl EventClock {
 }
 
 /// A failed send is ignored: without a reader, the run is being ended anyway.
-async fn send(batch: EventBatch, batches: &mpsc::Sender<EventBatch>) {
+async fn send_batch(batch: EventBatch, batches: &mpsc::Sender<EventBatch>) {
     if !batch.is_empty() {
         let _ = batches.send(batch).await;
         // Let the other tasks of the thread run in between.
@@ -391,7 +391,7 @@ async fn send(batch: EventBatch, batches: &mpsc::Sender<EventBatch>) {
     }
 }
 
-fn line(received: &ReceivedMessage) -> RawLine<'_> {
+fn raw_line(received: &ReceivedMessage) -> RawLine<'_> {
     match received.what {
         MessageContent::Noise(LineNoise::TooLong(length)) => RawLine::TooLong {
             head: received.line.bytes(),
@@ -403,7 +403,7 @@ fn line(received: &ReceivedMessage) -> RawLine<'_> {
 }
 
 /// The value of a future that is ready already.
-fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
+fn ready_value<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {
         Poll::Ready(value) => Some(value),
@@ -430,7 +430,7 @@ mod tests {
             HandledMethods::from_names([""; 0]),
             ConnectionLimits::default(),
         );
-        let (_say, said) = EventInjector::channel();
+        let (_say, said) = EventInjector::new_channel();
         let rest = &RestLimit::default();
         let recorded = Some(recording.path());
         let (batches, mut told) = mpsc::channel(1);
@@ -441,7 +441,7 @@ mod tests {
             let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
             let output = (&mut made, &batches);
             let translation = EventPump::new(connected.observer, said, output, recorded, rest);
-            translation.follow(is_over).await;
+            translation.follow_lines(is_over).await;
         };
         let reading = async {
             let mut all = Vec::new();
@@ -473,7 +473,7 @@ mod tests {
                 ..ConnectionLimits::default()
             },
         );
-        let (_say, sayings) = EventInjector::channel();
+        let (_say, sayings) = EventInjector::new_channel();
         let (batches, mut told) = mpsc::channel(1);
         let (over, is_over) = oneshot::channel();
         over.send(()).unwrap();
@@ -482,12 +482,12 @@ mod tests {
             let mut made = RunEvents::new(Box::new(normalizer), ProgressPort::default());
             let output = (&mut made, &batches);
             let translation = EventPump::new(connected.observer, sayings, output, None, rest);
-            translation.follow(is_over).await;
+            translation.follow_lines(is_over).await;
         };
         let reading = async {
             let (mut lines, mut skipped) = (0, SkippedLines::default());
             while let Some(batch) = told.recv().await {
-                skipped.add(batch.skipped.lines, batch.skipped.bytes);
+                skipped.add_skipped(batch.skipped.lines, batch.skipped.bytes);
                 let is_noise = |event: &&lapidary_vocab::Event| matches!(&event.body, Body::Diagnostic(it) if it.kind == DiagnosticKind::Noise);
                 lines += batch.events.iter().filter(is_noise).count() as u64;
             }
@@ -499,7 +499,7 @@ mod tests {
     #[tokio::test]
     async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() {
         let flood = b"y\n".repeat(200_000);
-        let (told, skipped) = translated(flood, &RestLimit::passed()).await;
+        let (told, skipped) = translated(flood, &RestLimit::already_passed()).await;
         assert_eq!(told + skipped.lines, 200_000);
         assert_eq!(
             skipped.bytes, skipped.lines,
@@ -512,7 +512,7 @@ mod tests {
     async fn little_is_told_however_late_and_all_of_a_run_that_ends_by_itself() {
         let nothing = SkippedLines::default();
         let little = b"y\n".repeat(1000);
-        let told = translated(little, &RestLimit::passed()).await;
+        let told = translated(little, &RestLimit::already_passed()).await;
         assert_eq!(told, (1000, nothing));
         let flood = b"y\n".repeat(200_000);
         let told = translated(flood, &RestLimit::default()).await;

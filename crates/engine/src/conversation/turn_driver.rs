@@ -39,26 +39,26 @@ impl TurnDriver {
     }
 
     /// Hooks hear the prompt: they may add to it, or block it for a reason.
-    pub(super) async fn prepare(&mut self) -> Result<(), String> {
+    pub(super) async fn run_prompt_hooks(&mut self) -> Result<(), String> {
         let Some(hooks) = &self.state.hooks else {
             return Ok(());
         };
         let _asked = self.state.being_asked();
         let observer = &self.state.observer;
-        observer.calls(|calls| calls.take_words(&self.session));
+        observer.with_hook_calls(|calls| calls.take_words(&self.session));
         let next = hooks.before_prompt(&self.session, &self.next).await;
         self.next = next.map_err(|reason| format!("a hook blocked the prompt: {reason}"))?;
         Ok(())
     }
 
     /// Gives the prompt to the agent at once, and waits for its answer. Dropping the answer ends the turn for us; the agent hears so.
-    pub(super) fn give(
+    pub(super) fn give_prompt(
         &self,
     ) -> Result<impl Future<Output = Result<PromptAnswer, RequestError>> + use<>, RequestError>
     {
         let (state, session) = (Arc::clone(&self.state), self.session.clone());
-        state.observer.calls(|calls| calls.begin(&session));
-        state.table().begin_turn(&session);
+        state.observer.with_hook_calls(|calls| calls.begin_turn(&session));
+        state.lock_table().begin_turn(&session);
         let open = OpenTurn(state, session);
         open.0.observer.note_sign();
         let waiting = open.0.client.prompt(&open.1, &self.next)?;
@@ -80,14 +80,14 @@ impl TurnDriver {
         state.tools_are_done(Some(session)).await;
         state.say_what_was_left_out();
         state.say_what_was_cut_off(0, "the turn was cancelled before that");
-        if !has_ended_well(prompted) || state.table().stop_of(session).is_some() {
+        if !has_ended_well(prompted) || state.lock_table().stop_of(session).is_some() {
             return false;
         }
         if self.rounds >= MOST_ROUNDS {
             hooks.gives_up(session, self.rounds);
             return false;
         }
-        let said = state.observer.calls(|calls| calls.take_words(session));
+        let said = state.observer.with_hook_calls(|calls| calls.take_words(session));
         let said = said.unwrap_or_default();
         if !self.answer.is_empty() && !said.is_empty() {
             self.answer.push('\n');
@@ -116,6 +116,6 @@ struct OpenTurn(Arc<ConversationState>, String);
 
 impl Drop for OpenTurn {
     fn drop(&mut self) {
-        self.0.table().end_turn(&self.1);
+        self.0.lock_table().end_turn(&self.1);
     }
 }

@@ -74,7 +74,7 @@ impl SearchEnvironment {
     }
 
     /// The file that a variable names.
-    pub(super) fn named(&self, variable: &str) -> Option<PathBuf> {
+    pub(super) fn file_in_variable(&self, variable: &str) -> Option<PathBuf> {
         let value = self.vars.get(OsStr::new(variable))?;
         (!value.is_empty()).then(|| self.dir.join(value))
     }
@@ -92,7 +92,7 @@ impl SearchEnvironment {
     }
 
     /// A place that is the same on every machine.
-    pub(super) fn system(&self, path: &str) -> PathBuf {
+    pub(super) fn system_path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
 

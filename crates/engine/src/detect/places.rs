@@ -39,18 +39,18 @@ const OF_THE_SYSTEM: &[&str] = &[
 const MOST_VERSIONS: usize = 1000;
 
 /// The directories to look at, in order. Directories of a pattern with `*` exist; the others need not.
-pub(super) fn dirs(environment: &SearchEnvironment) -> Vec<PathBuf> {
+pub(super) fn search_directories(environment: &SearchEnvironment) -> Vec<PathBuf> {
     let (system, home) = match environment.platform {
         SearchPlatform::Unix => (OF_THE_SYSTEM, IN_HOME),
         SearchPlatform::Windows => (&[][..], ON_WINDOWS),
     };
-    let system = system.iter().map(|path| environment.system(path));
+    let system = system.iter().map(|path| environment.system_path(path));
     let home = home.iter().filter_map(|path| environment.in_home(path));
-    system.chain(home).flat_map(|path| expand(&path)).collect()
+    system.chain(home).flat_map(|path| expand_pattern(&path)).collect()
 }
 
 /// Every directory that a path with at most one `*` stands for, the newest version first.
-fn expand(pattern: &Path) -> Vec<PathBuf> {
+fn expand_pattern(pattern: &Path) -> Vec<PathBuf> {
     let mut parts = pattern.components();
     let before: PathBuf = parts
         .by_ref()

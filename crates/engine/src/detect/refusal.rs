@@ -53,7 +53,7 @@ pub(super) fn check(path: &Path, how: &SearchReason) -> Option<PlaceRefusal> {
     }
     let about = match path.metadata() {
         Ok(about) => about,
-        Err(error) => return Some(absent(path, &error)),
+        Err(error) => return Some(absent_refusal(path, &error)),
     };
     if about.is_dir() {
         Some(PlaceRefusal::Directory)
@@ -66,7 +66,7 @@ pub(super) fn check(path: &Path, how: &SearchReason) -> Option<PlaceRefusal> {
     }
 }
 
-fn absent(path: &Path, error: &io::Error) -> PlaceRefusal {
+fn absent_refusal(path: &Path, error: &io::Error) -> PlaceRefusal {
     match (error.kind(), fs::read_link(path)) {
         (io::ErrorKind::NotFound, Ok(target)) => PlaceRefusal::BrokenLink { target },
         // A file where a directory was expected: there is nothing behind it either.

@@ -36,7 +36,7 @@ impl AgentVersion {
             Some((numbers, pre)) => (numbers, pre),
             None => (text, ""),
         };
-        let mut numbers = numbers.split('.').map(number);
+        let mut numbers = numbers.split('.').map(parse_number);
         let version = Self {
             major: numbers.next()??,
             minor: numbers.next()??,
@@ -55,7 +55,7 @@ impl AgentVersion {
 }
 
 /// Digits only: the standard library would also take a sign.
-fn number(text: &str) -> Option<u64> {
+fn parse_number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits)
 }
@@ -97,7 +97,7 @@ enum VersionPart {
 
 impl VersionPart {
     fn parse(text: &str) -> Self {
-        match number(text) {
+        match parse_number(text) {
             Some(value) => Self::Number(value),
             None => Self::Word(text.to_owned()),
         }

@@ -11,11 +11,11 @@ use crate::gemini_cli;
 
 /// Looks at an agent that speaks ACP without starting it.
 pub fn examine_acp(patient: &DoctorTarget<'_>, agent: &AcpAgent, mut tell: impl FnMut(Check)) {
-    tell(installed(patient, agent));
-    surroundings::config(patient)
+    tell(installed_check(patient, agent));
+    surroundings::config_checks(patient)
         .into_iter()
         .for_each(&mut tell);
-    tell(state::writable(patient.state_directory));
+    tell(state::writable_check(patient.state_directory));
     let known = AgentSpec::named(agent.provider.as_str());
     tell(confinement::check(patient, known));
     let rules = known.map(|known| known.capabilities(patient.environment).rules);
@@ -24,7 +24,7 @@ pub fn examine_acp(patient: &DoctorTarget<'_>, agent: &AcpAgent, mut tell: impl 
     }
 }
 
-fn installed(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Check {
+fn installed_check(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Check {
     let check = |state, message: String| Check::new(CheckName::Agent, state, message);
     let program = agent.program.display();
     let Some(path) = agent.locate(patient.environment) else {
@@ -48,22 +48,22 @@ fn installed(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Check {
         return check(CheckState::Problem, message).remedy(remedy);
     };
     let message = format!("`{}` at `{}`", agent.name, path.display());
-    check(CheckState::Ok, message).details(configured(patient, agent))
+    check(CheckState::Ok, message).details(configured_settings(patient, agent))
 }
 
 /// The settings of our configuration about it.
-fn configured(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Vec<String> {
+fn configured_settings(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Vec<String> {
     let Ok(loaded) = patient.config else {
         return Vec::new();
     };
     let own = loaded.config.agents.contains_key(&agent.name);
     let own = own.then(|| "lapidary.toml says how it is started".to_owned());
     let chosen = loaded.config.agent.as_deref();
-    let chosen = chosen.map(|chosen| choice(chosen, agent));
+    let chosen = chosen.map(|chosen| chosen_by(chosen, agent));
     own.into_iter().chain(chosen).collect()
 }
 
-fn choice(chosen: &str, agent: &AcpAgent) -> String {
+fn chosen_by(chosen: &str, agent: &AcpAgent) -> String {
     if chosen == agent.name {
         "lapidary.toml makes it the agent of every run".to_owned()
     } else {
@@ -77,7 +77,7 @@ fn choice(chosen: &str, agent: &AcpAgent) -> String {
 pub fn known_agents(environment: &SearchEnvironment) -> Check {
     let (here, elsewhere): (Vec<_>, Vec<_>) = KNOWN
         .iter()
-        .map(|known| (known, place(known, environment)))
+        .map(|known| (known, agent_place(known, environment)))
         .partition(|(_, place)| place.is_some());
     let here: Vec<_> = here.iter().map(|(known, _)| known.name).collect();
     let message = match here.len() {
@@ -91,7 +91,7 @@ pub fn known_agents(environment: &SearchEnvironment) -> Check {
 }
 
 /// Where an agent that we know is.
-pub(crate) fn place(known: &AgentSpec, environment: &SearchEnvironment) -> Option<PathBuf> {
+pub(crate) fn agent_place(known: &AgentSpec, environment: &SearchEnvironment) -> Option<PathBuf> {
     if known.name == gemini_cli::NAME {
         return detect::gemini(environment).ok().map(|found| found.path);
     }

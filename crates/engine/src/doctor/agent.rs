@@ -3,7 +3,7 @@
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::DoctorTarget;
-use super::ask::{ProgramAnswer, ask};
+use super::ask::{ProgramAnswer, ask_program};
 use crate::detect::AgentVersion;
 use crate::detect::{
     self, FoundProgram, NotFound, PlaceRefusal, RejectedPlace, SearchEnvironment,
@@ -15,7 +15,7 @@ use crate::process::{Command, Exit};
 const UPDATE: &str = "update it with `npm install -g @google/gemini-cli`";
 
 /// Whether it is installed, and the other installations.
-pub(super) fn installed(
+pub(super) fn installed_check(
     environment: &SearchEnvironment,
     detected: &Result<FoundProgram, NotFound>,
 ) -> Check {
@@ -32,7 +32,7 @@ pub(super) fn installed(
             let news = missing.tried.iter().filter(|it| is_news(it));
             return check(CheckState::Problem, message)
                 .remedy(missing.hint())
-                .details(news.map(tried))
+                .details(news.map(rejected_place_text))
                 .details(empty_places(&missing.tried));
         }
     };
@@ -40,8 +40,8 @@ pub(super) fn installed(
     let news = found.tried.iter().filter(|tried| is_news(tried));
     let others = detect::others(environment, found);
     check(CheckState::Ok, message)
-        .details(news.map(tried))
-        .details(others.iter().map(also))
+        .details(news.map(rejected_place_text))
+        .details(others.iter().map(also_found_text))
 }
 
 /// An empty place is not worth a detail.
@@ -71,11 +71,11 @@ fn is_named(tried: &RejectedPlace) -> bool {
     matches!(tried.how, detect::SearchReason::Variable(_))
 }
 
-fn tried(tried: &RejectedPlace) -> String {
+fn rejected_place_text(tried: &RejectedPlace) -> String {
     format!("tried `{}`: {}", tried.path.display(), tried.refused)
 }
 
-fn also(other: &FoundProgram) -> String {
+fn also_found_text(other: &FoundProgram) -> String {
     let version = other
         .version
         .as_ref()
@@ -89,7 +89,7 @@ fn also(other: &FoundProgram) -> String {
 }
 
 /// Whether it starts, and the version that it prints.
-pub(super) async fn start(
+pub(super) async fn start_check(
     patient: &DoctorTarget<'_>,
     found: &FoundProgram,
 ) -> (Check, Option<AgentVersion>) {
@@ -98,7 +98,7 @@ pub(super) async fn start(
         .args(["--version"])
         .envs(patient.environment.vars.clone())
         .envs([("GEMINI_CLI_NO_RELAUNCH", "true")]);
-    let answer = ask(
+    let answer = ask_program(
         patient.supervisor,
         command,
         patient.scratch,
@@ -121,7 +121,7 @@ pub(super) async fn start(
             let check = problem(format!(
                 "`{} --version` {}",
                 found.path.display(),
-                ended(&answer)
+                ended_text(&answer)
             ));
             let check = check.details(last_words(&answer)).took(answer.took);
             (check.remedy("run that yourself to see what happens"), None)
@@ -129,7 +129,7 @@ pub(super) async fn start(
     }
 }
 
-fn ended(answer: &ProgramAnswer) -> String {
+fn ended_text(answer: &ProgramAnswer) -> String {
     match answer.exit {
         Some(Exit::Code(code)) => format!("ended with exit code {code}"),
         Some(Exit::Signal(number)) => format!("was ended by signal {number}"),
@@ -152,7 +152,7 @@ fn last_words(answer: &ProgramAnswer) -> Vec<String> {
 }
 
 /// Which version it is, and whether that is one to work with.
-pub(super) fn version(found: &FoundProgram, printed: Option<&AgentVersion>) -> Check {
+pub(super) fn version_check(found: &FoundProgram, printed: Option<&AgentVersion>) -> Check {
     let Some(version) = printed.or(found.version.as_ref()) else {
         let message = "neither its package nor the program says which version it is";
         return Check::new(CheckName::Version, CheckState::Warning, message);

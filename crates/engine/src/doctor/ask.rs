@@ -51,7 +51,7 @@ fn with_source(error: &StartError) -> String {
 }
 
 /// Runs a program and reads its output.
-pub(super) async fn ask(
+pub(super) async fn ask_program(
     supervisor: &Supervisor,
     mut command: Command,
     scratch: &Path,
@@ -69,30 +69,30 @@ pub(super) async fn ask(
     // Waiting can be given up and taken up again.
     let ended = tokio::select! {
         ended = running.wait() => Ok(ended),
-        () = flooded(&written) => Err(AskError::Flooded),
+        () = wait_for_flood(&written) => Err(AskError::Flooded),
         () = tokio::time::sleep(patience) => Err(AskError::Hung(patience)),
     };
     match ended {
         Ok(ended) => Ok(ProgramAnswer {
             exit: ended.exit,
-            stdout: beginning(scratch, "stdout")?,
-            stderr: beginning(scratch, "stderr")?,
+            stdout: output_beginning(scratch, "stdout")?,
+            stderr: output_beginning(scratch, "stderr")?,
             took: started.elapsed(),
         }),
         Err(error) => {
-            end(&mut running).await;
+            end_program(&mut running).await;
             Err(error)
         }
     }
 }
 
-async fn end(running: &mut Running) {
+async fn end_program(running: &mut Running) {
     running.kill().await;
     // The supervisor goes on if it takes longer.
     let _ = timeout(PATIENCE, running.wait()).await;
 }
 
-async fn flooded(files: &[File]) {
+async fn wait_for_flood(files: &[File]) {
     let mut looks = interval(LOOK);
     loop {
         looks.tick().await;
@@ -109,7 +109,7 @@ fn scratch_file(scratch: &Path, name: &str) -> io::Result<File> {
     options.open(scratch.join(name))
 }
 
-fn beginning(scratch: &Path, name: &str) -> io::Result<Vec<u8>> {
+fn output_beginning(scratch: &Path, name: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(scratch.join(name))?;
     file.take(LONGEST).read_to_end(&mut bytes)?;

@@ -34,7 +34,7 @@ pub(super) fn check(patient: &DoctorTarget<'_>, known: Option<&AgentSpec>) -> Ch
         (None, mode) => format!("unattended runs are confined to the {}", mode.as_str()),
     };
     if chosen.unwrap_or(usual) == ConfineMode::Off || missing.is_empty() {
-        return check(CheckState::Ok, format!("{abi}; {told}")).details(places(patient, known));
+        return check(CheckState::Ok, format!("{abi}; {told}")).details(state_places(patient, known));
     }
     let message = format!("{told}, but the kernel has {abi}: {}", missing.join(", "));
     let remedy = match abi {
@@ -47,7 +47,7 @@ pub(super) fn check(patient: &DoctorTarget<'_>, known: Option<&AgentSpec>) -> Ch
 }
 
 /// Where the agent keeps its state, which it can write although confined.
-fn places(patient: &DoctorTarget<'_>, known: Option<&AgentSpec>) -> Vec<String> {
+fn state_places(patient: &DoctorTarget<'_>, known: Option<&AgentSpec>) -> Vec<String> {
     let state = known.map_or(&[][..], |known| known.state).iter();
     let state = state.filter_map(|place| place.in_environment(patient.environment));
     let state: Vec<_> = state.map(|path| format!("`{}`", path.display())).collect();

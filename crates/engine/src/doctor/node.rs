@@ -8,7 +8,7 @@ use std::time::Duration;
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::DoctorTarget;
-use super::ask::ask;
+use super::ask::ask_program;
 use crate::detect::AgentVersion;
 use crate::detect::{self, FoundProgram};
 use crate::process::Command;
@@ -39,7 +39,7 @@ pub(super) async fn check(patient: &DoctorTarget<'_>, found: &FoundProgram) -> C
         .args(["--version"])
         .envs(patient.environment.vars.clone());
     let path = node.display();
-    let answer = match ask(patient.supervisor, command, patient.scratch, PATIENCE).await {
+    let answer = match ask_program(patient.supervisor, command, patient.scratch, PATIENCE).await {
         Ok(answer) => answer,
         Err(error) => return check(state, format!("`{path} --version`: {error}")).remedy(REMEDY),
     };

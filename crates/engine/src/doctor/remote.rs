@@ -11,16 +11,16 @@ pub fn examine_remote(
     agent: &RemoteAgent,
     mut tell: impl FnMut(Check),
 ) {
-    tell(address(agent));
-    surroundings::config(patient)
+    tell(address_check(agent));
+    surroundings::config_checks(patient)
         .into_iter()
         .for_each(&mut tell);
-    tell(state::writable(patient.state_directory));
+    tell(state::writable_check(patient.state_directory));
     let message = "commands that the agent runs here through Lapidary can be confined; its own machine is not ours to confine";
     tell(Check::new(CheckName::Confinement, CheckState::Ok, message));
 }
 
-fn address(agent: &RemoteAgent) -> Check {
+fn address_check(agent: &RemoteAgent) -> Check {
     let transport = if agent.url.is_websocket() {
         "WebSocket"
     } else {

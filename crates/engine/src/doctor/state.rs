@@ -12,7 +12,7 @@ const GIB: u64 = 1 << 30;
 const ENOUGH: u64 = GIB;
 
 /// Whether recordings can be written, found out without writing one.
-pub(super) fn writable(directory: &Path) -> Check {
+pub(super) fn writable_check(directory: &Path) -> Check {
     let check = |state, message: String| Check::new(CheckName::State, state, message);
     let shown = directory.display();
     let elsewhere = "set LAPIDARY_STATE_DIR to a directory that can be written";
@@ -33,7 +33,7 @@ pub(super) fn writable(directory: &Path) -> Check {
     match system::free_space(nearest) {
         None => check(CheckState::Ok, format!("runs are recorded in `{shown}`")),
         Some(free) => {
-            let message = format!("runs are recorded in `{shown}`, {} free", size(free));
+            let message = format!("runs are recorded in `{shown}`, {} free", size_text(free));
             if free < ENOUGH {
                 let remedy = "free some space: a run may write 1 GiB";
                 return check(CheckState::Warning, message).remedy(remedy);
@@ -43,7 +43,7 @@ pub(super) fn writable(directory: &Path) -> Check {
     }
 }
 
-fn size(bytes: u64) -> String {
+fn size_text(bytes: u64) -> String {
     if bytes < GIB {
         format!("{} MiB", bytes >> 20)
     } else {

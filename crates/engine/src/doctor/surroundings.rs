@@ -10,14 +10,14 @@ use super::DoctorTarget;
 use crate::gemini_cli;
 
 /// There is no home directory: Gemini CLI's settings cannot be checked.
-pub(super) fn homeless() -> Check {
+pub(super) fn homeless_check() -> Check {
     let message = "there is no home directory to look for Gemini CLI's settings in";
     let check = Check::new(CheckName::Settings, CheckState::Warning, message);
     check.remedy("set HOME")
 }
 
 /// Whether a run may work in the directory.
-pub(super) fn trust(patient: &DoctorTarget<'_>, trust: &Trust, asks: bool) -> Check {
+pub(super) fn trust_check(patient: &DoctorTarget<'_>, trust: &Trust, asks: bool) -> Check {
     let check = |state, message: String| Check::new(CheckName::Trust, state, message);
     let directory = patient.directory.display();
     let config = patient.config.as_ref().ok();
@@ -51,7 +51,7 @@ pub(super) fn trust(patient: &DoctorTarget<'_>, trust: &Trust, asks: bool) -> Ch
 }
 
 /// Whether the user is signed in, as far as local files and variables show it.
-pub(super) fn auth(
+pub(super) fn sign_in_check(
     patient: &DoctorTarget<'_>,
     home: &GeminiHome,
     settings: &Settings,
@@ -79,7 +79,7 @@ pub(super) fn auth(
 }
 
 /// Whether Gemini CLI will be able to read its settings. One for each file that it cannot, or we cannot.
-pub(super) fn settings(settings: &Settings) -> Vec<Check> {
+pub(super) fn settings_checks(settings: &Settings) -> Vec<Check> {
     let check = |state, message: String| Check::new(CheckName::Settings, state, message);
     let broken = settings.files.iter().filter_map(|file| {
         let error = file.content.as_ref().err()?;
@@ -107,7 +107,7 @@ pub(super) fn settings(settings: &Settings) -> Vec<Check> {
 }
 
 /// Whether our own configuration can be used.
-pub(super) fn config(patient: &DoctorTarget<'_>) -> Vec<Check> {
+pub(super) fn config_checks(patient: &DoctorTarget<'_>) -> Vec<Check> {
     let check = |state, message: String| Check::new(CheckName::Config, state, message);
     match patient.config {
         Err(error) => {

@@ -9,17 +9,17 @@ use super::problem::LaunchError;
 pub(super) struct ArgumentList(Vec<OsString>);
 
 impl ArgumentList {
-    pub(super) fn flag(&mut self, flag: &str) {
+    pub(super) fn add_flag(&mut self, flag: &str) {
         self.0.push(flag.into());
     }
 
     /// A flag and a value of ours.
-    pub(super) fn pair(&mut self, flag: &str, value: &str) {
+    pub(super) fn add_pair(&mut self, flag: &str, value: &str) {
         self.0.extend([flag.into(), value.into()]);
     }
 
     /// A flag and a value of the user's. `long` is for values that begin with a hyphen, which only go with `=`.
-    pub(super) fn value(
+    pub(super) fn add_user_value(
         &mut self,
         what: &'static str,
         short: &str,
@@ -27,26 +27,26 @@ impl ArgumentList {
         value: &str,
     ) -> Result<(), LaunchError> {
         if value.trim().is_empty() {
-            return Err(bad(what, value.as_ref(), "it is empty"));
+            return Err(bad_argument(what, value.as_ref(), "it is empty"));
         }
-        self.checked(what, short, long, value.as_ref())
+        self.add_checked(what, short, long, value.as_ref())
     }
 
     /// A flag that takes several values, one at a time. The CLI cuts each at its commas, and would take the pieces for
     /// directories or tools that the user did not name.
-    pub(super) fn listed(
+    pub(super) fn add_list_value(
         &mut self,
         what: &'static str,
         flag: &str,
         value: &OsStr,
     ) -> Result<(), LaunchError> {
         if value.as_encoded_bytes().contains(&b',') {
-            return Err(bad(what, value, "Gemini CLI would cut it at its comma"));
+            return Err(bad_argument(what, value, "Gemini CLI would cut it at its comma"));
         }
-        self.checked(what, flag, flag, value)
+        self.add_checked(what, flag, flag, value)
     }
 
-    pub(super) fn extend(&mut self, args: &[OsString]) {
+    pub(super) fn add_arguments(&mut self, args: &[OsString]) {
         self.0.extend_from_slice(args);
     }
 
@@ -54,7 +54,7 @@ impl ArgumentList {
         self.0
     }
 
-    fn checked(
+    fn add_checked(
         &mut self,
         what: &'static str,
         short: &str,
@@ -62,7 +62,7 @@ impl ArgumentList {
         value: &OsStr,
     ) -> Result<(), LaunchError> {
         if value.as_encoded_bytes().contains(&0) {
-            return Err(bad(what, value, "it holds a NUL character"));
+            return Err(bad_argument(what, value, "it holds a NUL character"));
         }
         if value.as_encoded_bytes().starts_with(b"-") {
             let mut joined = OsString::from(long);
@@ -76,7 +76,7 @@ impl ArgumentList {
     }
 }
 
-fn bad(what: &'static str, value: &OsStr, reason: &'static str) -> LaunchError {
+fn bad_argument(what: &'static str, value: &OsStr, reason: &'static str) -> LaunchError {
     LaunchError::BadValue {
         what,
         value: value.to_string_lossy().into_owned(),

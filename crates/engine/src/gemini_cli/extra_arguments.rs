@@ -40,12 +40,12 @@ pub(super) struct ExtraArguments {
 }
 
 impl ExtraArguments {
-    pub(super) fn read(args: &[OsString]) -> Result<Self, LaunchError> {
+    pub(super) fn from_args(args: &[OsString]) -> Result<Self, LaunchError> {
         let mut extra = Self::default();
         for arg in args {
             let arg = arg.to_string_lossy();
             let (name, _) = arg.split_once('=').unwrap_or((&arg, ""));
-            let name = &kebab(name);
+            let name = &kebab_case(name);
             for (short, long, reason) in RESERVED {
                 if is(name, short, long) {
                     return Err(LaunchError::Reserved {
@@ -67,7 +67,7 @@ impl ExtraArguments {
 pub(crate) fn skips_trust(args: &[OsString]) -> bool {
     args.iter().any(|arg| {
         let arg = arg.to_string_lossy();
-        kebab(&arg).starts_with("--skip-trust")
+        kebab_case(&arg).starts_with("--skip-trust")
     })
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn asks_for_sandbox(args: &[OsString]) -> bool {
     args.iter().any(|arg| {
         let arg = arg.to_string_lossy();
         let (name, value) = arg.split_once('=').unwrap_or((&arg, "true"));
-        is(&kebab(name), "-s", &["--sandbox"]) && value != "false"
+        is(&kebab_case(name), "-s", &["--sandbox"]) && value != "false"
     })
 }
 
@@ -98,12 +98,12 @@ pub(crate) fn sets_permissions(args: &[OsString]) -> bool {
             "--policy",
             "--admin-policy",
         ];
-        is(&kebab(name), "-y", &long)
+        is(&kebab_case(name), "-y", &long)
     })
 }
 
 /// The CLI takes `--outputFormat` for `--output-format`.
-fn kebab(name: &str) -> String {
+fn kebab_case(name: &str) -> String {
     if !name.starts_with("--") {
         return name.to_owned();
     }

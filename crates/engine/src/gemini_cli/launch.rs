@@ -7,7 +7,7 @@ use super::arguments::ArgumentList;
 use super::extra_arguments::ExtraArguments;
 use super::problem::LaunchError;
 use super::prompt::{self, PromptRoute, PromptText};
-use super::{ACP, OLD_ACP, PLAN, RESUME, STREAM_JSON, has};
+use super::{ACP, OLD_ACP, PLAN, RESUME, STREAM_JSON, version_has};
 use crate::config::{ApprovalMode, Config, PermissionMode, TransportChoice};
 use crate::detect::AgentVersion;
 
@@ -117,28 +117,28 @@ pub enum PromptDelivery {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn prepare(launch: &GeminiLaunch<'_>) -> Result<PromptDelivery, LaunchError> {
-    let extra = ExtraArguments::read(launch.extra_args)?;
+    let extra = ExtraArguments::from_args(launch.extra_args)?;
     let mut notices = Vec::new();
-    let transport = transport(launch, &mut notices)?;
+    let transport = choose_transport(launch, &mut notices)?;
     let mut args = ArgumentList::default();
-    args.pair("-o", transport.as_str());
-    permission(launch, &extra, &mut args, &mut notices);
-    options(launch, &extra, &mut args)?;
-    session(launch, &mut args)?;
-    let stdin = match prompt::carry(launch, &mut notices)? {
+    args.add_pair("-o", transport.as_str());
+    add_permission_flag(launch, &extra, &mut args, &mut notices);
+    add_options(launch, &extra, &mut args)?;
+    add_session(launch, &mut args)?;
+    let stdin = match prompt::route_prompt(launch, &mut notices)? {
         PromptRoute::Stdin(text) => StdinContent::Text(text),
         PromptRoute::Argument { text, stdin } => {
-            args.value("prompt", "-p", "--prompt", &text)?;
+            args.add_user_value("prompt", "-p", "--prompt", &text)?;
             stdin.map_or(StdinContent::Empty, StdinContent::Text)
         }
         PromptRoute::TooLong { text, notice } => {
             return Ok(PromptDelivery::NeedsFile { text, notice });
         }
     };
-    args.extend(launch.extra_args);
+    args.add_arguments(launch.extra_args);
     Ok(PromptDelivery::Ready(GeminiInvocation {
         args: args.into_vec(),
-        env: environment(launch.config),
+        env: launch_environment(launch.config),
         dir: launch.config.working_dir_in(launch.dir),
         stdin,
         transport,
@@ -148,7 +148,7 @@ pub fn prepare(launch: &GeminiLaunch<'_>) -> Result<PromptDelivery, LaunchError>
 
 /// Prepares an agent over ACP: its arguments, without prompt, session and mode, which it gets by requests.
 pub fn prepare_acp(launch: &GeminiLaunch<'_>) -> Result<AcpInvocation, LaunchError> {
-    let extra = ExtraArguments::read(launch.extra_args)?;
+    let extra = ExtraArguments::from_args(launch.extra_args)?;
     if let Some(version) = launch.version.filter(|version| !version.has(OLD_ACP)) {
         return Err(LaunchError::TooOld {
             version: version.clone(),
@@ -157,30 +157,30 @@ pub fn prepare_acp(launch: &GeminiLaunch<'_>) -> Result<AcpInvocation, LaunchErr
         });
     }
     let mut args = ArgumentList::default();
-    args.flag(if has(launch.version, ACP) {
+    args.add_flag(if version_has(launch.version, ACP) {
         "--acp"
     } else {
         "--experimental-acp"
     });
-    options(launch, &extra, &mut args)?;
-    args.extend(launch.extra_args);
+    add_options(launch, &extra, &mut args)?;
+    args.add_arguments(launch.extra_args);
     Ok(AcpInvocation {
         args: args.into_vec(),
-        env: environment(launch.config),
+        env: launch_environment(launch.config),
     })
 }
 
 /// Prepares the agent's own screen, which asks for permissions itself. Absent options are left to its settings.
 pub fn prepare_screen(launch: &GeminiLaunch<'_>) -> Result<AcpInvocation, LaunchError> {
-    let extra = ExtraArguments::read(launch.extra_args)?;
+    let extra = ExtraArguments::from_args(launch.extra_args)?;
     let mut args = ArgumentList::default();
     if launch.config.permission_mode.is_some() {
-        permission(launch, &extra, &mut args, &mut Vec::new());
+        add_permission_flag(launch, &extra, &mut args, &mut Vec::new());
     }
-    options(launch, &extra, &mut args)?;
-    session(launch, &mut args)?;
-    args.extend(launch.extra_args);
-    let mut env = environment(launch.config);
+    add_options(launch, &extra, &mut args)?;
+    add_session(launch, &mut args)?;
+    args.add_arguments(launch.extra_args);
+    let mut env = launch_environment(launch.config);
     // It starts itself again when some settings change.
     env.retain(|(name, _)| name != NO_RELAUNCH);
     Ok(AcpInvocation {
@@ -198,7 +198,7 @@ impl OutputTransport {
     }
 }
 
-fn transport(
+fn choose_transport(
     launch: &GeminiLaunch<'_>,
     notices: &mut Vec<String>,
 ) -> Result<OutputTransport, LaunchError> {
@@ -221,7 +221,7 @@ fn transport(
 }
 
 /// Exactly one flag: the CLI refuses two. One that the user passes on counts.
-fn permission(
+fn add_permission_flag(
     launch: &GeminiLaunch<'_>,
     extra: &ExtraArguments,
     args: &mut ArgumentList,
@@ -238,7 +238,7 @@ fn permission(
     }
     let mode =
         match launch.config.permission_mode_or_default() {
-            PermissionMode::Plan if !has(launch.version, PLAN) => {
+            PermissionMode::Plan if !version_has(launch.version, PLAN) => {
                 notices.push(format!(
                 "Gemini CLI {} has no plan mode, which came with 0.26: it runs in the default mode",
                 launch.version.map(AgentVersion::to_string).unwrap_or_default()
@@ -248,34 +248,34 @@ fn permission(
             mode => mode,
         };
     match ApprovalMode::from(mode) {
-        ApprovalMode::Yolo => args.flag("--yolo"),
-        mode => args.pair("--approval-mode", mode.as_str()),
+        ApprovalMode::Yolo => args.add_flag("--yolo"),
+        mode => args.add_pair("--approval-mode", mode.as_str()),
     }
 }
 
-fn options(
+fn add_options(
     launch: &GeminiLaunch<'_>,
     extra: &ExtraArguments,
     args: &mut ArgumentList,
 ) -> Result<(), LaunchError> {
     let config = launch.config;
     if let (Some(model), false) = (&config.model, extra.model) {
-        args.value("model", "-m", "--model", model)?;
+        args.add_user_value("model", "-m", "--model", model)?;
     }
     if config.sandbox == Some(true) && !extra.sandbox {
-        args.flag("-s");
+        args.add_flag("-s");
     }
     for dir in config.include_directories.iter().flatten() {
         let dir = launch.dir.join(dir).into_os_string();
-        args.listed("include_directories", "--include-directories", &dir)?;
+        args.add_list_value("include_directories", "--include-directories", &dir)?;
     }
     for tool in config.allowed_tools.iter().flatten() {
-        args.listed("allowed_tools", "--allowed-tools", tool.as_ref())?;
+        args.add_list_value("allowed_tools", "--allowed-tools", tool.as_ref())?;
     }
     Ok(())
 }
 
-fn session(launch: &GeminiLaunch<'_>, args: &mut ArgumentList) -> Result<(), LaunchError> {
+fn add_session(launch: &GeminiLaunch<'_>, args: &mut ArgumentList) -> Result<(), LaunchError> {
     match (launch.resume, launch.session_id) {
         (Some(_), Some(_)) => Err(LaunchError::ResumeAndSessionId),
         (Some(session), None) => match launch.version.filter(|version| !version.has(RESUME)) {
@@ -284,7 +284,7 @@ fn session(launch: &GeminiLaunch<'_>, args: &mut ArgumentList) -> Result<(), Lau
                 what: "--resume",
                 since: "0.15",
             }),
-            None => args.value("resume", "--resume", "--resume", session),
+            None => args.add_user_value("resume", "--resume", "--resume", session),
         },
         (None, Some(id)) => {
             let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -295,14 +295,14 @@ fn session(launch: &GeminiLaunch<'_>, args: &mut ArgumentList) -> Result<(), Lau
                     reason: "only letters, digits, `-` and `_` make an id",
                 });
             }
-            args.value("session-id", "--session-id", "--session-id", id)
+            args.add_user_value("session-id", "--session-id", "--session-id", id)
         }
         (None, None) => Ok(()),
     }
 }
 
 /// One process instead of a launcher that passes on no signal; trust for this run only.
-fn environment(config: &Config) -> Vec<(OsString, OsString)> {
+fn launch_environment(config: &Config) -> Vec<(OsString, OsString)> {
     let mut env = vec![(NO_RELAUNCH, "true")];
     if config.trust_workspace == Some(true) {
         env.push(("GEMINI_CLI_TRUST_WORKSPACE", "true"));

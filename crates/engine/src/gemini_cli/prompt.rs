@@ -34,7 +34,7 @@ pub(super) enum PromptRoute {
     TooLong { text: String, notice: String },
 }
 
-pub(super) fn carry(
+pub(super) fn route_prompt(
     launch: &GeminiLaunch<'_>,
     notices: &mut Vec<String>,
 ) -> Result<PromptRoute, LaunchError> {
@@ -57,7 +57,7 @@ fn by_stdin(system: Option<&str>, text: &str) -> Result<PromptRoute, LaunchError
     if text.trim().is_empty() {
         return Err(LaunchError::EmptyPrompt);
     }
-    let whole = behind(system, text);
+    let whole = prompt_with_system(system, text);
     if whole.len() <= STDIN_LIMIT {
         return Ok(PromptRoute::Stdin(whole));
     }
@@ -73,10 +73,10 @@ fn by_stdin(system: Option<&str>, text: &str) -> Result<PromptRoute, LaunchError
 /// A system prompt that is too long for an argument comes by stdin, which the CLI puts in front of the argument.
 fn by_file(system: Option<&str>, path: &Path) -> Result<PromptRoute, LaunchError> {
     let Some(name) = path.to_str() else {
-        return Err(unusable(path, "its name is not UTF-8"));
+        return Err(unusable_file(path, "its name is not UTF-8"));
     };
     let order = format!("Process the prompt in {name}");
-    let text = behind(system, &order);
+    let text = prompt_with_system(system, &order);
     Ok(match system {
         Some(system) if text.len() > ARGUMENT_LIMIT => PromptRoute::Argument {
             text: order,
@@ -87,7 +87,7 @@ fn by_file(system: Option<&str>, path: &Path) -> Result<PromptRoute, LaunchError
 }
 
 /// The system prompt, a blank line, the prompt.
-fn behind(system: Option<&str>, prompt: &str) -> String {
+fn prompt_with_system(system: Option<&str>, prompt: &str) -> String {
     match system {
         Some(system) => format!("{system}\n\n{prompt}"),
         None => prompt.to_owned(),
@@ -97,12 +97,12 @@ fn behind(system: Option<&str>, prompt: &str) -> String {
 fn check_file(path: &Path) -> Result<(), LaunchError> {
     let about = path
         .metadata()
-        .map_err(|error| unusable(path, &error.to_string()))?;
+        .map_err(|error| unusable_file(path, &error.to_string()))?;
     if about.is_dir() {
-        return Err(unusable(path, "it is a directory"));
+        return Err(unusable_file(path, "it is a directory"));
     }
     if !about.is_file() {
-        return Err(unusable(path, "it is not a regular file"));
+        return Err(unusable_file(path, "it is not a regular file"));
     }
     if about.len() == 0 {
         return Err(LaunchError::EmptyPrompt);
@@ -110,7 +110,7 @@ fn check_file(path: &Path) -> Result<(), LaunchError> {
     Ok(())
 }
 
-fn unusable(path: &Path, reason: &str) -> LaunchError {
+fn unusable_file(path: &Path, reason: &str) -> LaunchError {
     LaunchError::PromptFile {
         path: path.to_owned(),
         reason: reason.to_owned(),

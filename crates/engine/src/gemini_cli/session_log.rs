@@ -118,16 +118,16 @@ impl SessionLogs {
     }
 
     /// The entry of a call that has just ended. Waits for the log if it is late.
-    pub(crate) async fn call(&mut self, session: &str, id: &str) -> CallRecord {
+    pub(crate) async fn call_record(&mut self, session: &str, id: &str) -> CallRecord {
         if self.used > MOST_BYTES {
             return CallRecord::Missing;
         }
         let began = Instant::now();
         loop {
-            let Some(log) = self.log(session) else {
+            let Some(log) = self.log_of_session(session) else {
                 return CallRecord::NoLog;
             };
-            log.look();
+            log.read_new_lines();
             if let Some((call, response)) = log.calls.remove(id) {
                 log.bytes = log.bytes.saturating_sub(call.len());
                 self.used += call.len();
@@ -142,7 +142,7 @@ impl SessionLogs {
                 self.patience = self.patience.min(IMPATIENCE);
                 return CallRecord::Missing;
             }
-            self.wait().await;
+            self.wait_for_log().await;
         }
     }
 
@@ -150,17 +150,17 @@ impl SessionLogs {
     pub(crate) async fn turn_ended(&mut self, session: &str, request: &str) -> Option<String> {
         let began = Instant::now();
         let is_unanswered = loop {
-            let log = self.log(session)?;
-            log.look();
+            let log = self.log_of_session(session)?;
+            log.read_new_lines();
             if log.is_answered || log.prompts == 0 {
                 break false;
             }
             if began.elapsed() >= self.patience {
                 break true;
             }
-            self.wait().await;
+            self.wait_for_log().await;
         };
-        let log = self.log(session)?;
+        let log = self.log_of_session(session)?;
         let turn = TurnInLog {
             is_unanswered,
             ..log.turn
@@ -172,25 +172,25 @@ impl SessionLogs {
 
     /// A turn ended without an answer. Its missing entries do not matter to the next.
     pub(crate) fn turn_given_up(&mut self, session: &str) {
-        if let Some(log) = self.log(session) {
-            log.look();
+        if let Some(log) = self.log_of_session(session) {
+            log.read_new_lines();
             log.start_turn();
         }
         self.patience = PATIENCE;
     }
 
-    async fn wait(&mut self) {
+    async fn wait_for_log(&mut self) {
         self.waits += 1;
         sleep(POLL).await;
     }
 
     /// The log of a session. None if there is no file of it.
-    fn log(&mut self, session: &str) -> Option<&mut SessionLog> {
+    fn log_of_session(&mut self, session: &str) -> Option<&mut SessionLog> {
         if !self.logs.contains_key(session) {
             if self.logs.len() >= MOST_SESSIONS {
                 return None;
             }
-            let log = SessionLog::find(&self.place, session)?;
+            let log = SessionLog::find_log(&self.place, session)?;
             self.logs.insert(session.to_owned(), log);
         }
         self.logs.get_mut(session)
@@ -229,7 +229,7 @@ struct LogFile {
 }
 
 impl SessionLog {
-    fn find(place: &LogPlace, session: &str) -> Option<Self> {
+    fn find_log(place: &LogPlace, session: &str) -> Option<Self> {
         let short: String = session.chars().take(8).collect();
         if short.is_empty() || !short.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
             return None;
@@ -262,7 +262,7 @@ impl SessionLog {
     }
 
     /// Reads the lines written since the last look.
-    fn look(&mut self) {
+    fn read_new_lines(&mut self) {
         let mut files = std::mem::take(&mut self.files);
         for file in &mut files {
             (self.prompts, self.is_answered) = (file.prompts, file.is_answered);
@@ -274,7 +274,7 @@ impl SessionLog {
                         && let Ok(line) = std::str::from_utf8(line)
                         && let Ok(record) = Token::parse(line)
                     {
-                        self.note(record);
+                        self.note_line(record);
                     }
                 }
             }
@@ -286,7 +286,7 @@ impl SessionLog {
         self.files = files;
     }
 
-    fn note(&mut self, line: Token<'_>) {
+    fn note_line(&mut self, line: Token<'_>) {
         if let Some(patch) = line.get("$set") {
             let messages = patch
                 .get("messages")
@@ -295,11 +295,11 @@ impl SessionLog {
             // A history that is written anew has no prompt that is new.
             let (prompts, turn) = (self.prompts, self.turn);
             for record in messages {
-                self.record(record);
+                self.note_record(record);
             }
             (self.prompts, self.turn) = (prompts, turn);
         } else {
-            self.record(line);
+            self.note_record(line);
         }
     }
 
@@ -312,7 +312,7 @@ impl SessionLog {
     }
 
     /// Counts the tokens of a response, once.
-    fn count(&mut self, record: &MessageRecord<'_>) {
+    fn count_tokens(&mut self, record: &MessageRecord<'_>) {
         let id = record.id.map(|id| id.as_str().to_owned());
         let Some(tokens) = record.tokens.filter(|_| id != self.counted) else {
             return;
@@ -328,7 +328,7 @@ impl SessionLog {
         self.responses += 1;
     }
 
-    fn record(&mut self, record: Token<'_>) {
+    fn note_record(&mut self, record: Token<'_>) {
         let read = MessageRecord::from_token(record);
         let is = |kind| read.kind.is_some_and(|it| it.is(kind));
         if is("user") {
@@ -342,14 +342,14 @@ impl SessionLog {
             }
         } else if is("gemini") {
             self.is_answered = true;
-            self.count(&read);
+            self.count_tokens(&read);
             let calls = read.tool_calls.into_iter().flat_map(Token::elements);
-            calls.for_each(|call| self.keep(call));
+            calls.for_each(|call| self.keep_call(call));
         }
     }
 
     /// Keeps a call that has ended. Of more than may be kept, none is.
-    fn keep(&mut self, call: Token<'_>) {
+    fn keep_call(&mut self, call: Token<'_>) {
         let id = call.get("id").and_then(Token::string);
         let (Some(id), Some(_)) = (id, call.get("result")) else {
             return;
@@ -481,39 +481,39 @@ mod tests {
             sleep(POLL * 3).await;
             world.write(rest);
         };
-        let (found, ()) = tokio::join!(logs.call(ID, "c-1"), writing);
+        let (found, ()) = tokio::join!(logs.call_record(ID, "c-1"), writing);
         let CallRecord::Entry(entry) = found else {
             panic!("{found:?}");
         };
         assert!(entry.contains("\"toolCall\":{\"id\":\"c-1\""), "{entry}");
         // The record is written again with the next call.
         world.write(&call("c-1"));
-        assert_eq!(logs.call(ID, "c-1").await, CallRecord::Missing);
+        assert_eq!(logs.call_record(ID, "c-1").await, CallRecord::Missing);
         // The next one is waited for less.
         assert_eq!(logs.patience, IMPATIENCE);
-        assert_eq!(logs.call(ID, "c-2").await, CallRecord::Missing);
+        assert_eq!(logs.call_record(ID, "c-2").await, CallRecord::Missing);
     }
 
     #[tokio::test]
     async fn only_a_regular_file_of_this_session_is_read() {
         let world = World::new();
         let mut logs = world.logs();
-        assert_eq!(logs.call(ID, "c").await, CallRecord::NoLog);
-        assert_eq!(logs.call("../../x", "c").await, CallRecord::NoLog);
+        assert_eq!(logs.call_record(ID, "c").await, CallRecord::NoLog);
+        assert_eq!(logs.call_record("../../x", "c").await, CallRecord::NoLog);
         // Of another session with the same beginning.
         world.write(&header("12345678-other"));
         world.write(&call("c"));
-        assert_eq!(logs.call(ID, "c").await, CallRecord::NoLog);
+        assert_eq!(logs.call_record(ID, "c").await, CallRecord::NoLog);
         // Behind a link.
         let elsewhere = world.root.path().join("elsewhere.jsonl");
         fs::rename(world.log(), &elsewhere).unwrap();
         fs::write(&elsewhere, header(ID) + PROMPT + &call("c")).unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(&elsewhere, world.log()).unwrap();
-        assert_eq!(logs.call(ID, "c").await, CallRecord::NoLog);
+        assert_eq!(logs.call_record(ID, "c").await, CallRecord::NoLog);
         fs::remove_file(world.log()).unwrap();
         fs::rename(&elsewhere, world.log()).unwrap();
-        assert!(matches!(logs.call(ID, "c").await, CallRecord::Entry(_)));
+        assert!(matches!(logs.call_record(ID, "c").await, CallRecord::Entry(_)));
     }
 
     #[tokio::test]
@@ -526,7 +526,7 @@ mod tests {
         assert_eq!(looks, expected);
         assert!(logs.count_look("another"));
         world.write(&(header(ID) + PROMPT + &call("c-1")));
-        assert!(matches!(logs.call(ID, "c-1").await, CallRecord::Entry(_)));
+        assert!(matches!(logs.call_record(ID, "c-1").await, CallRecord::Entry(_)));
         assert!((0..20).all(|_| logs.count_look(ID)));
     }
 
@@ -535,7 +535,7 @@ mod tests {
         let world = World::new();
         world.write(&header(ID));
         let mut logs = world.logs();
-        assert_eq!(logs.call(ID, "read-1").await, CallRecord::NotLogged);
+        assert_eq!(logs.call_record(ID, "read-1").await, CallRecord::NotLogged);
         assert_eq!(logs.waits, 0);
     }
 

@@ -17,7 +17,7 @@ pub fn shown(url: &str) -> String {
     let parts = AddressParts::parse(url);
     let mask = if parts.userinfo.is_empty() { "" } else { MASK };
     let mut shown = format!("{}{mask}{}", parts.before, parts.behind);
-    for (at, value) in parts.values().into_iter().enumerate() {
+    for (at, value) in parts.query_values().into_iter().enumerate() {
         let key = value.split_once('=').map(|(key, _)| [key, "="]);
         shown.push(if at == 0 { '?' } else { '&' });
         shown.extend(key.into_iter().flatten().chain([MASK]));
@@ -27,9 +27,9 @@ pub fn shown(url: &str) -> String {
 
 /// The output of git, without the secrets of the given address, and of any other: git's configuration may have replaced the
 /// address.
-pub(super) fn cleaned(said: &str, url: &str) -> String {
+pub(super) fn without_secrets(said: &str, url: &str) -> String {
     let mut said = said.to_owned();
-    for secret in secrets(url) {
+    for secret in credentials_of_url(url) {
         said = said.replace(&secret, MASK);
     }
     let is_end = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '<' | '>');
@@ -37,7 +37,7 @@ pub(super) fn cleaned(said: &str, url: &str) -> String {
 }
 
 /// All credentials in an address, the longest first.
-fn secrets(url: &str) -> Vec<String> {
+fn credentials_of_url(url: &str) -> Vec<String> {
     let parts = AddressParts::parse(url);
     let mut secrets = vec![parts.userinfo];
     if let Some((_, password)) = parts.userinfo.split_once(':') {
@@ -46,12 +46,12 @@ fn secrets(url: &str) -> Vec<String> {
         let pieces = password.split(['/', '?', '#', '@', ':']);
         secrets.extend(pieces.filter(|piece| piece.len() >= SHORTEST));
     }
-    let values = parts.values().into_iter();
+    let values = parts.query_values().into_iter();
     secrets.extend(values.map(|value| value.split_once('=').map_or(value, |(_, value)| value)));
     let mut secrets: Vec<String> = secrets
         .into_iter()
         .filter(|secret| !secret.is_empty())
-        .flat_map(|secret| [secret.to_owned(), decoded(secret)])
+        .flat_map(|secret| [secret.to_owned(), percent_decoded(secret)])
         .collect();
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
@@ -74,7 +74,7 @@ struct AddressParts<'a> {
 
 impl<'a> AddressParts<'a> {
     fn parse(url: &'a str) -> Self {
-        let Some(start) = beginning(url) else {
+        let Some(start) = credentials_start(url) else {
             // A path.
             return Self {
                 before: url,
@@ -103,7 +103,7 @@ impl<'a> AddressParts<'a> {
         }
     }
 
-    fn values(&self) -> Vec<&'a str> {
+    fn query_values(&self) -> Vec<&'a str> {
         let values = self.query.into_iter();
         values.flat_map(|query| query.split('&')).collect()
     }
@@ -121,7 +121,7 @@ fn is_secret(userinfo: &str, before: &str) -> bool {
 }
 
 /// Where the credentials of an address could begin. None for a path, or a text that is no address.
-fn beginning(url: &str) -> Option<usize> {
+fn credentials_start(url: &str) -> Option<usize> {
     const SCHEMES: [&str; 6] = ["https:", "http:", "ssh:", "git:", "file:", "ftp:"];
     if let Some(at) = url.find("://") {
         return Some(at + "://".len());
@@ -138,7 +138,7 @@ fn beginning(url: &str) -> Option<usize> {
 }
 
 /// A text with its `%41` made letters.
-fn decoded(text: &str) -> String {
+fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, behind)) = rest.split_first() {
@@ -215,13 +215,13 @@ mod tests {
         let url = "https://me:p%40ss@h/x";
         let said = "fatal: 'https://me:p%40ss@h/x/': p@ss and p%40ss\nsee https://me:other@h2/ or https://h3/@x";
         assert_eq!(
-            cleaned(said, url),
+            without_secrets(said, url),
             "fatal: 'https://***@h/x/': *** and ***\nsee https://***@h2/ or https://h3/@x"
         );
         let said =
             "fatal: cannot find '/secret@h/x' of 'https://me:2024/secret@h/x', which t0ken says";
         assert_eq!(
-            cleaned(said, "https://me:2024/secret@h/x?token=t0ken"),
+            without_secrets(said, "https://me:2024/secret@h/x?token=t0ken"),
             "fatal: cannot find '/***@h/x' of 'https://***@h/x', which *** says"
         );
     }

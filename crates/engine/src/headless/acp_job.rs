@@ -29,7 +29,7 @@ fn session_meta_of(
     hooks: Option<&ConversationHooks>,
     schema: Option<&OutputSchema>,
 ) -> Json {
-    let events = hooks.map(ConversationHooks::events).unwrap_or_default();
+    let events = hooks.map(ConversationHooks::hooked_events).unwrap_or_default();
     let mut rules = policy.rules().iter();
     let judges = rules.any(Rule::narrows_unasked_calls);
     let mut meta = serde_json::json!({"hooks": events, "judgesEveryCall": judges});
@@ -94,7 +94,7 @@ impl AcpOptions {
 
 impl Job {
     /// The transport of this run. Gemini CLI has both: stream-json unless an option needs ACP.
-    pub(super) fn way(&self) -> Result<ChosenTransport, JobError> {
+    pub(super) fn chosen_transport(&self) -> Result<ChosenTransport, JobError> {
         let choice = self.config.transport.unwrap_or_default();
         match (&self.agent, choice) {
             (
@@ -107,7 +107,7 @@ impl Job {
                 Err(JobError::OnlyAcp { agent })
             }
             (JobAgent::Gemini, TransportChoice::Auto) if self.needs_acp() => {
-                match self.obstacle() {
+                match self.acp_obstacle() {
                     None => Ok(ChosenTransport::Spoken(None)),
                     Some(why) => self.only_headless(Some(format!(
                         "Gemini CLI is run with stream-json, not over ACP: {why}"
@@ -130,7 +130,7 @@ impl Job {
             attendant,
         } = &self.speaking;
         !matches!(attendant, PromptAttendant::Nobody)
-            || !self.rules().is_empty()
+            || !self.agent_rules().is_empty()
             || !attachments.is_empty()
             || !mcp_servers.is_empty()
             || auth_method.is_some()
@@ -168,7 +168,7 @@ impl Job {
 
     /// Why Gemini CLI cannot be run over ACP here. A program whose version is unknown, such as the script of a version manager, is taken
     /// for a new one.
-    fn obstacle(&self) -> Option<String> {
+    fn acp_obstacle(&self) -> Option<String> {
         let found = detect::gemini(&self.environment);
         let version = found.ok().and_then(|found| found.version);
         if let Some(old) = version.filter(|version| !version.has(gemini_cli::ACP)) {
@@ -187,14 +187,14 @@ impl Job {
     }
 
     /// The request for a conversation, and its prompt.
-    pub(super) fn talk(
+    pub(super) fn conversation_request(
         &self,
         reason: Option<String>,
     ) -> Result<(ConversationRequest, PromptJob), JobError> {
         let mut request = self.talk_to(ModeFlexibility::Impossible)?;
         request.run.notices.extend(reason);
         self.confine_talk(&mut request)?;
-        let mut prompt = self.blocks()?;
+        let mut prompt = self.prompt_blocks()?;
         // An agent of our own has the schema as that of its result.
         if let (Some(schema), None) = (&self.output_schema, &request.local) {
             let text = schema.instructions();
@@ -203,14 +203,14 @@ impl Job {
             ));
         }
         let errand = PromptJob {
-            opening: self.opening()?,
+            opening: self.session_choice()?,
             prompt,
         };
         Ok((request, errand))
     }
 
     /// The session of the conversation. Gemini CLI (0.61) lists no sessions over ACP: their names are looked up on disk.
-    fn opening(&self) -> Result<SessionChoice, JobError> {
+    fn session_choice(&self) -> Result<SessionChoice, JobError> {
         Ok(match self.resumed_session()?.as_deref() {
             None => SessionChoice::New,
             Some("latest") => SessionChoice::Latest,
@@ -221,8 +221,8 @@ impl Job {
     /// The conversation.
     pub(super) fn talk_to(&self, mode: ModeFlexibility) -> Result<ConversationRequest, JobError> {
         let directory = self.check()?;
-        let roots = self.roots(directory.clone());
-        let policy = self.policy(&roots);
+        let roots = self.workspace_roots(directory.clone());
+        let policy = self.effective_policy(&roots);
         let told = told_policy(&policy, mode);
         let started = match &self.agent {
             JobAgent::Acp(agent) => self.start_acp(agent, &directory, &told)?,
@@ -230,14 +230,14 @@ impl Job {
             JobAgent::InProcess(agent) => self.start_in_process(agent, &directory),
             JobAgent::Remote(agent) => self.reach_remote(agent, &directory, &told),
         };
-        let (hooks, mut notices) = self.hooks(&directory)?;
+        let (hooks, mut notices) = self.conversation_hooks(&directory)?;
         notices.splice(..0, started.notices);
         let GivenPolicy { is_told, own, file } = started.policy;
         notices.extend(own.notices);
-        let mut run = self.with(started.command, Vec::new(), &GEMINI_STREAM, notices);
+        let mut run = self.request_for_command(started.command, Vec::new(), &GEMINI_STREAM, notices);
         run.policy_file = file;
         run.watch.is_told = is_told;
-        self.marked(&mut run);
+        self.mark_request(&mut run);
         let config = &self.config;
         let local = match &self.agent {
             JobAgent::InProcess(agent) => Some(agent.agent.clone()),
@@ -268,7 +268,7 @@ impl Job {
         })
     }
 
-    pub(super) fn policy(&self, roots: &[PathBuf]) -> Policy {
+    pub(super) fn effective_policy(&self, roots: &[PathBuf]) -> Policy {
         let config = &self.config;
         let tools = config.allowed_tools.iter().flatten();
         let dir = &self.environment.dir;
@@ -279,12 +279,12 @@ impl Job {
             };
             Rule::parse_flag(PermissionEffect::Allow, &spec, dir).ok()
         });
-        let rules = self.rules().before(Rules::new(tools));
+        let rules = self.agent_rules().before(Rules::new(tools));
         Policy::new(rules, config.permission_mode_or_default()).with_roots(roots)
     }
 
     /// The rules for this agent: the rules of flags, then the rules of files.
-    fn rules(&self) -> Rules {
+    fn agent_rules(&self) -> Rules {
         let flags = self.rules_for_agent(&self.speaking.rules);
         flags.before(self.rules_for_agent(&self.config.rules))
     }
@@ -329,7 +329,7 @@ impl Job {
         command.envs(self.environment.vars.clone());
         command.envs(agent.environment.clone());
         let policy = self.give_policy(told, AskAbility::Possible, version.as_ref())?;
-        policy.tell(&mut command);
+        policy.add_to_command(&mut command);
         Ok(PreparedAgent {
             command,
             provider: agent.provider.clone(),
@@ -375,7 +375,7 @@ impl Job {
             provider: agent.provider.clone(),
             modes: agent.modes.clone(),
             notices,
-            policy: GivenPolicy::watched(told),
+            policy: GivenPolicy::watched_only(told),
         }
     }
 
@@ -416,7 +416,7 @@ impl Job {
             .envs(self.environment.vars.clone());
         command.envs(spoken.env);
         let policy = self.give_policy(told, AskAbility::Possible, found.version.as_ref())?;
-        policy.tell(&mut command);
+        policy.add_to_command(&mut command);
         let known = AgentSpec::named(gemini_cli::NAME);
         Ok(PreparedAgent {
             command,
@@ -428,14 +428,14 @@ impl Job {
     }
 
     /// The directories of the agent's workspace, the working directory first.
-    pub(super) fn roots(&self, directory: PathBuf) -> Vec<PathBuf> {
+    pub(super) fn workspace_roots(&self, directory: PathBuf) -> Vec<PathBuf> {
         let included = self.config.include_directories.iter().flatten();
         let included = included.map(|other| self.environment.dir.join(other));
         [directory].into_iter().chain(included).collect()
     }
 
     /// The prompt as content blocks.
-    fn blocks(&self) -> Result<Vec<Json>, JobError> {
+    fn prompt_blocks(&self) -> Result<Vec<Json>, JobError> {
         let text = self.prompt_text()?;
         let text = match &self.config.system_prompt {
             Some(system) => format!("{system}\n\n{text}"),
@@ -444,7 +444,7 @@ impl Job {
         let attached = self.speaking.attachments.iter().cloned();
         let mut blocks = if self.agent == JobAgent::Gemini {
             let directory = self.config.working_dir_in(&self.environment.dir);
-            prompt_files::blocks(&text, &self.roots(directory))
+            prompt_files::prompt_blocks(&text, &self.workspace_roots(directory))
         } else {
             vec![Json::from_value(
                 &serde_json::json!({"type": "text", "text": text}),

@@ -24,7 +24,7 @@ struct CountedSettings {
 impl Job {
     /// How the agent is set up. Only Gemini CLI's settings are known.
     pub(super) fn agent_setup(&self) -> AgentSetup {
-        let Some(counting) = self.counting() else {
+        let Some(counting) = self.counted_settings() else {
             return AgentSetup::default();
         };
         AgentSetup {
@@ -35,17 +35,17 @@ impl Job {
 
     /// The option, variable or setting that turns on Gemini CLI's sandbox, if any.
     pub(super) fn sandbox_source(&self) -> Option<&'static str> {
-        if self.variable("SANDBOX").is_some() {
+        if self.caller_variable("SANDBOX").is_some() {
             return None; // the CLI is inside one already
         }
         if self.config.sandbox == Some(true) || gemini_cli::asks_for_sandbox(&self.extra_args) {
             return Some("--sandbox");
         }
         let is_off = |value: &str| matches!(value.trim(), "" | "0" | "false");
-        if let Some(value) = self.variable("GEMINI_SANDBOX") {
+        if let Some(value) = self.caller_variable("GEMINI_SANDBOX") {
             return (!is_off(&value.to_lowercase())).then_some("GEMINI_SANDBOX");
         }
-        let counting = self.counting()?;
+        let counting = self.counted_settings()?;
         let asked = counting.get(&["tools", "sandbox"])?;
         let is_asked = match asked {
             Value::Bool(is_on) => *is_on,
@@ -57,13 +57,13 @@ impl Job {
     }
 
     /// A variable of the caller's that is not blank.
-    fn variable(&self, name: &str) -> Option<String> {
+    fn caller_variable(&self, name: &str) -> Option<String> {
         let value = self.environment.vars.get(OsStr::new(name))?;
         let value = value.to_string_lossy().into_owned();
         Some(value).filter(|value| !value.trim().is_empty())
     }
 
-    fn counting(&self) -> Option<CountedSettings> {
+    fn counted_settings(&self) -> Option<CountedSettings> {
         let is_gemini = match &self.agent {
             JobAgent::Gemini => true,
             JobAgent::Acp(agent) => agent.provider == Provider::Gemini,
@@ -99,7 +99,7 @@ impl Job {
             SignInMethod::Ready { method, .. } if method == "oauth-personal" => {
                 "run `gemini` and sign in again"
             }
-            SignInMethod::Ready { .. } if self.variable("GOOGLE_GEMINI_BASE_URL").is_some() => {
+            SignInMethod::Ready { .. } if self.caller_variable("GOOGLE_GEMINI_BASE_URL").is_some() => {
                 "a key is set: check that it is valid, and that GOOGLE_GEMINI_BASE_URL is the address that it is for"
             }
             SignInMethod::Ready { .. } => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Job, JobAgent, JobError};
 use crate::agents::AgentSpec;
-use crate::confine::writable::{ConfineRequest, variables};
+use crate::confine::writable::{ConfineRequest, temporary_variables};
 use crate::confine::{ConfineError, ConfineMode, ConfinementNeed};
 use crate::conversation::{self, PromptAttendant};
 use crate::gemini_cli;
@@ -18,15 +18,15 @@ impl Job {
         &self,
         request: &mut conversation::ConversationRequest,
     ) -> Result<(), JobError> {
-        self.confine(&mut request.run, &request.attendant)?;
+        self.confine_run(&mut request.run, &request.attendant)?;
         if let Some(confined) = &request.run.confined {
-            let variables = variables(confined).into_iter();
+            let variables = temporary_variables(confined).into_iter();
             let variables = variables.map(|(name, path)| (name.into(), path.into()));
             let variables: Vec<(OsString, OsString)> = variables.collect();
             if let JobAgent::InProcess(agent) = &self.agent
                 && let Some(supervision) = &agent.supervision
             {
-                supervision.confine(request.run.supervisor.clone(), variables.clone());
+                supervision.confine_commands(request.run.supervisor.clone(), variables.clone());
             }
             request.environment.extend(variables);
         }
@@ -34,7 +34,7 @@ impl Job {
     }
 
     /// Confines a run, if the job wants it. A confinement that the kernel cannot enforce is a warning or an error.
-    pub(super) fn confine(
+    pub(super) fn confine_run(
         &self,
         run: &mut RunRequest,
         attendant: &PromptAttendant,
@@ -48,7 +48,7 @@ impl Job {
         let missing = abi.missing(connect.is_some());
         if !missing.is_empty() {
             let missing = missing.join(" and ");
-            self.unconfined(run, &format!("the kernel has {abi}, so that {missing}"))?;
+            self.warn_unconfined(run, &format!("the kernel has {abi}, so that {missing}"))?;
         }
         if abi == LandlockAbi::NONE {
             return Ok(());
@@ -56,29 +56,29 @@ impl Job {
         let environment = self.environment_of_agent();
         let request = ConfineRequest {
             mode,
-            roots: &self.roots(run.command.directory().to_owned()),
+            roots: &self.workspace_roots(run.command.directory().to_owned()),
             extra: self.config.confine_write.as_deref().unwrap_or_default(),
             connect,
-            state: self.known().map_or(&[], |known| known.state),
+            state: self.known_agent().map_or(&[], |known| known.state),
             environment: &environment,
         };
-        let (confinement, confined) = match request.prepare() {
+        let (confinement, confined) = match request.prepare_confinement() {
             Ok(prepared) => prepared,
             // A run in `/` is confined only if `--confine` asks for it.
             Err(error @ ConfineError::Everything { .. }) if self.config.confine.is_none() => {
-                return self.unconfined(run, &error.to_string());
+                return self.warn_unconfined(run, &error.to_string());
             }
             Err(error) => return Err(error.into()),
         };
         let confined = Arc::new(confined);
-        run.command.envs(variables(&confined));
+        run.command.envs(temporary_variables(&confined));
         run.supervisor = run.supervisor.clone().confined(confinement);
         run.confined = Some(confined);
         Ok(())
     }
 
     /// The kernel cannot enforce the confinement: a warning, or an error if it is required.
-    fn unconfined(&self, run: &mut RunRequest, why: &str) -> Result<(), JobError> {
+    fn warn_unconfined(&self, run: &mut RunRequest, why: &str) -> Result<(), JobError> {
         match self.config.confinement.unwrap_or_default() {
             ConfinementNeed::Required => Err(JobError::Unconfined {
                 why: why.to_owned(),
@@ -105,7 +105,7 @@ impl Job {
             // The commands that it runs here, through us.
             (_, JobAgent::Remote(_)) => ConfineMode::Workspace,
             _ => self
-                .known()
+                .known_agent()
                 .filter(|_| self.is_itself())
                 .map_or(ConfineMode::Off, AgentSpec::usual_confine_mode),
         };
@@ -114,7 +114,7 @@ impl Job {
 
     /// True unless it is a program of the user's that only calls itself of a family that we know.
     fn is_itself(&self) -> bool {
-        match (&self.agent, self.known()) {
+        match (&self.agent, self.known_agent()) {
             (JobAgent::Acp(agent), Some(known)) => {
                 let mut programs = known.commands.iter().map(|command| command[0]);
                 agent.name == known.name || programs.any(|program| program == agent.name)
@@ -124,7 +124,7 @@ impl Job {
     }
 
     /// The agent, if it is of a family that we know.
-    fn known(&self) -> Option<&'static AgentSpec> {
+    fn known_agent(&self) -> Option<&'static AgentSpec> {
         match &self.agent {
             JobAgent::Gemini => AgentSpec::named(gemini_cli::NAME),
             JobAgent::Acp(agent) => AgentSpec::named(agent.provider.as_str()),

@@ -11,12 +11,12 @@ use lapidary_gemini::{FileNotice, GeminiHome, Vars};
 use super::{Job, JobAgent, JobError};
 use crate::config::TransportChoice;
 use crate::conversation::{ConversationHooks, OUT_OF_REACH};
-use crate::hooks::{HookContext, named};
+use crate::hooks::{HookContext, hook_name};
 
 impl Job {
     /// The hooks that run around the agent, if the job wants them, and notices about them for the user. A file that may hold
     /// hooks and cannot be used is an error: the user relies on the hooks in it.
-    pub(super) fn hooks(
+    pub(super) fn conversation_hooks(
         &self,
         directory: &Path,
     ) -> Result<(Option<ConversationHooks>, Vec<String>), JobError> {
@@ -27,7 +27,7 @@ impl Job {
         let is_local = matches!(self.agent, JobAgent::InProcess(_));
         let out_of_reach = if is_local { &[][..] } else { &OUT_OF_REACH };
         refuse_distrust(&setup, out_of_reach)?;
-        let mut notices = notices(&registry);
+        let mut notices = hook_notices(&registry);
         notices.extend(not_loaded(&setup));
         let variables = self.environment.vars.clone().into_iter().collect();
         let hooks = ConversationHooks {
@@ -103,7 +103,7 @@ fn not_loaded(setup: &Setup) -> impl Iterator<Item = String> {
 }
 
 /// Notices about hooks that do not run, with the reason.
-fn notices(registry: &HookRegistry) -> Vec<String> {
+fn hook_notices(registry: &HookRegistry) -> Vec<String> {
     let left_out = registry.left_out.iter().map(|left| {
         let (what, origin) = (&left.what, left.origin.display());
         let event = event_of(left);
@@ -115,7 +115,7 @@ fn notices(registry: &HookRegistry) -> Vec<String> {
              hook, disabled_by, ..
          }| {
             let files = disabled_by.iter().map(|path| path.display().to_string());
-            let (name, event) = (named(hook), hook.event);
+            let (name, event) = (hook_name(hook), hook.event);
             let files = files.collect::<Vec<_>>().join(", ");
             format!("`{name}` (`{event}`) is disabled by {files}")
         },

@@ -41,16 +41,16 @@ pub(super) struct GivenPolicy {
 
 impl GivenPolicy {
     /// None, of an agent that is not told of the rules. A notice says so if there are rules that it could violate.
-    pub(super) fn watched(policy: &Policy) -> Self {
+    pub(super) fn watched_only(policy: &Policy) -> Self {
         let mut given = Self::default();
-        if narrows(policy) {
+        if has_restricting_rule(policy) {
             given.own.notices.push(WATCHED.to_owned());
         }
         given
     }
 
     /// Adds the arguments and variables that carry the policy.
-    pub(super) fn tell(&self, command: &mut Command) {
+    pub(super) fn add_to_command(&self, command: &mut Command) {
         command.args(self.own.args.clone());
         command.envs(self.own.env.clone());
     }
@@ -66,8 +66,8 @@ impl Job {
     ) -> Result<GivenPolicy, JobError> {
         let provider = self.agent.provider();
         let family = provider.as_str();
-        if let Some(obstacle) = obstacle(family, version) {
-            return self.untold(policy, family, &obstacle);
+        if let Some(obstacle) = policy_obstacle(family, version) {
+            return self.policy_not_given(policy, family, &obstacle);
         }
         let root = &self.records.root;
         let name = if family == gemini_cli::NAME {
@@ -77,7 +77,7 @@ impl Job {
         };
         let file = PolicyFile::path(root, &self.options.run, name);
         let directory = self.config.working_dir_in(&self.environment.dir);
-        let state = self.watch().state;
+        let state = self.permission_watch().state;
         let configured = self.agent_config(family);
         let input = PolicyInput {
             policy,
@@ -92,7 +92,7 @@ impl Job {
             return Ok(GivenPolicy::default());
         };
         if let Some(why) = own.unkept.take() {
-            let notice = self.unkept(family, why)?;
+            let notice = self.unkept_rule_notice(family, why)?;
             own.notices.push(notice);
         }
         let written = own
@@ -119,7 +119,7 @@ impl Job {
             return Ok(());
         };
         let given = self.give_policy(policy, AskAbility::Impossible, version)?;
-        given.tell(&mut request.command);
+        given.add_to_command(&mut request.command);
         request.notices.extend(given.own.notices);
         request.policy_file = given.file;
         request.watch.is_told = given.is_told;
@@ -128,7 +128,7 @@ impl Job {
 
     /// The agent takes no policy. If it never asks about some calls, rules that it could violate are a reason not to start it,
     /// unless violations are only reported.
-    fn untold(
+    fn policy_not_given(
         &self,
         policy: &Policy,
         family: &str,
@@ -136,20 +136,20 @@ impl Job {
     ) -> Result<GivenPolicy, JobError> {
         let mut given = GivenPolicy::default();
         match obstacle {
-            PolicyObstacle::Known(why) if narrows(policy) => {
-                let notice = self.unkept(family, why.clone())?;
+            PolicyObstacle::Known(why) if has_restricting_rule(policy) => {
+                let notice = self.unkept_rule_notice(family, why.clone())?;
                 given.own.notices.push(notice);
             }
             PolicyObstacle::Known(_) => {}
-            PolicyObstacle::Unknown => given = GivenPolicy::watched(policy),
+            PolicyObstacle::Unknown => given = GivenPolicy::watched_only(policy),
         }
         Ok(given)
     }
 
     /// A rule could be violated without a question: a reason not to start, unless violations are only reported.
-    fn unkept(&self, family: &str, why: String) -> Result<String, JobError> {
+    fn unkept_rule_notice(&self, family: &str, why: String) -> Result<String, JobError> {
         let agent = family.to_owned();
-        if self.watch().on_violation == OnViolation::Stop {
+        if self.permission_watch().on_violation == OnViolation::Stop {
             return Err(JobError::CannotAsk { agent, why });
         }
         Ok(format!(
@@ -182,7 +182,7 @@ impl Job {
         for place in directory.ancestors() {
             let files = names.iter().map(|name| place.join(name));
             let files = files.filter(|file| file.exists());
-            found.extend(files.map(|file| shown(&file, directory)));
+            found.extend(files.map(|file| shown_path(&file, directory)));
             if place.join(".git").exists() {
                 break;
             }
@@ -192,7 +192,7 @@ impl Job {
 }
 
 /// Whether a rule denies or asks.
-fn narrows(policy: &Policy) -> bool {
+fn has_restricting_rule(policy: &Policy) -> bool {
     let mut rules = policy.rules().iter();
     rules.any(|rule| rule.then != PermissionEffect::Allow)
 }
@@ -215,7 +215,7 @@ enum PolicyObstacle {
     Unknown,
 }
 
-fn obstacle(family: &str, version: Option<&AgentVersion>) -> Option<PolicyObstacle> {
+fn policy_obstacle(family: &str, version: Option<&AgentVersion>) -> Option<PolicyObstacle> {
     if rule_keeping(family, None) == RuleKeeping::Watched {
         return Some(PolicyObstacle::Unknown);
     }
@@ -245,7 +245,7 @@ fn has_system_policies() -> bool {
 }
 
 /// A file by its name in the directory, or by its whole path.
-fn shown(file: &Path, directory: &Path) -> String {
+fn shown_path(file: &Path, directory: &Path) -> String {
     let name = file.strip_prefix(directory).unwrap_or(file);
     format!("`{}`", name.display())
 }

@@ -35,7 +35,7 @@ const MOVED: &[(&str, &str, &str)] = &[
 
 impl Job {
     /// How calls without permission are found.
-    pub(super) fn watch(&self) -> PermissionWatch {
+    pub(super) fn permission_watch(&self) -> PermissionWatch {
         let provider = self.agent.provider();
         let family = provider.as_str();
         PermissionWatch {
@@ -54,7 +54,7 @@ impl Job {
             return None;
         }
         let directory = self.config.working_dir_in(&self.environment.dir);
-        let mut policy = self.policy(&self.roots(directory));
+        let mut policy = self.effective_policy(&self.workspace_roots(directory));
         if gemini_cli::sets_permissions(&self.extra_args) {
             policy.set_mode(PermissionMode::BypassPermissions);
         }

@@ -98,7 +98,7 @@ pub enum JobError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// There is no such directory to work in, or it cannot be entered.
-    #[error("cannot work in `{}`: {}", directory.display(), unenterable(.source))]
+    #[error("cannot work in `{}`: {}", directory.display(), unenterable_reason(.source))]
     Directory {
         /// The requested directory.
         directory: PathBuf,
@@ -126,7 +126,7 @@ pub enum JobError {
         "hooks cannot be used: {} here only if `{}` is trusted: {}",
         run(*.hooks),
         directory.display(),
-        doubt(.trust)
+        distrust_reason(.trust)
     )]
     UntrustedHooks {
         /// Where the agent was to work.
@@ -190,7 +190,7 @@ impl JobError {
     }
 
     /// Where the agent was looked for in vain.
-    fn remarks(&self) -> Vec<String> {
+    fn search_remarks(&self) -> Vec<String> {
         let Self::NotFound(NotFound { tried }) = self else {
             return Vec::new();
         };
@@ -267,7 +267,7 @@ impl JobError {
 }
 
 /// Why a directory cannot be worked in.
-fn unenterable(error: &io::Error) -> String {
+fn unenterable_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             "it is not a directory".to_owned()
@@ -285,7 +285,7 @@ fn run(hooks: usize) -> String {
 }
 
 /// Why a folder is not trusted.
-fn doubt(trust: &Trust) -> String {
+fn distrust_reason(trust: &Trust) -> String {
     match trust {
         Trust::Trusted(reason) | Trust::Untrusted(reason) => reason.to_string(),
         Trust::Unknown(doubt) => doubt.to_string(),
@@ -309,7 +309,7 @@ impl From<&JobError> for ProcessEnd {
                 message: error.to_string(),
                 hint: error.hint(),
             }),
-            remarks: error.remarks(),
+            remarks: error.search_remarks(),
             ..Self::default()
         }
     }

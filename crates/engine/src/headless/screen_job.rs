@@ -46,7 +46,7 @@ impl Job {
         command.mark("LAPIDARY_MARK", fresh_run());
         Ok(ScreenJob {
             command,
-            safekeeping: self.safekeeping(),
+            safekeeping: self.session_guard(),
         })
     }
 

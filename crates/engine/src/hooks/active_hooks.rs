@@ -27,14 +27,14 @@ pub(super) struct ActiveHook {
 }
 
 /// A hook's name, for a sentence.
-pub(crate) fn named(hook: &Hook) -> String {
+pub(crate) fn hook_name(hook: &Hook) -> String {
     hook.display_name().chars().take(LONGEST_NAME).collect()
 }
 
 impl ActiveHooks {
-    pub(super) fn begin(&self, hook: &Hook) -> ActiveHook {
-        let name = named(hook);
-        let mut state = self.state();
+    pub(super) fn begin_hook(&self, hook: &Hook) -> ActiveHook {
+        let name = hook_name(hook);
+        let mut state = self.lock_state();
         let number = state.next;
         state.next += 1;
         state.going.insert(number, (hook.event, name));
@@ -46,8 +46,8 @@ impl ActiveHooks {
     }
 
     /// Describes the hook of these events that has run for longest.
-    pub(crate) fn describe(&self, counts: impl Fn(HookEvent) -> bool) -> Option<String> {
-        let state = self.state();
+    pub(crate) fn describe_oldest(&self, counts: impl Fn(HookEvent) -> bool) -> Option<String> {
+        let state = self.lock_state();
         let mut going = state.going.values().filter(|(event, _)| counts(*event));
         let (event, name) = going.next()?;
         let more = match going.count() {
@@ -57,14 +57,14 @@ impl ActiveHooks {
         Some(format!("the `{event}` hook `{name}`{more}"))
     }
 
-    fn state(&self) -> MutexGuard<'_, RunningState> {
+    fn lock_state(&self) -> MutexGuard<'_, RunningState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for ActiveHook {
     fn drop(&mut self) {
-        self.running.state().going.remove(&self.number);
+        self.running.lock_state().going.remove(&self.number);
     }
 }
 
@@ -97,17 +97,17 @@ mod tests {
     #[test]
     fn the_oldest_is_named_for_as_long_as_it_runs() {
         let running = ActiveHooks::default();
-        let describe = || running.describe(|event| event == HookEvent::BeforeTool);
+        let describe = || running.describe_oldest(|event| event == HookEvent::BeforeTool);
         assert_eq!(describe(), None);
-        let first = running.begin(&hook("first"));
-        let second = running.begin(&hook(&"x".repeat(100)));
+        let first = running.begin_hook(&hook("first"));
+        let second = running.begin_hook(&hook(&"x".repeat(100)));
         let both = "the `BeforeTool` hook `first` and 1 more hooks";
         assert_eq!(describe().as_deref(), Some(both));
         drop(first);
         let only = format!("the `BeforeTool` hook `{}`", "x".repeat(LONGEST_NAME));
         assert_eq!(describe(), Some(only));
         assert_eq!(
-            running.describe(|event| event == HookEvent::AfterTool),
+            running.describe_oldest(|event| event == HookEvent::AfterTool),
             None
         );
         drop(second);

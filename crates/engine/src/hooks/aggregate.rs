@@ -30,11 +30,11 @@ pub fn aggregate<'a>(
         | HookEvent::AfterTool
         | HookEvent::BeforeAgent
         | HookEvent::AfterAgent
-        | HookEvent::SessionStart => decided(&outputs),
-        HookEvent::BeforeModel | HookEvent::AfterModel => replaced(&outputs),
-        HookEvent::BeforeToolSelection => selected(&outputs),
+        | HookEvent::SessionStart => merged_decisions(&outputs),
+        HookEvent::BeforeModel | HookEvent::AfterModel => replaced_fields(&outputs),
+        HookEvent::BeforeToolSelection => merged_tool_selection(&outputs),
         HookEvent::SessionEnd | HookEvent::PreCompress | HookEvent::Notification => {
-            latest(&outputs)
+            latest_fields(&outputs)
         }
     };
     merged.retain(|key, _| FIELDS.contains(&key.as_str()));
@@ -42,16 +42,16 @@ pub fn aggregate<'a>(
 }
 
 /// A single hook can stop or block; reasons and messages of all hooks are joined.
-fn decided(outputs: &[&HookOutput]) -> JsonObject {
+fn merged_decisions(outputs: &[&HookOutput]) -> JsonObject {
     let mut merged = JsonObject::new();
     let stops = outputs.iter().any(|output| output.is_stopping());
     let mutes = outputs.iter().any(|output| output.is_muted());
     merged.insert("continue".to_owned(), (!stops).into());
     merged.insert("suppressOutput".to_owned(), mutes.into());
-    if let Some(decision) = decision(outputs, stops) {
+    if let Some(decision) = strictest_decision(outputs, stops) {
         merged.insert("decision".to_owned(), decision);
     }
-    if let Some(specific) = specific(outputs) {
+    if let Some(specific) = merged_specific_output(outputs) {
         merged.insert(SPECIFIC.to_owned(), specific.into());
     }
     let stopping: Vec<_> = outputs
@@ -74,7 +74,7 @@ fn decided(outputs: &[&HookOutput]) -> JsonObject {
 }
 
 /// The last refusal, else the last wish to be asked, else a yes; where everything stops anyway, none is needed.
-fn decision(outputs: &[&HookOutput], stops: bool) -> Option<Value> {
+fn strictest_decision(outputs: &[&HookOutput], stops: bool) -> Option<Value> {
     let last = |is: fn(&HookOutput) -> bool| {
         let found = outputs.iter().rev().find(|output| is(output))?;
         found.0.get("decision").cloned()
@@ -84,7 +84,7 @@ fn decision(outputs: &[&HookOutput], stops: bool) -> Option<Value> {
 }
 
 /// Later fields replace earlier ones, but contexts are joined, and `clearContext` stays set once it is true.
-fn specific(outputs: &[&HookOutput]) -> Option<JsonObject> {
+fn merged_specific_output(outputs: &[&HookOutput]) -> Option<JsonObject> {
     let all = outputs.iter().filter_map(|output| specific_of(output));
     let mut merged: Option<JsonObject> = None;
     let (mut contexts, mut clears) = (Vec::new(), false);
@@ -111,18 +111,18 @@ fn specific_of(output: &HookOutput) -> Option<&JsonObject> {
 }
 
 /// Field by field the last one, inside `hookSpecificOutput` too.
-fn replaced(outputs: &[&HookOutput]) -> JsonObject {
+fn replaced_fields(outputs: &[&HookOutput]) -> JsonObject {
     let mut specific = JsonObject::new();
     for one in outputs.iter().filter_map(|output| specific_of(output)) {
         specific.extend(one.clone());
     }
-    let mut merged = latest(outputs);
+    let mut merged = latest_fields(outputs);
     merged.insert(SPECIFIC.to_owned(), specific.into());
     merged
 }
 
 /// Field by field the last one.
-fn latest(outputs: &[&HookOutput]) -> JsonObject {
+fn latest_fields(outputs: &[&HookOutput]) -> JsonObject {
     let mut merged = JsonObject::new();
     for output in outputs {
         merged.extend(output.0.clone());
@@ -131,7 +131,7 @@ fn latest(outputs: &[&HookOutput]) -> JsonObject {
 }
 
 /// The strictest mode, and the tools that any hook names. The result has a mode even if no hook has a `toolConfig`.
-fn selected(outputs: &[&HookOutput]) -> JsonObject {
+fn merged_tool_selection(outputs: &[&HookOutput]) -> JsonObject {
     let configs = outputs.iter().filter_map(|it| it.specific("toolConfig"));
     let configs: Vec<_> = configs.collect();
     let has = |mode: &str| configs.iter().any(|it| it["mode"] == mode);

@@ -42,13 +42,13 @@ pub fn effects(event: HookEvent, output: &HookOutput) -> Vec<AppliedEffect> {
     match event {
         HookEvent::BeforeTool => effects.extend(before_tool(output)),
         HookEvent::AfterTool => effects.extend(after_tool(output)),
-        HookEvent::BeforeAgent => effects.extend(objection(output).or_else(|| context(output))),
+        HookEvent::BeforeAgent => effects.extend(objection_effect(output).or_else(|| context_effect(output))),
         HookEvent::AfterAgent => effects.extend(after_agent(output)),
-        HookEvent::SessionStart => effects.extend(context(output)),
+        HookEvent::SessionStart => effects.extend(context_effect(output)),
         HookEvent::BeforeModel => effects.extend(before_model(output)),
         HookEvent::AfterModel => effects.extend(after_model(output)),
         HookEvent::BeforeToolSelection => {
-            effects.extend(said(output, "toolConfig").map(AppliedEffect::SelectTools));
+            effects.extend(truthy_field(output, "toolConfig").map(AppliedEffect::SelectTools));
         }
         HookEvent::SessionEnd | HookEvent::PreCompress | HookEvent::Notification => {}
     }
@@ -56,13 +56,13 @@ pub fn effects(event: HookEvent, output: &HookOutput) -> Vec<AppliedEffect> {
 }
 
 /// Stopping comes before blocking.
-fn objection(output: &HookOutput) -> Option<AppliedEffect> {
+fn objection_effect(output: &HookOutput) -> Option<AppliedEffect> {
     let reason = || output.effective_reason();
     let stops = output.is_stopping().then(|| AppliedEffect::Stop(reason()));
     stops.or_else(|| output.is_blocking().then(|| AppliedEffect::Block(reason())))
 }
 
-fn context(output: &HookOutput) -> Option<AppliedEffect> {
+fn context_effect(output: &HookOutput) -> Option<AppliedEffect> {
     let context = output.additional_context();
     context
         .filter(|it| !it.is_empty())
@@ -70,7 +70,7 @@ fn context(output: &HookOutput) -> Option<AppliedEffect> {
 }
 
 fn before_tool(output: &HookOutput) -> Vec<AppliedEffect> {
-    if let Some(objection) = objection(output) {
+    if let Some(objection) = objection_effect(output) {
         return vec![objection];
     }
     let asks = output.is_asking();
@@ -83,17 +83,17 @@ fn before_tool(output: &HookOutput) -> Vec<AppliedEffect> {
 }
 
 fn after_tool(output: &HookOutput) -> Vec<AppliedEffect> {
-    if let Some(objection) = objection(output) {
+    if let Some(objection) = objection_effect(output) {
         return vec![objection];
     }
     let another = output.tail_tool_call().cloned();
     let another = another.map(AppliedEffect::RunAnotherTool);
-    context(output).into_iter().chain(another).collect()
+    context_effect(output).into_iter().chain(another).collect()
 }
 
 /// Blocking means that it is not done yet.
 fn after_agent(output: &HookOutput) -> Vec<AppliedEffect> {
-    let Some(objection) = objection(output) else {
+    let Some(objection) = objection_effect(output) else {
         return Vec::new(); // `clearContext` counts only with a stop or a block
     };
     let objection = match objection {
@@ -107,12 +107,12 @@ fn after_agent(output: &HookOutput) -> Vec<AppliedEffect> {
 }
 
 fn before_model(output: &HookOutput) -> Vec<AppliedEffect> {
-    let response = || said(output, "llm_response").map(AppliedEffect::ReplaceResponse);
-    match objection(output) {
+    let response = || truthy_field(output, "llm_response").map(AppliedEffect::ReplaceResponse);
+    match objection_effect(output) {
         Some(stop @ AppliedEffect::Stop(_)) => vec![stop],
         Some(block) => [block].into_iter().chain(response()).collect(),
         None => {
-            let request = said(output, "llm_request");
+            let request = truthy_field(output, "llm_request");
             request
                 .map(AppliedEffect::ReplaceRequest)
                 .into_iter()
@@ -128,11 +128,11 @@ fn after_model(output: &HookOutput) -> Option<AppliedEffect> {
             .and_then(Value::as_array)
             .is_some_and(|it| !it.is_empty())
     };
-    let response = || said(output, "llm_response").filter(has_parts);
-    objection(output).or_else(|| response().map(AppliedEffect::ReplaceResponse))
+    let response = || truthy_field(output, "llm_response").filter(has_parts);
+    objection_effect(output).or_else(|| response().map(AppliedEffect::ReplaceResponse))
 }
 
-fn said(output: &HookOutput, key: &str) -> Option<Value> {
+fn truthy_field(output: &HookOutput, key: &str) -> Option<Value> {
     output.specific(key).filter(|it| is_truthy(it)).cloned()
 }
 

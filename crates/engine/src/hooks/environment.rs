@@ -49,7 +49,7 @@ impl VariableRedaction {
             blocked: capitals(&self.blocked),
             is_strict,
         };
-        let passes = |(name, value): &&(OsString, OsString)| judge.passes(name, value);
+        let passes = |(name, value): &&(OsString, OsString)| judge.is_passed_on(name, value);
         variables.iter().filter(passes).cloned().collect()
     }
 }
@@ -71,7 +71,7 @@ struct VariableJudge {
 
 impl VariableJudge {
     /// The first question that applies decides.
-    fn passes(&self, name: &OsStr, value: &OsStr) -> bool {
+    fn is_passed_on(&self, name: &OsStr, value: &OsStr) -> bool {
         let capitals = |text: &OsStr| text.to_string_lossy().to_uppercase();
         let (name, value) = (capitals(name), capitals(value));
         let is = |names: &[&str]| names.contains(&name.as_str());

@@ -30,7 +30,7 @@ pub(super) enum NameValue<'a> {
 }
 
 impl<'a> NameValue<'a> {
-    pub(super) fn text(self) -> &'a str {
+    pub(super) fn value_text(self) -> &'a str {
         match self {
             Self::Own(text) | Self::Foreign(text) => text,
         }
@@ -43,12 +43,12 @@ impl<'a> NameValue<'a> {
             char if char.is_ascii() => char.is_ascii_alphanumeric() || "/._-+,:=@%".contains(char),
             char => !char.is_whitespace() && !char.is_control(),
         };
-        self.text().chars().all(is_harmless)
+        self.value_text().chars().all(is_harmless)
     }
 }
 
 /// The command with its names replaced.
-pub(super) fn expanded(command: &str, places: NameTable<'_>) -> String {
+pub(super) fn expand_names(command: &str, places: NameTable<'_>) -> String {
     let names = [
         ("GEMINI_PROJECT_DIR", places.project),
         ("GEMINI_CWD", places.cwd),
@@ -63,7 +63,7 @@ pub(super) fn expanded(command: &str, places: NameTable<'_>) -> String {
             continue;
         }
         command = match place {
-            _ if !place.is_harmless() => left(&command, &written, name),
+            _ if !place.is_harmless() => keep_name(&command, &written, name),
             NameValue::Own(text) => command.replace(&written, &quoted(text)),
             NameValue::Foreign(text) => command.replace(&written, text),
         };
@@ -72,7 +72,7 @@ pub(super) fn expanded(command: &str, places: NameTable<'_>) -> String {
 }
 
 /// The command with a name left to the environment: as one word, wherever the command itself has no quotes around it.
-fn left(command: &str, written: &str, name: &str) -> String {
+fn keep_name(command: &str, written: &str, name: &str) -> String {
     let mut left = String::with_capacity(command.len());
     let mut rest = command;
     while let Some((before, after)) = rest.split_once(written) {
@@ -112,7 +112,7 @@ mod tests {
             plans: NameValue::Own("/plans"),
             session: NameValue::Foreign(session),
         };
-        assert_eq!(expanded(command, places), expected);
+        assert_eq!(expand_names(command, places), expected);
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
                 plans: NameValue::Own("/"),
                 session: NameValue::Foreign("s"),
             };
-            let command = expanded("\"$CLAUDE_PROJECT_DIR/$GEMINI_CWD\"", places);
+            let command = expand_names("\"$CLAUDE_PROJECT_DIR/$GEMINI_CWD\"", places);
             assert_eq!(command, "\"${CLAUDE_PROJECT_DIR}//\"", "{project}");
         }
     }

@@ -9,8 +9,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::result::{HookAnswer, answer, flooded};
-use super::{AppliedEffect, HookContext, aggregate, effects, named};
+use super::result::{HookAnswer, answer, read_flooded_answer};
+use super::{AppliedEffect, HookContext, aggregate, effects, hook_name};
 use crate::process::{CapturedOutput, CommandEnd, Exit, FinishedCommand, ShortCommand, StartError};
 use crate::signals;
 
@@ -125,7 +125,7 @@ impl HookResult {
     /// Why the hook's silence is no consent, and neither is its output before it died: it was not started, or did not end by
     /// itself. An agent can kill a hook, stop it, or starve it until its time is up. None if the hook is `failOpen`.
     pub fn unheard(&self) -> Option<String> {
-        let name = named(&self.hook);
+        let name = hook_name(&self.hook);
         let why = match &self.error {
             _ if self.hook.fail_open => return None,
             Some(
@@ -243,28 +243,28 @@ async fn run(
 ) -> HookResult {
     let input = told.input;
     if hook.source == HookSource::Project && !around.is_trusted {
-        return HookResult::failed(hook, input, HookError::Untrusted);
+        return HookResult::from_error(hook, input, HookError::Untrusted);
     }
     let brief = ShortCommand {
-        command: around.command(&hook, &input.base),
+        command: around.hook_command(&hook, &input.base),
         input: told.bytes,
         timeout: hook.deadline(),
         most_output: MOST_OUTPUT,
         most_complaints: MOST_COMPLAINTS,
     };
-    let _going = around.running.begin(&hook);
+    let _going = around.running.begin_hook(&hook);
     let _place = match hook.event {
         HookEvent::AfterTool => cancel.run_until_cancelled(AFTERWARDS.acquire()).await,
         _ => None,
     };
     match brief.run(cancel).await {
-        Ok(finished) => HookResult::finished(hook, input, finished),
-        Err(error) => HookResult::failed(hook, input, error.into()),
+        Ok(finished) => HookResult::from_finished(hook, input, finished),
+        Err(error) => HookResult::from_error(hook, input, error.into()),
     }
 }
 
 impl HookResult {
-    fn failed(hook: Hook, input: Arc<HookInput>, error: HookError) -> Self {
+    fn from_error(hook: Hook, input: Arc<HookInput>, error: HookError) -> Self {
         Self {
             hook,
             input,
@@ -277,8 +277,8 @@ impl HookResult {
         }
     }
 
-    fn finished(hook: Hook, input: Arc<HookInput>, finished: FinishedCommand) -> Self {
-        let (answer, error) = judged(&finished, hook.deadline());
+    fn from_finished(hook: Hook, input: Arc<HookInput>, finished: FinishedCommand) -> Self {
+        let (answer, error) = judge_output(&finished, hook.deadline());
         Self {
             hook,
             input,
@@ -292,7 +292,7 @@ impl HookResult {
     }
 }
 
-fn judged(finished: &FinishedCommand, after: Duration) -> (HookAnswer, Option<HookError>) {
+fn judge_output(finished: &FinishedCommand, after: Duration) -> (HookAnswer, Option<HookError>) {
     let immortal = finished.immortal;
     let (stdout, stderr) = (&finished.stdout, &finished.stderr);
     match finished.end {
@@ -300,7 +300,7 @@ fn judged(finished: &FinishedCommand, after: Duration) -> (HookAnswer, Option<Ho
             // The hook itself may have exited, and only a process that it left behind still runs: then its refusal counts.
             let is_over = matches!(finished.exit, Some(Exit::Code(_)));
             let said = || answer(&stdout.text(), &stderr.text(), finished.exit);
-            let said = is_over.then(said).filter(HookAnswer::refuses);
+            let said = is_over.then(said).filter(HookAnswer::is_refusal);
             let said = said.unwrap_or_default();
             (said, Some(HookError::TimedOut { after, immortal }))
         }
@@ -308,13 +308,13 @@ fn judged(finished: &FinishedCommand, after: Duration) -> (HookAnswer, Option<Ho
         CommandEnd::NotStarted => (HookAnswer::default(), Some(HookError::NotStarted)),
         CommandEnd::ByItself if stdout.left_out > 0 => {
             let error = HookError::TooMuch { most: MOST_OUTPUT };
-            (flooded(&stdout.text(), finished.exit), Some(error))
+            (read_flooded_answer(&stdout.text(), finished.exit), Some(error))
         }
         // Stderr is the answer if stdout is empty.
         CommandEnd::ByItself if stderr.left_out > 0 && stdout.text().trim().is_empty() => {
             let most = MOST_COMPLAINTS;
             let error = HookError::TooMuch { most };
-            (flooded(&stderr.text(), finished.exit), Some(error))
+            (read_flooded_answer(&stderr.text(), finished.exit), Some(error))
         }
         CommandEnd::ByItself => {
             let killed = match finished.exit {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::ActiveHooks;
 use super::environment::VariableRedaction;
-use super::expand::{NameTable, NameValue, expanded};
+use super::expand::{NameTable, NameValue, expand_names};
 use super::shell::{AFTER, SHELL, shell};
 use crate::acp::OpenedSession;
 use crate::process::Command;
@@ -68,20 +68,20 @@ impl HookContext {
         let base = HookInputBase {
             session_id: self.session_id.clone(),
             transcript_path: self.transcript_path.clone(),
-            cwd: lossy(self.session_cwd.as_ref().unwrap_or(&self.cwd)),
+            cwd: lossy_path(self.session_cwd.as_ref().unwrap_or(&self.cwd)),
             timestamp: format!("{:.3}", Timestamp::now()),
         };
         HookInput { base, details }
     }
 
     /// The command that runs a hook.
-    pub(super) fn command(&self, hook: &Hook, base: &HookInputBase) -> Command {
-        let plans = lossy(&self.plans_dir);
+    pub(super) fn hook_command(&self, hook: &Hook, base: &HookInputBase) -> Command {
+        let plans = lossy_path(&self.plans_dir);
         let project = match self.session_cwd {
-            Some(_) => lossy(&self.cwd),
+            Some(_) => lossy_path(&self.cwd),
             None => base.cwd.clone(), // the caller may have changed it in the input
         };
-        let session = spelled(&base.session_id);
+        let session = plain_session_id(&base.session_id);
         let places = NameTable {
             project: NameValue::Own(&project),
             cwd: match self.session_cwd {
@@ -99,11 +99,11 @@ impl HookContext {
             ("GEMINI_SESSION_ID", places.session),
             ("CLAUDE_PROJECT_DIR", places.project),
         ];
-        variables.extend(ours.map(|(name, value)| (name.into(), value.text().into())));
+        variables.extend(ours.map(|(name, value)| (name.into(), value.value_text().into())));
         let own = hook.env.iter();
         variables.extend(own.map(|(name, value)| (name.into(), value.into())));
         let (program, before) = shell(&variables);
-        let command = expanded(&hook.command, places) + AFTER;
+        let command = expand_names(&hook.command, places) + AFTER;
         let mut told = Command::new(program, &self.cwd);
         told.called(SHELL).args(before).args([command]);
         told.envs(variables);
@@ -113,7 +113,7 @@ impl HookContext {
 
 /// A session's id in a form that is plain text to shells, file systems and JSON: agents choose it, and hooks put it into all of
 /// these. Each byte that is not a letter, a digit or an inner sign is percent-encoded.
-fn spelled(id: &str) -> String {
+fn plain_session_id(id: &str) -> String {
     let id = &id[..id.floor_char_boundary(OpenedSession::LONGEST_ID)];
     let letters = id.bytes().enumerate().map(|(place, byte)| match byte {
         b'-' | b'.' | b':' | b'@' | b'+' if place > 0 => char::from(byte).to_string(),
@@ -123,7 +123,7 @@ fn spelled(id: &str) -> String {
     letters.collect()
 }
 
-fn lossy(path: &Path) -> String {
+fn lossy_path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

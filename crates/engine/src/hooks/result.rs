@@ -39,27 +39,27 @@ pub enum AnswerFormat {
 /// once more; any other text allows with code 0, allows with a warning with 1, and refuses with any other code. A hook killed by
 /// a signal has no exit code, which counts as 0 here.
 pub fn answer(stdout: &str, stderr: &str, exit: Option<Exit>) -> HookAnswer {
-    let (said, complaint) = (trimmed(stdout), trimmed(stderr));
+    let (said, complaint) = (trim_as_javascript(stdout), trim_as_javascript(stderr));
     let heard = if said.is_empty() { complaint } else { said };
     let code = code_of(exit);
     let mut answer = if heard.is_empty() {
         HookAnswer::default()
     } else {
-        read(heard, code)
+        read_answer(heard, code)
     };
     if code == BLOCKS {
-        answer.block(complaint);
+        answer.block_with_complaint(complaint);
     }
     answer
 }
 
-fn read(heard: &str, code: i32) -> HookAnswer {
+fn read_answer(heard: &str, code: i32) -> HookAnswer {
     let json = |object| HookAnswer {
         output: Some(HookOutput(object)),
         format: Some(AnswerFormat::Json),
         is_stricter: false,
     };
-    match AnswerValue::parse(heard).and_then(AnswerValue::again) {
+    match AnswerValue::parse(heard).and_then(AnswerValue::parse_again) {
         Some(AnswerValue::Object(object)) => json(object),
         Some(AnswerValue::Array) => json(JsonObject::new()),
         Some(AnswerValue::Text(_) | AnswerValue::Other) => HookAnswer::default(),
@@ -73,12 +73,12 @@ fn read(heard: &str, code: i32) -> HookAnswer {
 
 /// Reads the beginning of an output that is too long to keep. Whether it was JSON is unknown, but an exit code that refuses
 /// counts.
-pub(super) fn flooded(stdout: &str, exit: Option<Exit>) -> HookAnswer {
+pub(super) fn read_flooded_answer(stdout: &str, exit: Option<Exit>) -> HookAnswer {
     let code = code_of(exit);
     if (0..=1).contains(&code) {
         return HookAnswer::default();
     }
-    let beginning: String = trimmed(stdout).chars().take(MOST_REASON).collect();
+    let beginning: String = trim_as_javascript(stdout).chars().take(MOST_REASON).collect();
     HookAnswer {
         output: Some(of_text(&beginning, code)),
         format: Some(AnswerFormat::Text),
@@ -107,7 +107,7 @@ impl AnswerValue {
     fn parse(text: &str) -> Option<Self> {
         let token = Token::parse(text).ok()?;
         Some(match token.kind() {
-            TokenKind::Object => Self::Object(members(token)),
+            TokenKind::Object => Self::Object(object_members(token)),
             TokenKind::Array => Self::Array,
             TokenKind::String => Self::Text(token.string().unwrap_or_default().into_owned()),
             _ => Self::Other,
@@ -115,7 +115,7 @@ impl AnswerValue {
     }
 
     /// A string may hold JSON in its turn. If it does not, all of it is text.
-    fn again(self) -> Option<Self> {
+    fn parse_again(self) -> Option<Self> {
         match self {
             Self::Text(text) => Self::parse(&text),
             other => Some(other),
@@ -124,7 +124,7 @@ impl AnswerValue {
 }
 
 /// A member that nothing here can hold (half a character, a number out of range, nested without end) does not spoil the others.
-fn members(object: Token<'_>) -> JsonObject {
+fn object_members(object: Token<'_>) -> JsonObject {
     let value = |token: Token<'_>| {
         let whole = serde_json::from_str(token.as_str()).ok();
         let text = || Some(Value::String(token.string()?.into_owned()));
@@ -153,15 +153,15 @@ fn of_text(text: &str, code: i32) -> HookOutput {
 
 impl HookAnswer {
     /// Whether it blocks or stops.
-    pub(super) fn refuses(&self) -> bool {
+    pub(super) fn is_refusal(&self) -> bool {
         let refuses = |output: &HookOutput| output.is_blocking() || output.is_stopping();
         self.output.as_ref().is_some_and(refuses)
     }
 
     /// A hook that exits with 2 refuses, unless its JSON has a decision. Gemini CLI (0.61) lets the action pass if the output is
     /// empty or has no decision; but the author of `exit 2` means no.
-    fn block(&mut self, complaint: &str) {
-        if self.output.as_ref().is_some_and(decides) {
+    fn block_with_complaint(&mut self, complaint: &str) {
+        if self.output.as_ref().is_some_and(has_decision) {
             return;
         }
         let output = self.output.get_or_insert_default();
@@ -180,13 +180,13 @@ impl HookAnswer {
 }
 
 /// Whether the output has an explicit decision.
-fn decides(output: &HookOutput) -> bool {
+fn has_decision(output: &HookOutput) -> bool {
     let words = ["allow", "approve", "ask", "block", "deny"];
     output.is_stopping() || output.decision().is_some_and(|word| words.contains(&word))
 }
 
 /// Without the spaces around it that JavaScript takes off.
-fn trimmed(text: &str) -> &str {
+fn trim_as_javascript(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
@@ -302,10 +302,10 @@ mod tests {
     fn of_a_flood_the_exit_code_says_whether_it_refuses() {
         let flood = "x".repeat(2 * MOST_REASON);
         for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9)] {
-            assert_eq!(flooded(&flood, Some(exit)), HookAnswer::default());
+            assert_eq!(read_flooded_answer(&flood, Some(exit)), HookAnswer::default());
         }
         for code in [2, 3] {
-            let output = flooded(&flood, Some(Exit::Code(code))).output.unwrap();
+            let output = read_flooded_answer(&flood, Some(Exit::Code(code))).output.unwrap();
             assert!(output.is_blocking());
             assert_eq!(output.effective_reason(), flood[..MOST_REASON]);
         }

@@ -36,7 +36,7 @@ const TOKENS: [SecretPattern; 16] = [
 impl SecretPattern {
     fn is_in(&self, value: &str) -> bool {
         let Self(word, also, least) = self;
-        behind(value, word).any(|rest| run(rest, also).chars().nth(least - 1).is_some())
+        rests_behind(value, word).any(|rest| run(rest, also).chars().nth(least - 1).is_some())
     }
 }
 
@@ -55,7 +55,7 @@ fn has_password(value: &str) -> bool {
         (1..=MOST).contains(&length) && !name.contains(is_space)
     };
     let schemes = ["HTTP://", "HTTPS://", "FTP://", "SMTP://"];
-    let mut hosts = schemes.into_iter().flat_map(|scheme| behind(value, scheme));
+    let mut hosts = schemes.into_iter().flat_map(|scheme| rests_behind(value, scheme));
     hosts.any(|rest| {
         let Some((user, rest)) = rest.split_once(':') else {
             return false;
@@ -69,7 +69,7 @@ fn has_password(value: &str) -> bool {
 fn is_web_token(value: &str) -> bool {
     const MOST: usize = 10_240;
     let part = |rest| Some(run(rest, "_-").len()).filter(|length| *length <= MOST);
-    behind(value, "EYJ").any(|rest| {
+    rests_behind(value, "EYJ").any(|rest| {
         let end = part(rest).and_then(|end| rest[end..].strip_prefix('.'));
         let end = end.and_then(|rest| Some(&rest[part(rest)?..]));
         end.is_some_and(|rest| rest.starts_with('.'))
@@ -77,7 +77,7 @@ fn is_web_token(value: &str) -> bool {
 }
 
 /// The rest of the value behind each occurrence of `word`.
-fn behind<'a>(value: &'a str, word: &'static str) -> impl Iterator<Item = &'a str> {
+fn rests_behind<'a>(value: &'a str, word: &'static str) -> impl Iterator<Item = &'a str> {
     let places = value.match_indices(word);
     places.map(|(at, word)| &value[at + word.len()..])
 }

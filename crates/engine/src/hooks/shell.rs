@@ -12,11 +12,11 @@ pub(super) const SHELL: &str = "powershell.exe";
 /// The shell's program, as the hook's own search path has it, and the arguments before the command.
 #[cfg(unix)]
 pub(super) fn shell(variables: &[(OsString, OsString)]) -> (PathBuf, Vec<OsString>) {
-    (found(SHELL, variables), vec!["-c".into()])
+    (program_path(SHELL, variables), vec!["-c".into()])
 }
 
 /// Where a program is. Starting one by its mere name from a changed environment would cost a copy of ourselves.
-fn found(program: &str, variables: &[(OsString, OsString)]) -> PathBuf {
+fn program_path(program: &str, variables: &[(OsString, OsString)]) -> PathBuf {
     let path = variables.iter().rev().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new("/usr/bin:/bin"), |(_, path)| path.as_os_str());
     std::env::split_paths(path)
@@ -73,7 +73,7 @@ pub(super) fn quoted(word: &str) -> String {
         return format!("'{word}'");
     }
     if has("\"'") {
-        return format!("\"{}\"", escaped(word, "\"\\$`!"));
+        return format!("\"{}\"", escaped_word(word, "\"\\$`!"));
     }
     let mut quoted = String::new();
     let mut rest = word;
@@ -101,7 +101,7 @@ pub(super) fn quoted(word: &str) -> String {
 const SPECIAL: &str = "#!\"$&'()*,:;<=>?@[\\]^`{|}";
 
 #[cfg(unix)]
-fn escaped(word: &str, what: &str) -> String {
+fn escaped_word(word: &str, what: &str) -> String {
     let mut escaped = String::new();
     for char in word.chars() {
         escaped.extend(what.contains(char).then_some('\\'));

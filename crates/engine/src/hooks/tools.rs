@@ -98,7 +98,7 @@ impl<'a> WantedCall<'a> {
         let action = self.action;
         let title = action.title.as_deref().or(action.tool.as_deref());
         let title = title.unwrap_or("tool");
-        let (kind, what, mut details) = self.question(title);
+        let (kind, what, mut details) = self.user_question(title);
         let mut all = json!({"type": kind, "title": title});
         if let (Value::Object(all), Value::Object(details)) = (&mut all, &mut details) {
             all.append(details);
@@ -112,7 +112,7 @@ impl<'a> WantedCall<'a> {
     }
 
     /// The question to the user: its type, the required permission, and its details.
-    fn question(self, title: &str) -> (&'static str, &'static str, Value) {
+    fn user_question(self, title: &str) -> (&'static str, &'static str, Value) {
         let action = self.action;
         match &action.kind {
             _ if names::runs_a_command(action) => {
@@ -151,7 +151,7 @@ pub fn once_each<T>(plans: impl IntoIterator<Item = (T, HookPlan)>) -> Vec<(T, H
 /// The result of a call, as far as the agent reports it: the same for the model and the user.
 pub fn tool_response(done: &ToolCompletion) -> Value {
     let output = done.output.as_ref();
-    let output = output.map(|output| readable::read(output.token()).value);
+    let output = output.map(|output| readable::readable_value(output.token()).value);
     let output = output.unwrap_or_else(|| "".into());
     let mut response = json!({"llmContent": output, "returnDisplay": output});
     if done.is_error {

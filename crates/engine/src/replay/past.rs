@@ -19,7 +19,7 @@ use crate::recording::replay::OpenRecording;
 use crate::recording::{
     MANIFEST, Manifest, RecordedEnd, RecordedLines, STDERR, STDOUT, is_running, time_of,
 };
-use crate::run::ending::cancelled;
+use crate::run::ending::cancelled_by_client;
 use crate::run::stderr_tail;
 use crate::violations::stopped_for;
 
@@ -163,10 +163,10 @@ impl RecordingReader {
         ending.signal.clone_from(&end.signal);
         ending.duration = (!self.was_refused()).then_some(duration);
         ending.violations.clone_from(&end.violations);
-        ending.at = self.time(duration);
+        ending.at = self.event_time(duration);
         ending.remarks.clone_from(&end.remarks);
         if let Some(cause) = &end.cause {
-            ending.stopped = told(end, cause).or_else(|| stopped(cause, &judge(&ending).cause));
+            ending.stopped = recorded_stop(end, cause).or_else(|| stop_cause(cause, &judge(&ending).cause));
             let is_refused = *cause == Cause::PermissionDenied;
             if let Some(violation) = end.violations.first().filter(|_| is_refused) {
                 ending.stopped = Some(stopped_for(violation));
@@ -176,13 +176,13 @@ impl RecordingReader {
     }
 
     /// When that was, as events carry it.
-    pub(super) fn time(&self, since_the_start: Duration) -> Option<String> {
+    pub(super) fn event_time(&self, since_the_start: Duration) -> Option<String> {
         time_of(self.started?, since_the_start)
     }
 }
 
 /// Why Lapidary ended the run or did not start it, with the recorded message.
-fn told(end: &RecordedEnd, cause: &Cause) -> Option<StopCause> {
+fn recorded_stop(end: &RecordedEnd, cause: &Cause) -> Option<StopCause> {
     Some(StopCause {
         cause: cause.clone(),
         message: end.message.clone()?,
@@ -191,9 +191,9 @@ fn told(end: &RecordedEnd, cause: &Cause) -> Option<StopCause> {
 }
 
 /// An agent that was asked to end its turn may report that it did. The cause is still our cancel.
-fn stopped(recorded: &Cause, judged: &Cause) -> Option<StopCause> {
+fn stop_cause(recorded: &Cause, judged: &Cause) -> Option<StopCause> {
     if *recorded == Cause::CancelledByClient {
-        return Some(cancelled());
+        return Some(cancelled_by_client());
     }
     (judged != recorded).then(|| StopCause {
         cause: recorded.clone(),

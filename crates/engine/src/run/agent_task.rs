@@ -37,7 +37,7 @@ pub(super) enum AgentTask {
 
 impl AgentTask {
     /// Replays the recorded output into an agent's files.
-    pub(super) fn replay(output: &RecordedOutput, stdout: File, stderr: File) -> io::Result<Self> {
+    pub(super) fn replay_output(output: &RecordedOutput, stdout: File, stderr: File) -> io::Result<Self> {
         let replay = Replay::open(&output.recording).map_err(io::Error::other)?;
         let pace = output.pace;
         let mut task = JoinSet::new();
@@ -51,7 +51,7 @@ impl AgentTask {
     }
 
     /// Waits for its end. Can be cancelled.
-    pub(super) async fn wait(&mut self) -> TreeExit {
+    pub(super) async fn wait_for_exit(&mut self) -> TreeExit {
         match self {
             Self::Process(running) => running.wait().await,
             Self::Replay(task) => {
@@ -83,12 +83,12 @@ impl AgentTask {
     }
 
     /// Gives up on an agent that does not end.
-    pub(super) async fn abandon(&mut self) -> TreeExit {
+    pub(super) async fn abandon_agent(&mut self) -> TreeExit {
         if let Self::Process(running) = self {
             return running.abandon().await;
         }
         self.kill().await;
-        self.wait().await
+        self.wait_for_exit().await
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::agent_task::AgentTask;
 use super::attempt_overseer::{AttemptOverseer, WatchResult};
 use super::dialect::OutputKind;
-use super::ending::{AttemptError, cannot_record, disk_full, ending, recorded_end, start_cause};
+use super::ending::{AttemptError, cannot_record, disk_full, process_end, recorded_end, start_cause};
 use super::events::RunEvents;
 use super::pending_work::{BudgetWatch, PendingWork};
 use super::request::RunRequest;
@@ -69,9 +69,9 @@ pub(crate) struct RepairOrder {
 
 impl AttemptResult {
     /// The result of an attempt that could not be recorded, and so was not made.
-    pub(crate) fn unrecorded(ending: ProcessEnd, events: &RunEvents) -> Self {
+    pub(crate) fn from_unrecorded(ending: ProcessEnd, events: &RunEvents) -> Self {
         Self {
-            end: events.judge(&ending),
+            end: events.judge_end(&ending),
             ending,
             recording: None,
             has_output: false,
@@ -81,12 +81,12 @@ impl AttemptResult {
     }
 
     /// How long to wait before trying again, if that is wanted and safe.
-    pub(super) fn pause(&self, request: &RunRequest, number: u32) -> Option<Duration> {
+    pub(super) fn pause_before_retry(&self, request: &RunRequest, number: u32) -> Option<Duration> {
         let may = number <= request.retries && !self.is_under_way;
-        may.then(|| retry::pause(&self.end, number, self.has_output))?
+        may.then(|| retry::retry_pause(&self.end, number, self.has_output))?
     }
 
-    pub(super) fn told(&self, number: u32, retries: u32, pause: Duration) -> String {
+    pub(super) fn retry_message(&self, number: u32, retries: u32, pause: Duration) -> String {
         let message = self.end.message.as_ref().map(ToString::to_string);
         format!(
             "attempt {number} of {} failed ({}): {}; the next one starts in {} s",
@@ -99,13 +99,13 @@ impl AttemptResult {
 }
 
 impl HeadlessAttempt<'_> {
-    pub(super) async fn make(self, events: &mut RunEvents) -> AttemptResult {
+    pub(super) async fn make_attempt(self, events: &mut RunEvents) -> AttemptResult {
         let request = self.request;
-        let (ending, kept, repair) = match begin(request, self.number) {
-            Ok(recorder) => self.follow(recorder, events).await,
+        let (ending, kept, repair) = match begin_recording(request, self.number) {
+            Ok(recorder) => self.follow_agent(recorder, events).await,
             Err(error) => (cannot_record(&error), KeptAttempt::default(), None),
         };
-        let end = events.judge(&ending);
+        let end = events.judge_end(&ending);
         // Of an agent that writes one document, only one that never started is known to have done nothing.
         let is_silent =
             request.dialect.speech == OutputKind::Document && end.cause != Cause::SpawnFailed;
@@ -119,13 +119,13 @@ impl HeadlessAttempt<'_> {
         }
     }
 
-    async fn follow(
+    async fn follow_agent(
         self,
         mut recorder: Recorder,
         events: &mut RunEvents,
     ) -> (ProcessEnd, KeptAttempt, Option<RepairOrder>) {
         let request = self.request;
-        let manifest = manifest(
+        let manifest = attempt_manifest(
             request,
             (request.dialect.name, request.dialect.provider.clone()),
             &recorder,
@@ -134,24 +134,24 @@ impl HeadlessAttempt<'_> {
         events.begin_attempt(recorder.directory());
         let tally = RunTally::new(request);
         let repairs = self.repairs;
-        let supervised = self.supervise(&mut recorder, &manifest, events, &tally);
+        let supervised = self.supervise_agent(&mut recorder, &manifest, events, &tally);
         let mut ending = match supervised.await {
             Ok(ending) => ending,
-            Err(error) => error.ending(&recorder),
+            Err(error) => error.to_process_end(&recorder),
         };
         let repair = judge_answer(request, events, &tally, (&mut ending, repairs));
-        let judged = events.judge(&ending);
+        let judged = events.judge_end(&ending);
         let end = recorded_end(recorder.elapsed(), &ending, Some(&judged));
-        let kept = keep(
+        let kept = keep_attempt(
             request,
             recorder.directory(),
             manifest,
-            tally.completed(end),
+            tally.complete_end(end),
         );
         (ending, kept, repair)
     }
 
-    async fn supervise(
+    async fn supervise_agent(
         self,
         recorder: &mut Recorder,
         manifest: &Manifest,
@@ -164,7 +164,7 @@ impl HeadlessAttempt<'_> {
         let violations = AttemptViolations::new(request.watch.on_violation);
         let rest = RestLimit::default();
         recorder.describe(manifest)?;
-        let running = self.start(recorder).await?;
+        let running = self.start_agent(recorder).await?;
         let directory = recorder.directory().to_owned();
         let (sender, grown) = watch::channel(FileSizes::default());
         let translator = AttemptTranslator::new(
@@ -191,12 +191,12 @@ impl HeadlessAttempt<'_> {
                 ended,
                 stopped,
                 stall,
-            } = overseer.watch().await;
-            let mut ending = ending(ended, stopped);
+            } = overseer.watch_agent().await;
+            let mut ending = process_end(ended, stopped);
             ending.setup = request.setup.clone();
-            ending.stall = stall.map(|stall| stall.read(&directory, StderrOrder::Live));
+            ending.stall = stall.map(|stall| stall.read_stall(&directory, StderrOrder::Live));
             ending.duration = Some(self.began.elapsed());
-            rest.set(&ending);
+            rest.set_from_end(&ending);
             // The reader may take as long as it likes; the end of the agent is known now.
             let over = Manifest {
                 end: Some(recorded_end(recorder.elapsed(), &ending, None)),
@@ -205,21 +205,21 @@ impl HeadlessAttempt<'_> {
             let _ = recorder.describe(&over);
             Ok::<_, AttemptError>(ending)
         };
-        let (watched, translated) = tokio::join!(watching, translator.follow(grown));
+        let (watched, translated) = tokio::join!(watching, translator.follow_files(grown));
         translated?;
         let mut ending = watched?;
         let changes = request.confined.as_deref();
-        let changes = changes.map(|confined| confined.violations(request.policy.as_ref()));
+        let changes = changes.map(|confined| confined.find_violations(request.policy.as_ref()));
         let changes = changes.unwrap_or_default();
         tell_changes(changes, &violations, events, self.batches).await;
-        violations.judge(&mut ending);
+        violations.judge_end(&mut ending);
         ending.stderr = stderr_tail(&directory);
         if ending.stopped.is_none() && !events.has_result() && is_full(&directory) {
             ending.stopped = Some(disk_full(&directory));
         }
         // A run that has failed has its own cause.
-        if ending.stopped.is_none() && events.judge(&ending).cause == Cause::EndTurn {
-            match spent.judge(request.budget_unknown) {
+        if ending.stopped.is_none() && events.judge_end(&ending).cause == Cause::EndTurn {
+            match spent.judge_use(request.budget_unknown) {
                 Ok(remark) => ending.remarks.extend(remark),
                 Err(stopped) => ending.stopped = Some(stopped),
             }
@@ -230,15 +230,15 @@ impl HeadlessAttempt<'_> {
 
 impl HeadlessAttempt<'_> {
     /// Starts the agent, whose output goes to files of the recording.
-    async fn start(&self, recorder: &mut Recorder) -> Result<AgentTask, AttemptError> {
+    async fn start_agent(&self, recorder: &mut Recorder) -> Result<AgentTask, AttemptError> {
         let request = self.request;
         let input = recorder.input(&request.input)?;
         let (stdout, stderr) = (recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
         if let Some(output) = &request.replay {
-            return Ok(AgentTask::replay(output, stdout, stderr)?);
+            return Ok(AgentTask::replay_output(output, stdout, stderr)?);
         }
         let stdio = Stdio::files(input, stdout, stderr);
-        let patience = request.patience(self.must_end);
+        let patience = request.start_patience(self.must_end);
         let supervisor = request.supervisor.clone().within(patience);
         let started = supervisor.start(request.command.clone(), stdio).await;
         let running = started.map_err(|error| self.start_error(error))?;
@@ -267,7 +267,7 @@ pub(crate) async fn tell_changes(
     let mut last = EventBatch::default();
     violations.note_all(changes, |message| {
         let kind = DiagnosticKind::PermissionViolation;
-        events.note(kind, message, &mut last.events);
+        events.insert_diagnostic(kind, message, &mut last.events);
     });
     if !last.is_empty() {
         let _ = batches.send(last).await;
@@ -283,10 +283,10 @@ fn judge_answer(
     (ending, repairs): (&mut ProcessEnd, u32),
 ) -> Option<RepairOrder> {
     let schema = request.output_schema.as_ref()?;
-    if ending.stopped.is_some() || events.judge(ending).cause != Cause::EndTurn {
+    if ending.stopped.is_some() || events.judge_end(ending).cause != Cause::EndTurn {
         return None;
     }
-    match schema.judge_messages(&tally.messages()) {
+    match schema.judge_messages(&tally.agent_messages()) {
         Ok(answer) => {
             ending.answer = Some(answer);
             None
@@ -309,7 +309,7 @@ pub(crate) struct KeptAttempt {
 }
 
 /// Completes the recording of an attempt with its end, or deletes it.
-pub(crate) fn keep(
+pub(crate) fn keep_attempt(
     request: &RunRequest,
     directory: &Path,
     mut manifest: Manifest,
@@ -331,7 +331,7 @@ pub(crate) fn keep(
 }
 
 /// Begins the recording of an attempt.
-pub(crate) fn begin(request: &RunRequest, number: u32) -> Result<Recorder, RecordError> {
+pub(crate) fn begin_recording(request: &RunRequest, number: u32) -> Result<Recorder, RecordError> {
     Recorder::begin(&request.records.root, &recording_name(&request.run, number))
 }
 
@@ -344,7 +344,7 @@ pub(crate) fn recording_name(run: &str, number: u32) -> String {
 }
 
 /// The manifest of an attempt when it begins.
-pub(crate) fn manifest(
+pub(crate) fn attempt_manifest(
     request: &RunRequest,
     (transport, provider): (&str, Provider),
     recorder: &Recorder,
@@ -361,7 +361,7 @@ pub(crate) fn manifest(
         environment: request.command.environment_names(),
         directory: request.command.directory().display().to_string(),
         on_denied: Some(request.options.on_denied.as_str().to_owned()),
-        confinement: request.confined.as_deref().map(ConfinedRun::recorded),
+        confinement: request.confined.as_deref().map(ConfinedRun::to_recorded),
         may_retry: number <= request.retries,
         started_at: format!("{:.3}", recorder.started_at()),
         end: None,

@@ -11,11 +11,11 @@ use tokio::time::Instant;
 
 use super::agent_task::AgentTask;
 use super::dialect::OutputKind;
-use super::ending::{FREE_SPACE, cancelled, disk_full};
+use super::ending::{FREE_SPACE, cancelled_by_client, disk_full};
 use super::pending_work::{BudgetWatch, PendingWork};
 use super::request::RunRequest;
 use super::stall_point::StallPoint;
-use super::stop_conditions::{AgentPhase, StopConditions, StopReason, passed};
+use super::stop_conditions::{AgentPhase, StopConditions, StopReason, wait_until};
 use crate::follow::{DueReason, FileSizes, StreamFollower};
 use crate::process::KillTimeout;
 use crate::process::TreeExit;
@@ -89,34 +89,34 @@ impl<'a> AttemptOverseer<'a> {
     }
 
     /// Watches until the agent and everything that it started is gone.
-    pub(super) async fn watch(mut self) -> WatchResult {
+    pub(super) async fn watch_agent(mut self) -> WatchResult {
         let ended = loop {
-            let activity = self.activity();
+            let activity = self.agent_phase();
             let give_up = self.patience.end();
             let is_ending = self.stopped.is_some();
             let reason = async {
                 if is_ending {
                     return StopReason::Cancelled(self.conditions.more_urgent().await);
                 }
-                let exceeded = self.spent.exceeded();
+                let exceeded = self.spent.wait_until_exceeded();
                 let reason = self.conditions.next(activity, exceeded, self.violations);
                 reason.await
             };
             // All branches are cancel-safe.
             tokio::select! {
                 biased;
-                ended = self.running.wait() => break ended,
+                ended = self.running.wait_for_exit() => break ended,
                 reason = reason => self.end_for(reason).await,
-                () = passed(give_up) => break self.running.abandon().await,
+                () = wait_until(give_up) => break self.running.abandon_agent().await,
                 due = self.follower.due() => {
-                    self.look().await;
+                    self.read_file_sizes().await;
                     if due == DueReason::Heartbeat {
                         self.check_disk().await;
                     }
                 }
             }
         };
-        self.look().await;
+        self.read_file_sizes().await;
         self.follower.finish();
         WatchResult {
             ended,
@@ -129,14 +129,14 @@ impl<'a> AttemptOverseer<'a> {
         match reason {
             StopReason::Cancelled(urgency) => self.end_as_asked(urgency).await,
             StopReason::Budget(stopped) | StopReason::Violation(stopped) => {
-                self.stop(stopped).await;
+                self.stop_agent(stopped).await;
             }
             StopReason::Overdue => self.end_late().await,
         }
     }
 
     /// How far have the files grown?
-    async fn look(&mut self) {
+    async fn read_file_sizes(&mut self) {
         let recorder = &mut *self.recorder;
         let mut noted = Ok(());
         let (mut has_output, mut complained) = (false, 0);
@@ -158,7 +158,7 @@ impl<'a> AttemptOverseer<'a> {
         }
         self.look_for_first_line();
         if let Err(error) = noted {
-            self.stop(StopCause {
+            self.stop_agent(StopCause {
                 cause: Cause::Internal,
                 message: format!("the run cannot be recorded any more: {error}"),
                 hint: Some(FREE_SPACE.to_owned()),
@@ -167,7 +167,7 @@ impl<'a> AttemptOverseer<'a> {
         }
         let most = self.request.records.max_output;
         if grown.stdout + grown.stderr > most {
-            self.kill(StopCause {
+            self.kill_agent(StopCause {
                 cause: Cause::Budget,
                 message: format!("the agent wrote more than {most} bytes, the limit for one run"),
                 hint: Some("`max_output` (--max-output) allows more".to_owned()),
@@ -194,12 +194,12 @@ impl<'a> AttemptOverseer<'a> {
     async fn check_disk(&mut self) {
         if is_full(self.recorder.directory()) {
             let stopped = disk_full(self.recorder.directory());
-            self.stop(stopped).await;
+            self.stop_agent(stopped).await;
         }
     }
 
     /// Until the first line the agent is starting, after that it may fall silent. One that writes one document at its end does neither.
-    fn activity(&self) -> AgentPhase {
+    fn agent_phase(&self) -> AgentPhase {
         match self.request.dialect.speech {
             OutputKind::Document => AgentPhase::Waits,
             OutputKind::Stream if self.searched.is_some() => AgentPhase::Starts,
@@ -211,8 +211,8 @@ impl<'a> AttemptOverseer<'a> {
 
     async fn end_late(&mut self) {
         // Files may have grown since they were looked at last.
-        self.look().await;
-        let Some(late) = self.conditions.late(self.activity()) else {
+        self.read_file_sizes().await;
+        let Some(late) = self.conditions.passed_deadline(self.agent_phase()) else {
             return;
         };
         let (last_output, stderr) = self.last_output;
@@ -221,32 +221,32 @@ impl<'a> AttemptOverseer<'a> {
             stderr,
             has_progress: false, // the order is known
         });
-        let waiting = match self.activity() {
+        let waiting = match self.agent_phase() {
             AgentPhase::Starts => "its first line".to_owned(),
-            AgentPhase::Works { .. } | AgentPhase::Waits => self.waiting.describe(),
+            AgentPhase::Works { .. } | AgentPhase::Waits => self.waiting.describe_pending(),
         };
-        self.stop(late.stopped("did not say a first line", &waiting))
+        self.stop_agent(late.into_stop_cause("did not say a first line", &waiting))
             .await;
     }
 
     async fn end_as_asked(&mut self, urgency: StopLevel) {
         match urgency {
             StopLevel::None => {}
-            StopLevel::Cancel => self.stop(cancelled()).await,
-            StopLevel::Kill => self.kill(cancelled()).await,
+            StopLevel::Cancel => self.stop_agent(cancelled_by_client()).await,
+            StopLevel::Kill => self.kill_agent(cancelled_by_client()).await,
         }
     }
 
     /// Asks the agent to end; the supervisor sees to it that it does.
-    async fn stop(&mut self, stopped: StopCause) {
-        if self.decide(stopped) {
+    async fn stop_agent(&mut self, stopped: StopCause) {
+        if self.set_stop_cause(stopped) {
             self.running.stop(self.request.grace).await;
             self.patience.ordered(self.request.grace);
         }
     }
 
-    async fn kill(&mut self, stopped: StopCause) {
-        self.decide(stopped);
+    async fn kill_agent(&mut self, stopped: StopCause) {
+        self.set_stop_cause(stopped);
         if !std::mem::replace(&mut self.is_killed, true) {
             self.running.kill().await;
             self.patience.ordered(Duration::ZERO);
@@ -254,7 +254,7 @@ impl<'a> AttemptOverseer<'a> {
     }
 
     /// The first reason counts.
-    fn decide(&mut self, stopped: StopCause) -> bool {
+    fn set_stop_cause(&mut self, stopped: StopCause) -> bool {
         let is_first = self.stopped.is_none();
         self.stopped.get_or_insert(stopped);
         is_first

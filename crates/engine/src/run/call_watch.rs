@@ -31,7 +31,7 @@ impl<'a> CallWatch<'a> {
     }
 
     /// Takes in events, and returns the violations to report. Tools of unknown kinds are none: Gemini CLI decides about them.
-    pub(super) fn note(&mut self, events: &[Event]) -> Vec<String> {
+    pub(super) fn note_events(&mut self, events: &[Event]) -> Vec<String> {
         let mut remarks = Vec::new();
         for event in events {
             // Nearly all of them.
@@ -53,13 +53,13 @@ impl<'a> CallWatch<'a> {
                     confined.note_permitted(&action);
                 }
                 let (key, id) = (call.call_id.to_str(), &call.call_id);
-                let certain = self.calls.announced(&key, id, &action, decision, false);
-                certain.map(|violation| self.violated(violation))
+                let certain = self.calls.note_announced(&key, id, &action, decision, false);
+                certain.map(|violation| self.report_violation(violation))
             }
             (Body::ToolCompletion(done), _) => {
                 let key = done.call_id.to_str();
-                match self.calls.ended(&key, &done.call_id, &done.status) {
-                    CallEnd::Violation(violation) => Some(self.violated(*violation)),
+                match self.calls.note_ended(&key, &done.call_id, &done.status) {
+                    CallEnd::Violation(violation) => Some(self.report_violation(*violation)),
                     CallEnd::Fine | CallEnd::Unknown(_) => None,
                 }
             }
@@ -67,9 +67,9 @@ impl<'a> CallWatch<'a> {
         }
     }
 
-    fn violated(&self, violation: PermissionViolation) -> String {
+    fn report_violation(&self, violation: PermissionViolation) -> String {
         let message = violation.message.to_string();
-        self.violations.note(violation);
+        self.violations.note_violation(violation);
         message
     }
 }

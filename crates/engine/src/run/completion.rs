@@ -33,14 +33,14 @@ impl StreamCompletion {
     }
 
     /// The session, once the stream has named it.
-    pub(super) fn session(&self) -> Option<&str> {
+    pub(super) fn session_id(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
     /// The entry of the call that a line ends.
-    pub(super) async fn before(&mut self, line: &[u8]) -> Option<String> {
+    pub(super) async fn entry_before_line(&mut self, line: &[u8]) -> Option<String> {
         if line.starts_with(INIT) {
-            self.session = member(line, "session_id");
+            self.session = line_member(line, "session_id");
             return None;
         }
         if !line.starts_with(TOOL_RESULT) {
@@ -50,8 +50,8 @@ impl StreamCompletion {
         if !self.logs.count_look(session) {
             return None;
         }
-        let id = member(line, "tool_id")?;
-        let FoundInLog::Entry(entry) = self.logs.call(session, &id).await else {
+        let id = line_member(line, "tool_id")?;
+        let FoundInLog::Entry(entry) = self.logs.call_record(session, &id).await else {
             return None; // the stream has most of it
         };
         if let Some(record) = &mut self.record {
@@ -61,7 +61,7 @@ impl StreamCompletion {
     }
 }
 
-fn member(line: &[u8], name: &str) -> Option<String> {
+fn line_member(line: &[u8], name: &str) -> Option<String> {
     let mut found = None;
     let take = |key: Token<'_>, value| {
         if key.is(name) {

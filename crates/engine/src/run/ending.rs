@@ -38,7 +38,7 @@ impl From<io::Error> for AttemptError {
 }
 
 impl AttemptError {
-    pub(crate) fn ending(&self, recorder: &Recorder) -> ProcessEnd {
+    pub(crate) fn to_process_end(&self, recorder: &Recorder) -> ProcessEnd {
         match self {
             Self::Start(error) => cannot_start(error),
             Self::Files(error) => {
@@ -47,7 +47,7 @@ impl AttemptError {
                 not_started(Cause::Internal, message, None)
             }
             Self::Overdue(total) => ProcessEnd {
-                stopped: Some(PassedDeadline::Total(*total).stopped("", "the agent to start")),
+                stopped: Some(PassedDeadline::Total(*total).into_stop_cause("", "the agent to start")),
                 ..ProcessEnd::default()
             },
         }
@@ -112,7 +112,7 @@ pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     message
 }
 
-pub(crate) fn ending(ended: TreeExit, stopped: Option<StopCause>) -> ProcessEnd {
+pub(crate) fn process_end(ended: TreeExit, stopped: Option<StopCause>) -> ProcessEnd {
     let mut ending = ProcessEnd {
         stopped,
         ..ProcessEnd::default()
@@ -128,11 +128,11 @@ pub(crate) fn ending(ended: TreeExit, stopped: Option<StopCause>) -> ProcessEnd 
             });
         }
     }
-    ending.remarks = remarks(ended);
+    ending.remarks = exit_remarks(ended);
     ending
 }
 
-fn remarks(ended: TreeExit) -> Vec<String> {
+fn exit_remarks(ended: TreeExit) -> Vec<String> {
     let count = |many: u32| match many {
         1 => "1 process".to_owned(),
         many => format!("{many} processes"),
@@ -183,7 +183,7 @@ pub(crate) fn disk_full(directory: &Path) -> StopCause {
     }
 }
 
-pub(crate) fn cancelled() -> StopCause {
+pub(crate) fn cancelled_by_client() -> StopCause {
     StopCause {
         cause: Cause::CancelledByClient,
         message: "the run was cancelled".to_owned(),

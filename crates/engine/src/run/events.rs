@@ -13,7 +13,7 @@ use lapidary_wire::lines::RawLine;
 use tokio::sync::{Notify, watch};
 
 use super::dialect::BoxedNormalizer;
-use super::timestamp::now;
+use super::timestamp::timestamp_now;
 use crate::recording::InsertedWriter;
 
 /// How far a run is translated. Readers of its recording go that far, and wait for more.
@@ -59,7 +59,7 @@ impl RunEvents {
     }
 
     /// Is notified by each new subscription.
-    pub(crate) fn subscribed(&self) -> Arc<Notify> {
+    pub(crate) fn subscription_notify(&self) -> Arc<Notify> {
         Arc::clone(&self.subscribed)
     }
 
@@ -88,14 +88,14 @@ impl RunEvents {
     }
 
     /// Inserts a diagnostic.
-    pub(crate) fn note(&mut self, kind: DiagnosticKind, message: String, out: &mut EventBuffer) {
-        self.normalizer.note(kind, message, Some(&now()), out);
+    pub(crate) fn insert_diagnostic(&mut self, kind: DiagnosticKind, message: String, out: &mut EventBuffer) {
+        self.normalizer.note(kind, message, Some(&timestamp_now()), out);
         self.record_last(out);
     }
 
     /// Inserts an event about a session, or about none.
     pub(crate) fn insert(&mut self, body: Body, session: Option<Text>, out: &mut EventBuffer) {
-        self.normalizer.insert(body, session, Some(&now()), out);
+        self.normalizer.insert(body, session, Some(&timestamp_now()), out);
         self.record_last(out);
     }
 
@@ -105,8 +105,8 @@ impl RunEvents {
     }
 
     /// Another attempt follows.
-    pub(crate) fn restart(&mut self, message: String, out: &mut EventBuffer) {
-        self.normalizer.restart(message, &now(), out);
+    pub(crate) fn restart_attempt(&mut self, message: String, out: &mut EventBuffer) {
+        self.normalizer.restart(message, &timestamp_now(), out);
         self.record_last(out);
     }
 
@@ -118,26 +118,26 @@ impl RunEvents {
         self.normalizer.has_result()
     }
 
-    pub(crate) fn judge(&self, ending: &ProcessEnd) -> RunEnd {
+    pub(crate) fn judge_end(&self, ending: &ProcessEnd) -> RunEnd {
         self.normalizer.judge(ending)
     }
 
     /// Ends the run. The `run_end` names the recording.
-    pub(crate) fn finish(
+    pub(crate) fn finish_run(
         &mut self,
         ending: &ProcessEnd,
         recording: Option<&Path>,
         out: &mut EventBuffer,
     ) {
         let end = self.normalizer.judge(ending);
-        self.normalizer.end(end, Some(&now()), out);
+        self.normalizer.end(end, Some(&timestamp_now()), out);
         if let (Some(event), Some(recording)) = (out.last_mut(), recording) {
             let path = Json::from_value(&recording.to_string_lossy());
             event.base.extensions.insert(RECORDING.to_owned(), path);
         }
         self.record_last(out);
         self.progress.is_over = true;
-        self.publish();
+        self.publish_position();
     }
 
     /// Whether others than the reader of the run itself want its events.
@@ -146,7 +146,7 @@ impl RunEvents {
     }
 
     /// Lets readers of the recording go as far as this.
-    pub(crate) fn publish(&mut self) {
+    pub(crate) fn publish_position(&mut self) {
         self.progress.inserted = self.inserted.length();
         let progress = self.progress;
         self.published.send_if_modified(|last| {
@@ -157,7 +157,7 @@ impl RunEvents {
     }
 
     /// Translates the document of an agent that writes no stream. It counts as one line.
-    pub(crate) fn document(
+    pub(crate) fn translate_document(
         &mut self,
         stdout: &[u8],
         stderr: impl FnOnce() -> Vec<u8>,

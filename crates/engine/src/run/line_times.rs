@@ -35,7 +35,7 @@ impl LineTimes {
     /// When so many bytes of stdout had been written.
     pub(super) fn of_byte(&mut self, end: u64) -> Option<&str> {
         while self.written < end && self.read_on() {}
-        self.told()
+        self.time_text()
     }
 
     /// When stdout was written to last.
@@ -58,7 +58,7 @@ impl LineTimes {
     }
 
     /// Many lines have one moment, and spelling its time out costs more than reading one.
-    fn told(&mut self) -> Option<&str> {
+    fn time_text(&mut self) -> Option<&str> {
         if self.at.is_none() {
             self.at = time_of(self.started, self.moment?);
         }

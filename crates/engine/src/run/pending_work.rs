@@ -40,11 +40,11 @@ impl BudgetWatch {
         }
     }
 
-    pub(crate) fn note(&self, events: &[Event]) {
+    pub(crate) fn note_events(&self, events: &[Event]) {
         if !self.is_limited {
             return; // without limits there is no need to count
         }
-        let mut meter = self.meter();
+        let mut meter = self.lock_meter();
         for event in events {
             if meter.note(event).is_some() {
                 self.news.notify_one();
@@ -53,9 +53,9 @@ impl BudgetWatch {
     }
 
     /// Waits until it is too much. Can be cancelled.
-    pub(crate) async fn exceeded(&self) -> ExceededLimit {
+    pub(crate) async fn wait_until_exceeded(&self) -> ExceededLimit {
         loop {
-            if let Some(exceeded) = self.meter().exceeded() {
+            if let Some(exceeded) = self.lock_meter().exceeded() {
                 return exceeded;
             }
             self.news.notified().await;
@@ -63,11 +63,11 @@ impl BudgetWatch {
     }
 
     /// Judges the use of the budget when the run is over.
-    pub(crate) fn judge(&self, unknown: BudgetUnknown) -> Result<Option<String>, StopCause> {
-        self.meter().judge(unknown)
+    pub(crate) fn judge_use(&self, unknown: BudgetUnknown) -> Result<Option<String>, StopCause> {
+        self.lock_meter().judge(unknown)
     }
 
-    fn meter(&self) -> MutexGuard<'_, BudgetMeter> {
+    fn lock_meter(&self) -> MutexGuard<'_, BudgetMeter> {
         self.meter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -81,7 +81,7 @@ struct WaitingState {
 }
 
 impl PendingWork {
-    pub(crate) fn note(&self, events: &[Event]) {
+    pub(crate) fn note_events(&self, events: &[Event]) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for event in events {
             match &event.body {
@@ -103,19 +103,19 @@ impl PendingWork {
     }
 
     /// Describes it.
-    pub(crate) fn describe(&self) -> String {
+    pub(crate) fn describe_pending(&self) -> String {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match state.open.as_slice() {
             [] if state.is_done => "the agent's end, as it had said all".to_owned(),
             [] => "the model".to_owned(),
-            [(_, tool)] => format!("the result of `{}`", short(tool)),
+            [(_, tool)] => format!("the result of `{}`", shortened_name(tool)),
             [(_, tool), more @ ..] => {
-                format!("the results of `{}` and {} more", short(tool), more.len())
+                format!("the results of `{}` and {} more", shortened_name(tool), more.len())
             }
         }
     }
 }
 
-fn short(name: &Text) -> String {
+fn shortened_name(name: &Text) -> String {
     name.to_str().chars().take(LONGEST_NAME).collect()
 }

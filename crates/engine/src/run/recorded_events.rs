@@ -36,7 +36,7 @@ pub enum PastFormat {
 
 impl PastFormat {
     /// The normaliser of a run of an agent of this family.
-    pub(crate) fn normalizer(
+    pub(crate) fn new_normalizer(
         self,
         options: &NormalizeOptions,
         provider: Provider,
@@ -135,7 +135,7 @@ impl RecordedEvents {
     }
 
     /// The recording does not grow any more.
-    pub(crate) fn complete(&mut self) {
+    pub(crate) fn mark_complete(&mut self) {
         if let RecordedContent::Lines(lines) = &mut self.content {
             lines.complete();
         }
@@ -157,7 +157,7 @@ impl RecordedEvents {
         out: &mut EventBuffer,
     ) -> Result<ReadStep, ReadLineError> {
         if let Some(event) = self.take_inserted(limit)? {
-            return Ok(inserted(event, normalizer, out));
+            return Ok(insert_event(event, normalizer, out));
         }
         if self.lines >= limit.lines {
             return Ok(ReadStep::Nothing);
@@ -168,8 +168,8 @@ impl RecordedEvents {
         let is_read = match &mut self.content {
             RecordedContent::Document if self.lines > 0 => false,
             RecordedContent::Document => {
-                let stdout = whole(&self.directory.join(STDOUT))?;
-                let stderr = || tail(&self.directory.join(STDERR));
+                let stdout = read_file(&self.directory.join(STDOUT))?;
+                let stderr = || read_tail(&self.directory.join(STDERR));
                 read_document(normalizer, &stdout, stderr, out);
                 true
             }
@@ -229,7 +229,7 @@ impl RecordedEvents {
 }
 
 /// Adds an event that was inserted, but for the `run_end`: lines that a run had no time to translate come before it.
-fn inserted(event: Event, normalizer: &mut dyn Normalizer, out: &mut EventBuffer) -> ReadStep {
+fn insert_event(event: Event, normalizer: &mut dyn Normalizer, out: &mut EventBuffer) -> ReadStep {
     let is_restart =
         matches!(&event.body, Body::Diagnostic(note) if note.kind == DiagnosticKind::Retry);
     if let Body::RunEnd(_) = event.body {
@@ -243,7 +243,7 @@ fn inserted(event: Event, normalizer: &mut dyn Normalizer, out: &mut EventBuffer
     }
 }
 
-fn whole(path: &Path) -> Result<Vec<u8>, ReadLineError> {
+fn read_file(path: &Path) -> Result<Vec<u8>, ReadLineError> {
     let mut bytes = Vec::new();
     let read =
         File::open(path).and_then(|file| file.take(LONGEST_DOCUMENT).read_to_end(&mut bytes));
@@ -255,7 +255,7 @@ fn whole(path: &Path) -> Result<Vec<u8>, ReadLineError> {
 }
 
 /// The end of a file. One that cannot be read has nothing to say.
-fn tail(path: &Path) -> Vec<u8> {
+fn read_tail(path: &Path) -> Vec<u8> {
     let read = || -> io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
         let size = file.metadata()?.len();

@@ -8,7 +8,7 @@ use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::recording::SCHEMA;
 
 use super::ending::recorded_end;
-use super::run_tally::beginning;
+use super::run_tally::prompt_beginning;
 use crate::recording::{
     Channel, Manifest, PROMPT_ENDING, Recorder, RecordingOptions, STDOUT, UNKNOWN,
 };
@@ -28,7 +28,7 @@ pub struct RefusedRun {
 
 impl RefusedRun {
     /// Records how it ended, and returns where. None if it is not to be recorded, or cannot be: the run has its own reason to fail.
-    pub(super) fn record(
+    pub(super) fn record_end(
         &self,
         run: &str,
         provider: &Provider,
@@ -45,13 +45,13 @@ impl RefusedRun {
         // The only entry of `timing`: with it, readers of the recording know the time.
         recorder.note(Channel::In, 0).ok()?;
         recorder.channel(STDOUT).ok()?;
-        let mut manifest = self.manifest(run, ending, judged, &recorder);
+        let mut manifest = self.refused_manifest(run, ending, judged, &recorder);
         manifest.provider = Some(provider.clone());
         recorder.describe(&manifest).ok()?;
         Some(recorder.directory().to_owned())
     }
 
-    fn manifest(
+    fn refused_manifest(
         &self,
         run: &str,
         ending: &ProcessEnd,
@@ -59,7 +59,7 @@ impl RefusedRun {
         recorder: &Recorder,
     ) -> Manifest {
         let mut end = recorded_end(Duration::ZERO, ending, Some(judged));
-        end.prompt = self.prompt.as_deref().map(beginning);
+        end.prompt = self.prompt.as_deref().map(prompt_beginning);
         Manifest {
             schema: SCHEMA.to_owned(),
             writer: Manifest::this_build(),

@@ -101,7 +101,7 @@ impl RunRequest {
 
     /// How long a start may take in a run that must end then. An agent that writes one document has no start timeout: it is
     /// for the first line.
-    pub(crate) fn patience(&self, must_end: Option<Instant>) -> Duration {
+    pub(crate) fn start_patience(&self, must_end: Option<Instant>) -> Duration {
         let left = must_end.map(|end| end.saturating_duration_since(Instant::now()));
         let is_stream = self.dialect.speech == OutputKind::Stream;
         let limits = left

@@ -18,9 +18,9 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 const LONGEST_NAMED: Duration = Duration::from_mins(10);
 
 /// How long to wait before the next attempt, if there should be one. `attempt` counts from 1.
-pub(super) fn pause(end: &RunEnd, attempt: u32, has_output: bool) -> Option<Duration> {
+pub(super) fn retry_pause(end: &RunEnd, attempt: u32, has_output: bool) -> Option<Duration> {
     if end.cause == Cause::QuotaRetryable
-        && let Some(named) = end.message.as_ref().and_then(|text| named(&text.to_str()))
+        && let Some(named) = end.message.as_ref().and_then(|text| named_pause(&text.to_str()))
     {
         return Some(named.min(LONGEST_NAMED));
     }
@@ -36,7 +36,7 @@ pub(super) fn pause(end: &RunEnd, attempt: u32, has_output: bool) -> Option<Dura
 }
 
 /// The pause that a message names, such as `Please retry in 34.07s`.
-fn named(message: &str) -> Option<Duration> {
+fn named_pause(message: &str) -> Option<Duration> {
     let words = message.to_lowercase();
     let leads = ["retry in ", "retry after "];
     let behind = leads.iter().find_map(|lead| {
@@ -78,7 +78,7 @@ mod tests {
             ("try again", None),
         ] {
             let expected = millis.map(Duration::from_millis);
-            assert_eq!(named(message), expected, "{message}");
+            assert_eq!(named_pause(message), expected, "{message}");
         }
     }
 }

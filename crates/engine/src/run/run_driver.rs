@@ -14,13 +14,13 @@ use tokio::time::Instant;
 use super::attempt::{AttemptResult, HeadlessAttempt};
 use super::attempt_runner::{AttemptRunner, waits_out};
 use super::dialect::OutputKind;
-use super::ending::cancelled;
+use super::ending::cancelled_by_client;
 use super::events::{ProgressPort, RunEvents, TranslationProgress};
 use super::pending_work::BudgetWatch;
 use super::refused::RefusedRun;
 use super::request::RunRequest;
 use super::session_keeping::{kept_safe, put_back};
-use super::stop_conditions::later;
+use super::stop_conditions::instant_after;
 use super::translate::EventBatch;
 use crate::process::stop::StopLevel;
 use crate::recording;
@@ -55,7 +55,7 @@ pub(super) async fn run(mut request: RunRequest, ports: RunPorts) {
         batches: &ports.batches,
         began: Instant::now(),
     };
-    lead(&request, &mut effort, &ports.stops, &ports.batches).await;
+    lead_run(&request, &mut effort, &ports.stops, &ports.batches).await;
     clear_prompt(&request);
 }
 
@@ -83,7 +83,7 @@ impl AttemptRunner for HeadlessRunner<'_> {
             repairs: self.repairs,
             spent: &self.spent,
         };
-        attempt.make(&mut self.events).await
+        attempt.make_attempt(&mut self.events).await
     }
 
     fn events(&mut self) -> &mut RunEvents {
@@ -99,7 +99,7 @@ impl AttemptRunner for HeadlessRunner<'_> {
 }
 
 /// Leads a run from its first notice to its `run_end`, for every source.
-pub(crate) async fn lead<E: AttemptRunner>(
+pub(crate) async fn lead_run<E: AttemptRunner>(
     request: &RunRequest,
     effort: &mut E,
     stops: &watch::Receiver<StopLevel>,
@@ -113,47 +113,47 @@ pub(crate) async fn lead<E: AttemptRunner>(
     let mut first = EventBatch::default();
     for notice in request.notices.iter().cloned() {
         let kind = DiagnosticKind::Notice;
-        effort.events().note(kind, notice, &mut first.events);
+        effort.events().insert_diagnostic(kind, notice, &mut first.events);
     }
     let began = Instant::now();
     // A dropped receiver is no reason to stop: `Run` stops its agent when it is dropped.
     let _ = batches.send(first).await;
-    let (mut ending, recording) = attempts(request, effort, stops, batches, began).await;
+    let (mut ending, recording) = lead_attempts(request, effort, stops, batches, began).await;
     ending.duration.get_or_insert_with(|| began.elapsed());
     let mut last = EventBatch::default();
     effort.close(&mut last.events);
     let events = effort.events();
-    events.finish(&ending, recording.as_deref(), &mut last.events);
+    events.finish_run(&ending, recording.as_deref(), &mut last.events);
     let _ = batches.send(last).await;
 }
 
 /// Makes attempts until one works, and adds the warnings about the run as a whole.
-async fn attempts<E: AttemptRunner>(
+async fn lead_attempts<E: AttemptRunner>(
     request: &RunRequest,
     effort: &mut E,
     stops: &watch::Receiver<StopLevel>,
     batches: &mpsc::Sender<EventBatch>,
     began: Instant,
 ) -> (ProcessEnd, Option<PathBuf>) {
-    let (mut ending, recording) = tries(request, effort, stops, batches, began).await;
+    let (mut ending, recording) = try_attempts(request, effort, stops, batches, began).await;
     ending.warnings.extend(request.warnings.iter().cloned());
     if let Some(confined) = &request.confined {
         let stderr = ending.stderr.clone();
-        ending.warnings.extend(confined.end(&stderr));
+        ending.warnings.extend(confined.end_confinement(&stderr));
     }
     (ending, recording)
 }
 
 /// Makes attempts until one works, or until another one is pointless. Sessions are checked before and after each attempt: the
 /// files of one attempt may make the next one delete a conversation.
-async fn tries<E: AttemptRunner>(
+async fn try_attempts<E: AttemptRunner>(
     request: &RunRequest,
     effort: &mut E,
     stops: &watch::Receiver<StopLevel>,
     batches: &mpsc::Sender<EventBatch>,
     began: Instant,
 ) -> (ProcessEnd, Option<PathBuf>) {
-    let must_end = request.timeouts.total.map(|total| later(began, total));
+    let must_end = request.timeouts.total.map(|total| instant_after(began, total));
     let mut request = Cow::Borrowed(request);
     let mut number = 1;
     let mut recording = None;
@@ -166,9 +166,9 @@ async fn tries<E: AttemptRunner>(
         let mut tried = effort.make(number, must_end).await;
         let warnings = put_back(kept, effort, &request, batches).await;
         tried.ending.warnings.extend(warnings);
-        if let Some((next, notice)) = repaired(&request, &tried) {
+        if let Some((next, notice)) = repair_request(&request, &tried) {
             let mut batch = EventBatch::default();
-            effort.events().restart(notice, &mut batch.events);
+            effort.events().restart_attempt(notice, &mut batch.events);
             let _ = batches.send(batch).await;
             effort.follow_up(next.clone());
             request = Cow::Owned(next);
@@ -176,20 +176,20 @@ async fn tries<E: AttemptRunner>(
             number += 1;
             continue;
         }
-        let Some(pause) = tried.pause(&request, number) else {
+        let Some(pause) = tried.pause_before_retry(&request, number) else {
             return (tried.ending, tried.recording);
         };
-        if !fits(pause, must_end) {
+        if !pause_fits(pause, must_end) {
             tried.ending.remarks.push(TOO_LATE.to_owned());
             return (tried.ending, tried.recording);
         }
         let mut batch = EventBatch::default();
-        let message = tried.told(number, request.retries, pause);
-        effort.events().restart(message, &mut batch.events);
+        let message = tried.retry_message(number, request.retries, pause);
+        effort.events().restart_attempt(message, &mut batch.events);
         let _ = batches.send(batch).await;
         if waits_out(pause, stops.clone()).await {
             let ending = ProcessEnd {
-                stopped: Some(cancelled()),
+                stopped: Some(cancelled_by_client()),
                 ..ProcessEnd::default()
             };
             return (ending, tried.recording);
@@ -200,7 +200,7 @@ async fn tries<E: AttemptRunner>(
 }
 
 /// The request for the repair of an answer, and the notice about it.
-fn repaired(request: &RunRequest, tried: &AttemptResult) -> Option<(RunRequest, String)> {
+fn repair_request(request: &RunRequest, tried: &AttemptResult) -> Option<(RunRequest, String)> {
     let (order, schema) = (tried.repair.as_ref()?, request.output_schema.as_ref()?);
     let prompt = order.mismatch.repair_prompt(schema);
     let next = request.follow_up(&order.session, prompt)?;
@@ -221,20 +221,20 @@ fn clear_prompt(request: &RunRequest) {
 }
 
 /// The end of a run that we could not make, or could not go on with.
-pub(super) fn unable(
+pub(super) fn impossible_run(
     options: &NormalizeOptions,
     provider: &Provider,
     message: String,
 ) -> EventBatch {
-    refused(options, provider, &internal(message), None).0
+    refused_run(options, provider, &internal_error_end(message), None).0
 }
 
 /// How such a run is judged.
-pub(super) fn lost(options: &NormalizeOptions, provider: Provider, message: String) -> RunEnd {
-    AcpNormalizer::new(options, provider).judge(&internal(message))
+pub(super) fn lost_run_end(options: &NormalizeOptions, provider: Provider, message: String) -> RunEnd {
+    AcpNormalizer::new(options, provider).judge(&internal_error_end(message))
 }
 
-fn internal(message: String) -> ProcessEnd {
+fn internal_error_end(message: String) -> ProcessEnd {
     let stopped = StopCause {
         cause: Cause::Internal,
         message,
@@ -247,7 +247,7 @@ fn internal(message: String) -> ProcessEnd {
 }
 
 /// The events of a run that was not made: one `run_end`, of the agent's family.
-pub(super) fn refused(
+pub(super) fn refused_run(
     options: &NormalizeOptions,
     provider: &Provider,
     ending: &ProcessEnd,
@@ -257,17 +257,17 @@ pub(super) fn refused(
     let progress = port.published.subscribe();
     let normalizer = AcpNormalizer::new(options, provider.clone());
     let mut events = RunEvents::new(Box::new(normalizer), port);
-    let judged = events.judge(ending);
-    let recording = record.and_then(|run| run.record(&options.run, provider, ending, &judged));
+    let judged = events.judge_end(ending);
+    let recording = record.and_then(|run| run.record_end(&options.run, provider, ending, &judged));
     if let Some(recording) = &recording {
         events.begin_attempt(recording);
     }
     let mut batch = EventBatch::default();
-    events.finish(ending, recording.as_deref(), &mut batch.events);
+    events.finish_run(ending, recording.as_deref(), &mut batch.events);
     (batch, *progress.borrow())
 }
 
 /// A pause that ends after the run must is not worth waiting for.
-fn fits(pause: Duration, must_end: Option<Instant>) -> bool {
+fn pause_fits(pause: Duration, must_end: Option<Instant>) -> bool {
     must_end.is_none_or(|must_end| Instant::now() + pause < must_end)
 }

@@ -49,14 +49,14 @@ impl RunTally {
     }
 
     /// Takes in events. Chunks of text, which are nearly all of them, cost one comparison each.
-    pub(crate) fn note(&self, events: &[Event]) {
+    pub(crate) fn note_events(&self, events: &[Event]) {
         if let Some(confined) = &self.confined {
-            confined.note(events);
+            confined.note_events(events);
         }
         if let Some(answer) = &self.answer {
             let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
             for event in events {
-                answer.note(event);
+                answer.note_event(event);
             }
         }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,14 +70,14 @@ impl RunTally {
             )
         };
         for event in events.iter().filter(tells) {
-            counts.note(event, self.prices.as_ref());
+            counts.note_event(event, self.prices.as_ref());
         }
     }
 
     /// The agent's messages, if they are to be judged.
-    pub(crate) fn messages(&self) -> Vec<String> {
+    pub(crate) fn agent_messages(&self) -> Vec<String> {
         let answer = self.answer.as_ref();
-        let answer = answer.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let answer = answer.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner).take_messages());
         answer.unwrap_or_default()
     }
 
@@ -88,7 +88,7 @@ impl RunTally {
     }
 
     /// The end of a recording, with the collected facts.
-    pub(crate) fn completed(&self, mut end: RecordedEnd) -> RecordedEnd {
+    pub(crate) fn complete_end(&self, mut end: RecordedEnd) -> RecordedEnd {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let (cost, is_estimated) = counts.meter.cost().unzip();
         end.session_id = counts.session_id.as_ref().map(Text::to_string);
@@ -108,7 +108,7 @@ impl RunTally {
 }
 
 impl EventCounts {
-    fn note(&mut self, event: &Event, prices: Option<&PriceTable>) {
+    fn note_event(&mut self, event: &Event, prices: Option<&PriceTable>) {
         match &event.body {
             Body::SessionInit(init) => {
                 let id = event.base.session_id.as_ref();
@@ -116,7 +116,7 @@ impl EventCounts {
                 let model = init.model.as_ref();
                 self.model = self.model.take().or(model.map(Text::detached));
             }
-            Body::UserInput(input) if !input.is_synthetic => self.prompted(input, event),
+            Body::UserInput(input) if !input.is_synthetic => self.note_prompt(input, event),
             // The table is read for the first turn that needs it.
             Body::TurnComplete(_) if !std::mem::replace(&mut self.has_prices, true) => {
                 self.meter.set_prices(token_prices(prices));
@@ -126,14 +126,14 @@ impl EventCounts {
         self.meter.note(event);
     }
 
-    fn prompted(&mut self, input: &UserInput, event: &Event) {
+    fn note_prompt(&mut self, input: &UserInput, event: &Event) {
         if self.prompt.is_none() && !event.base.extensions.contains_key("acp.replay") {
-            self.prompt = Some(beginning(&input.text.to_str()));
+            self.prompt = Some(prompt_beginning(&input.text.to_str()));
         }
     }
 }
 
 /// The beginning of a prompt, as a manifest has it.
-pub(super) fn beginning(prompt: &str) -> String {
+pub(super) fn prompt_beginning(prompt: &str) -> String {
     prompt.trim().chars().take(LONGEST_PROMPT).collect()
 }

@@ -10,9 +10,9 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
 use super::attempt_runner::{AttemptRunner, waits_out};
-use super::ending::cancelled;
+use super::ending::cancelled_by_client;
 use super::request::RunRequest;
-use super::stop_conditions::later;
+use super::stop_conditions::instant_after;
 use super::translate::EventBatch;
 use crate::process::stop::StopLevel;
 use crate::session_guard::{ClaimOutcome, GuardReport, GuardedSessions, SessionGuard};
@@ -36,20 +36,20 @@ pub(super) async fn kept_safe<E: AttemptRunner>(
     let Some(safekeeping) = request.safekeeping.clone() else {
         return Ok(None);
     };
-    claim(&safekeeping, request, effort, stops, batches).await?;
+    claim_sessions(&safekeeping, request, effort, stops, batches).await?;
     let keeping = safekeeping.clone();
     let task = spawn_blocking(move || keeping.before());
-    match patiently(task, &safekeeping, "first", effort, batches).await {
+    match wait_with_notice(task, &safekeeping, "first", effort, batches).await {
         Ok(Ok(kept)) => {
-            say(kept.notices.clone(), effort, batches).await;
+            send_notices(kept.notices.clone(), effort, batches).await;
             Ok(Some(kept))
         }
-        Ok(Err(why)) | Err(why) => Err(Box::new(refusal(&why))),
+        Ok(Err(why)) | Err(why) => Err(Box::new(refusal_end(&why))),
     }
 }
 
 /// Claims the session that is resumed, and waits for a run that continues it, but not for ever.
-async fn claim<E: AttemptRunner>(
+async fn claim_sessions<E: AttemptRunner>(
     safekeeping: &SessionGuard,
     request: &RunRequest,
     effort: &mut E,
@@ -57,26 +57,26 @@ async fn claim<E: AttemptRunner>(
     batches: &mpsc::Sender<EventBatch>,
 ) -> Result<(), Box<ProcessEnd>> {
     let patience = request.timeouts.start.unwrap_or(CLAIM_PATIENCE);
-    let latest = later(Instant::now(), patience);
+    let latest = instant_after(Instant::now(), patience);
     let mut is_told = false;
     loop {
         let sentence = match safekeeping.claim() {
             Ok(ClaimOutcome::Claimed) => return Ok(()),
             Ok(ClaimOutcome::Taken(sentence)) => sentence,
-            Err(why) => return Err(Box::new(refusal(&why))),
+            Err(why) => return Err(Box::new(refusal_end(&why))),
         };
         if Instant::now() >= latest {
-            return Err(Box::new(taken(&sentence, patience)));
+            return Err(Box::new(taken_sessions_end(&sentence, patience)));
         }
         if !is_told {
             let seconds = patience.as_secs_f64();
             let notice = format!("{sentence}: waiting for it to end, for up to {seconds} s");
-            say(vec![notice], effort, batches).await;
+            send_notices(vec![notice], effort, batches).await;
             is_told = true;
         }
         if waits_out(CLAIM_STEP, stops.clone()).await {
             return Err(Box::new(ProcessEnd {
-                stopped: Some(cancelled()),
+                stopped: Some(cancelled_by_client()),
                 ..ProcessEnd::default()
             }));
         }
@@ -95,15 +95,15 @@ pub(super) async fn put_back<E: AttemptRunner>(
     };
     let mut warnings = kept.warnings.clone();
     let task = spawn_blocking(move || kept.after());
-    let checked = patiently(task, safekeeping, "again", effort, batches).await;
-    let checked = checked.unwrap_or_else(|why| GuardReport::failed(&why));
-    say(checked.notices, effort, batches).await;
+    let checked = wait_with_notice(task, safekeeping, "again", effort, batches).await;
+    let checked = checked.unwrap_or_else(|why| GuardReport::from_failure(&why));
+    send_notices(checked.notices, effort, batches).await;
     warnings.extend(checked.warnings);
     warnings
 }
 
 /// Waits for work on sessions, with a notice if it takes long.
-async fn patiently<T, E: AttemptRunner>(
+async fn wait_with_notice<T, E: AttemptRunner>(
     mut task: JoinHandle<T>,
     safekeeping: &SessionGuard,
     when: &str,
@@ -118,13 +118,13 @@ async fn patiently<T, E: AttemptRunner>(
         let count = count.unwrap_or_default();
         let plural = if count == 1 { "" } else { "s" };
         let notice = format!("looking after {count} session{plural} {when}");
-        say(vec![notice], effort, batches).await;
+        send_notices(vec![notice], effort, batches).await;
         task.await
     };
     done.map_err(|error| error.to_string())
 }
 
-async fn say<E: AttemptRunner>(
+async fn send_notices<E: AttemptRunner>(
     notices: Vec<String>,
     effort: &mut E,
     batches: &mpsc::Sender<EventBatch>,
@@ -132,14 +132,14 @@ async fn say<E: AttemptRunner>(
     let mut batch = EventBatch::default();
     for notice in notices {
         let kind = DiagnosticKind::Notice;
-        effort.events().note(kind, notice, &mut batch.events);
+        effort.events().insert_diagnostic(kind, notice, &mut batch.events);
     }
     if !batch.events.is_empty() {
         let _ = batches.send(batch).await;
     }
 }
 
-fn taken(sentence: &str, patience: Duration) -> ProcessEnd {
+fn taken_sessions_end(sentence: &str, patience: Duration) -> ProcessEnd {
     let seconds = patience.as_secs_f64();
     let stopped = StopCause {
         cause: Cause::TimeoutStart,
@@ -152,7 +152,7 @@ fn taken(sentence: &str, patience: Duration) -> ProcessEnd {
     }
 }
 
-fn refusal(why: &str) -> ProcessEnd {
+fn refusal_end(why: &str) -> ProcessEnd {
     let stopped = StopCause {
         cause: Cause::Internal,
         message: format!("the session cannot be kept safe while it is continued: {why}"),

@@ -28,7 +28,7 @@ pub struct SkippedLines {
 }
 
 impl SkippedLines {
-    pub(crate) fn add(&mut self, lines: u64, bytes: u64) {
+    pub(crate) fn add_skipped(&mut self, lines: u64, bytes: u64) {
         self.lines += lines;
         self.bytes += bytes;
     }
@@ -55,7 +55,7 @@ pub(crate) struct RestLimit(Cell<Option<Instant>>);
 
 impl RestLimit {
     /// The agent is gone, and this is why.
-    pub(crate) fn set(&self, ending: &ProcessEnd) {
+    pub(crate) fn set_from_end(&self, ending: &ProcessEnd) {
         if had_to_end(ending) {
             self.0.set(Some(Instant::now() + REST_TIME));
         }
@@ -69,7 +69,7 @@ impl RestLimit {
 
     /// For tests: the time is over now.
     #[cfg(test)]
-    pub(crate) fn passed() -> Self {
+    pub(crate) fn already_passed() -> Self {
         Self(Cell::new(Some(Instant::now())))
     }
 }

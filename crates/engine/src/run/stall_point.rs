@@ -19,7 +19,7 @@ pub(crate) struct StallPoint {
 }
 
 impl StallPoint {
-    pub(crate) fn read(self, directory: &Path, order: StderrOrder) -> AgentStall {
+    pub(crate) fn read_stall(self, directory: &Path, order: StderrOrder) -> AgentStall {
         AgentStall {
             silence: self.silence,
             stderr: stderr_tail_from(directory, self.stderr),
@@ -47,7 +47,7 @@ mod tests {
                 stderr,
                 has_progress: true,
             };
-            point.read(directory.path(), StderrOrder::Live).stderr
+            point.read_stall(directory.path(), StderrOrder::Live).stderr
         };
         assert_eq!(read(before.len() as u64), after);
         assert_eq!(read(0), format!("{before}{after}"));

@@ -41,7 +41,7 @@ pub(crate) enum PassedDeadline {
 impl PassedDeadline {
     /// Why the run ends. `unready` names the step that was not done in time, `waiting` the tool or model that the agent waited
     /// for.
-    pub(crate) fn stopped(self, unready: &str, waiting: &str) -> StopCause {
+    pub(crate) fn into_stop_cause(self, unready: &str, waiting: &str) -> StopCause {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         let (cause, message, hint) = match self {
             Self::Start(time) => (
@@ -83,7 +83,7 @@ pub(crate) enum StopReason {
     Budget(StopCause),
     /// The agent took an action without permission.
     Violation(StopCause),
-    /// A deadline has passed, unless the agent gave a sign of life just now: [`StopConditions::late`] tells.
+    /// A deadline has passed, unless the agent gave a sign of life just now: [`StopConditions::passed_deadline`] tells.
     Overdue,
 }
 
@@ -120,7 +120,7 @@ impl StopConditions {
         exceeded: impl Future<Output = ExceededLimit>,
         violations: &AttemptViolations,
     ) -> StopReason {
-        let deadline = self.deadline(activity);
+        let deadline = self.next_deadline(activity);
         tokio::select! {
             biased;
             urgency = wanted(&mut self.stops, self.heard) => {
@@ -132,8 +132,8 @@ impl StopConditions {
                 message: exceeded.to_string(),
                 hint: exceeded.hint().map(str::to_owned),
             }),
-            stopped = violations.stop() => StopReason::Violation(stopped),
-            () = passed(deadline.map(|(when, _)| when)) => StopReason::Overdue,
+            stopped = violations.wait_for_stop() => StopReason::Violation(stopped),
+            () = wait_until(deadline.map(|(when, _)| when)) => StopReason::Overdue,
         }
     }
 
@@ -151,19 +151,19 @@ impl StopConditions {
     }
 
     /// The deadline that has passed, if one has.
-    pub(crate) fn late(&self, activity: AgentPhase) -> Option<PassedDeadline> {
-        let (when, late) = self.deadline(activity)?;
+    pub(crate) fn passed_deadline(&self, activity: AgentPhase) -> Option<PassedDeadline> {
+        let (when, late) = self.next_deadline(activity)?;
         (when <= Instant::now()).then_some(late)
     }
 
-    fn deadline(&self, activity: AgentPhase) -> Option<(Instant, PassedDeadline)> {
+    fn next_deadline(&self, activity: AgentPhase) -> Option<(Instant, PassedDeadline)> {
         let RunTimeouts { start, idle, total } = self.timeouts;
         let of_activity = match activity {
             AgentPhase::Starts => {
-                start.map(|time| (later(self.started, time), PassedDeadline::Start(time)))
+                start.map(|time| (instant_after(self.started, time), PassedDeadline::Start(time)))
             }
             AgentPhase::Works { last_sign } => {
-                idle.map(|time| (later(last_sign, time), PassedDeadline::Idle(time)))
+                idle.map(|time| (instant_after(last_sign, time), PassedDeadline::Idle(time)))
             }
             AgentPhase::Waits => None,
         };
@@ -175,13 +175,13 @@ impl StopConditions {
 }
 
 /// So much later, or as late as the clock goes.
-pub(crate) fn later(from: Instant, by: Duration) -> Instant {
+pub(crate) fn instant_after(from: Instant, by: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
     from + by.min(CENTURY)
 }
 
 /// Waits for a time, or for ever.
-pub(crate) async fn passed(time: Option<Instant>) {
+pub(crate) async fn wait_until(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
@@ -233,11 +233,11 @@ mod tests {
                 60,
             ),
         ] {
-            assert_eq!(conditions.late(activity), None, "{activity:?}");
+            assert_eq!(conditions.passed_deadline(activity), None, "{activity:?}");
             let reason = reason(&mut conditions, activity).await;
             assert!(matches!(reason, StopReason::Overdue), "{reason:?}");
             assert_eq!(began.elapsed().as_secs(), at, "{activity:?}");
-            assert_eq!(conditions.late(activity), Some(late));
+            assert_eq!(conditions.passed_deadline(activity), Some(late));
         }
     }
 

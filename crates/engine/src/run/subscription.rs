@@ -77,7 +77,7 @@ impl Subscription {
         let root = records.ok_or(SubscribeError::NotRecorded)?.root.clone();
         let provider = source.provider.clone();
         Ok(Self {
-            normalizer: source.format.normalizer(&source.options, provider),
+            normalizer: source.format.new_normalizer(&source.options, provider),
             source,
             root,
             progress,
@@ -96,7 +96,7 @@ impl Subscription {
     }
 
     /// Reads until there are events, or no more lines for now. Returns which.
-    fn read(&mut self) -> Result<ReadState, SubscribeError> {
+    fn read_events(&mut self) -> Result<ReadState, SubscribeError> {
         let progress = *self.progress.borrow_and_update();
         while self.ready.is_empty() {
             if self.recorded.is_none() && !self.open_next(progress)? {
@@ -115,7 +115,7 @@ impl Subscription {
                 ReadLimit::NONE
             };
             if !is_current || progress.is_over {
-                recorded.complete();
+                recorded.mark_complete();
             }
             let mut events = EventBuffer::new();
             match recorded.next(limit, &mut *self.normalizer, &mut events)? {
@@ -206,13 +206,13 @@ impl Stream for Subscription {
             }
             // Asked before reading: a run that ends meanwhile has published an end that this reading did not see.
             let is_closed = this.progress.has_changed().is_err();
-            match this.read() {
+            match this.read_events() {
                 Ok(ReadState::Ready) => {}
                 Ok(ReadState::Waiting) if is_closed => {
                     this.is_over = true;
                     return Poll::Ready(Some(Err(SubscribeError::BrokenOff)));
                 }
-                Ok(state) => this.news = Some(news(this.progress.clone(), state)),
+                Ok(state) => this.news = Some(wait_for_news(this.progress.clone(), state)),
                 Err(error) => {
                     this.is_over = true;
                     return Poll::Ready(Some(Err(error)));
@@ -223,7 +223,7 @@ impl Stream for Subscription {
 }
 
 /// Waits until there may be more to read.
-fn news(
+fn wait_for_news(
     mut progress: watch::Receiver<TranslationProgress>,
     state: ReadState,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {

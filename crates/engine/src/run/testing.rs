@@ -6,7 +6,7 @@ use super::{GEMINI_STREAM, RecordingOptions, RunRequest, RunTimeouts};
 use crate::budget::{Budget, BudgetUnknown};
 use crate::process::{Command, Supervisor};
 
-pub(crate) fn request() -> RunRequest {
+pub(crate) fn run_request() -> RunRequest {
     RunRequest {
         run: "r".to_owned(),
         agent: "fake".to_owned(),

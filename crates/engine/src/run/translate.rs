@@ -107,7 +107,7 @@ impl<'a> AttemptTranslator<'a> {
     }
 
     /// Translates until there is nothing more to come. A slow reader of the batches slows only this down.
-    pub(super) async fn follow(mut self, mut grown: watch::Receiver<FileSizes>) -> io::Result<()> {
+    pub(super) async fn follow_files(mut self, mut grown: watch::Receiver<FileSizes>) -> io::Result<()> {
         loop {
             let now = *grown.borrow_and_update();
             self.read_stdout(now.stdout).await?;
@@ -119,7 +119,7 @@ impl<'a> AttemptTranslator<'a> {
                 break;
             }
         }
-        self.finish().await;
+        self.finish_output().await;
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl<'a> AttemptTranslator<'a> {
                 self.lines.filled(count);
                 self.translate_lines(&mut batch.events).await;
             }
-            self.send(batch).await;
+            self.send_batch(batch).await;
         }
         Ok(())
     }
@@ -176,7 +176,7 @@ impl<'a> AttemptTranslator<'a> {
             last = piece[count - 1];
         }
         self.lines = LineBuffer::midway(self.request.max_line);
-        self.skipped.add(lines + u64::from(last != b'\n'), bytes);
+        self.skipped.add_skipped(lines + u64::from(last != b'\n'), bytes);
         Ok(())
     }
 
@@ -187,11 +187,11 @@ impl<'a> AttemptTranslator<'a> {
                 break;
             };
             if let (Some(completion), RawLine::Whole(line)) = (&mut self.completion, line) {
-                let was_known = completion.session().is_some();
-                if let Some(entry) = completion.before(line).await {
+                let was_known = completion.session_id().is_some();
+                if let Some(entry) = completion.entry_before_line(line).await {
                     self.made.session_log(&entry);
                 }
-                if let (false, Some(session)) = (was_known, completion.session())
+                if let (false, Some(session)) = (was_known, completion.session_id())
                     && let Some(safekeeping) = &self.request.safekeeping
                 {
                     safekeeping.claim_new(session);
@@ -200,10 +200,10 @@ impl<'a> AttemptTranslator<'a> {
             let before = events.len();
             self.made.push(FromAgent, line, at, events);
             let watch = self.call_watch.as_mut();
-            let remarks = watch.map(|watch| watch.note(&events[before..]));
+            let remarks = watch.map(|watch| watch.note_events(&events[before..]));
             for remark in remarks.into_iter().flatten() {
                 let kind = DiagnosticKind::PermissionViolation;
-                self.made.note(kind, remark, events);
+                self.made.insert_diagnostic(kind, remark, events);
             }
         }
     }
@@ -213,7 +213,7 @@ impl<'a> AttemptTranslator<'a> {
             let left = until - self.stderr.offset;
             if self.rest.is_over(|| left) {
                 self.stderr.offset = until;
-                self.skipped.add(0, left);
+                self.skipped.add_skipped(0, left);
                 break;
             }
             let mut bytes = vec![0; CHUNK];
@@ -226,21 +226,21 @@ impl<'a> AttemptTranslator<'a> {
                 stderr: bytes,
                 ..EventBatch::default()
             };
-            self.send(batch).await;
+            self.send_batch(batch).await;
         }
         Ok(())
     }
 
     /// The last line may lack its end, and a document is read when it is whole.
-    async fn finish(&mut self) {
+    async fn finish_output(&mut self) {
         let mut batch = EventBatch::default();
         if !self.skipped.is_empty() {
             batch.skipped = self.skipped;
             let (kind, message) = (DiagnosticKind::Notice, self.skipped.to_string());
-            self.made.note(kind, message, &mut batch.events);
+            self.made.insert_diagnostic(kind, message, &mut batch.events);
         }
         if self.is_skipping {
-            return self.send(batch).await; // the beginning of a line is none, nor is that of a document
+            return self.send_batch(batch).await; // the beginning of a line is none, nor is that of a document
         }
         match self.request.dialect.speech {
             OutputKind::Stream => {
@@ -252,18 +252,18 @@ impl<'a> AttemptTranslator<'a> {
             OutputKind::Document => {
                 let stderr = || self.stderr.tail(DOCUMENT_TAIL);
                 self.made
-                    .document(&self.document, stderr, &mut batch.events);
+                    .translate_document(&self.document, stderr, &mut batch.events);
             }
         }
-        self.send(batch).await;
+        self.send_batch(batch).await;
     }
 
     /// A failed send is ignored: without a reader, the run is being ended anyway.
-    async fn send(&mut self, batch: EventBatch) {
-        self.waiting.note(&batch.events);
-        self.spent.note(&batch.events);
-        self.tally.note(&batch.events);
-        self.made.publish();
+    async fn send_batch(&mut self, batch: EventBatch) {
+        self.waiting.note_events(&batch.events);
+        self.spent.note_events(&batch.events);
+        self.tally.note_events(&batch.events);
+        self.made.publish_position();
         if !batch.is_empty() {
             let _ = self.batches.send(batch).await;
             // Lets the overseer of the attempt run, which is in the same task.

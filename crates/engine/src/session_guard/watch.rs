@@ -68,16 +68,16 @@ impl HoldingWatcher {
     }
 
     /// Checks all files, also files that are older than their watch, or whose events were lost.
-    fn look(&mut self) {
+    fn check_files(&mut self) {
         let now = SystemTime::now();
         for holding in &self.holdings {
             // A file system without hard links was reported before the run.
             let _ = holding.hold_recent(now);
         }
-        self.restore();
+        self.restore_files();
     }
 
-    fn restore(&mut self) {
+    fn restore_files(&mut self) {
         for holding in &self.holdings {
             self.restored.extend(holding.restore(SystemTime::now()));
         }
@@ -101,16 +101,16 @@ impl HoldingWatcher {
         let seen = self.events.as_mut().map(inotify::ChatEvents::read);
         let Some(Ok(seen)) = seen else {
             self.events = None;
-            return self.look();
+            return self.check_files();
         };
         if seen.is_incomplete {
-            self.look();
+            self.check_files();
         }
         for path in &seen.changed {
-            self.hold(path);
+            self.hold_file(path);
         }
         if seen.is_deleted {
-            self.restore();
+            self.restore_files();
         }
     }
 
@@ -126,7 +126,7 @@ impl HoldingWatcher {
     }
 
     #[cfg(target_os = "linux")]
-    fn hold(&self, path: &Path) {
+    fn hold_file(&self, path: &Path) {
         for holding in &self.holdings {
             if path.starts_with(holding.chats()) {
                 let _ = holding.hold(path);
@@ -227,7 +227,7 @@ struct StopReceiver(Arc<AtomicBool>);
 struct StopSender(Arc<AtomicBool>);
 
 #[cfg(not(target_os = "linux"))]
-fn stop() -> Option<(StopSender, StopReceiver)> {
+fn stop_channel() -> Option<(StopSender, StopReceiver)> {
     let flag = Arc::new(AtomicBool::new(false));
     Some((StopSender(Arc::clone(&flag)), StopReceiver(flag)))
 }

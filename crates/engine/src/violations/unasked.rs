@@ -59,7 +59,7 @@ impl UnaskedCalls {
     }
 
     /// The agent tells of a call. Returns a violation if it is certain already that it runs.
-    pub(crate) fn announced(
+    pub(crate) fn note_announced(
         &mut self,
         call: &str,
         id: &Text,
@@ -82,7 +82,7 @@ impl UnaskedCalls {
         let is_certain = is_running && self.watch.is_gemini && action.command.is_some();
         if is_certain {
             self.asked.insert(call.to_owned()); // a call is reported once
-            return Some(unasked.violation(id));
+            return Some(unasked.to_violation(id));
         }
         if self.open.len() >= MOST_CALLS {
             self.open.pop_first();
@@ -98,7 +98,7 @@ impl UnaskedCalls {
     }
 
     /// A call that the agent asked about may go on.
-    pub(crate) fn allowed(&mut self, call: String) {
+    pub(crate) fn note_allowed(&mut self, call: String) {
         if self.allowed.len() >= MOST_CALLS {
             self.allowed.pop_first();
         }
@@ -106,7 +106,7 @@ impl UnaskedCalls {
     }
 
     /// The agent asks about a call.
-    pub(crate) fn asked(&mut self, call: String) {
+    pub(crate) fn note_asked(&mut self, call: String) {
         self.open.remove(&call);
         if self.asked.len() >= MOST_CALLS {
             self.asked.pop_first();
@@ -115,7 +115,7 @@ impl UnaskedCalls {
     }
 
     /// A call has ended. If its id comes again, it is another call.
-    pub(crate) fn ended(&mut self, call: &str, id: &Text, status: &ToolCallStatus) -> CallEnd {
+    pub(crate) fn note_ended(&mut self, call: &str, id: &Text, status: &ToolCallStatus) -> CallEnd {
         self.asked.remove(call);
         self.allowed.remove(call);
         let Some(unasked) = self.open.remove(call) else {
@@ -124,7 +124,7 @@ impl UnaskedCalls {
         if !self.has_run(&unasked.action, status) {
             return CallEnd::Fine;
         }
-        unasked.judged(id)
+        unasked.judge_end(id)
     }
 
     /// A turn is over: calls that ran and have no end are not waited for any longer.
@@ -133,7 +133,7 @@ impl UnaskedCalls {
         let running = open.filter(|(_, call)| call.is_running);
         let judged = running.filter_map(|(key, call)| {
             let id = key.rsplit_once(' ').map_or(key.as_str(), |(_, id)| id);
-            match call.judged(&Text::from(id.to_owned())) {
+            match call.judge_end(&Text::from(id.to_owned())) {
                 CallEnd::Violation(violation) => Some(*violation),
                 CallEnd::Fine | CallEnd::Unknown(_) => None,
             }
@@ -155,13 +155,13 @@ impl UnaskedCalls {
 }
 
 impl UnaskedCall {
-    fn judged(&self, id: &Text) -> CallEnd {
+    fn judge_end(&self, id: &Text) -> CallEnd {
         if self.is_unknown() {
-            let what = named(&self.action);
+            let what = action_name(&self.action);
             let why = &self.decision.reason;
             return CallEnd::Unknown(format!("the agent did {what} without asking: {why}"));
         }
-        CallEnd::Violation(Box::new(self.violation(id)))
+        CallEnd::Violation(Box::new(self.to_violation(id)))
     }
 
     /// The effect of the call is unknown, and no rule matches it, except a rule that matches only because the action cannot be
@@ -178,8 +178,8 @@ impl UnaskedCall {
         (self.decision.rule.is_none() || is_unseen) && is_odd && !is_known
     }
 
-    fn violation(&self, id: &Text) -> PermissionViolation {
-        violation(
+    fn to_violation(&self, id: &Text) -> PermissionViolation {
+        unasked_violation(
             &self.action,
             Some(id),
             &self.decision,
@@ -204,7 +204,7 @@ impl PermissionWatch {
 }
 
 /// A violation by a call.
-pub(crate) fn violation(
+pub(crate) fn unasked_violation(
     action: &ToolAction,
     id: Option<&Text>,
     decision: &Decision,
@@ -217,16 +217,16 @@ pub(crate) fn violation(
         tool_name: text(action.tool.as_deref().unwrap_or(action.kind.as_str())),
         tool_use_id: id.map(Text::detached),
         title: action.title.as_deref().map(text),
-        command: command.map(|command| Text::from(cut(command, LONGEST_COMMAND))),
+        command: command.map(|command| Text::from(cut_text(command, LONGEST_COMMAND))),
         paths: paths.map(|path| text(&path.to_string_lossy())).collect(),
         rule: decision.rule.as_deref().map(text),
         reason: text(&decision.reason),
-        message: Text::from(format!("{} {happened}: {}", named(action), decision.reason)),
+        message: Text::from(format!("{} {happened}: {}", action_name(action), decision.reason)),
     }
 }
 
 /// A call in few words: its command, its tool and file, or its title. A tool that has no name goes by its kind.
-pub(crate) fn named(action: &ToolAction) -> String {
+pub(crate) fn action_name(action: &ToolAction) -> String {
     let tool = action.tool.as_deref();
     let name = tool.filter(|tool| *tool != action.kind.as_str());
     let words = match (&action.command, name, action.paths.first()) {
@@ -238,10 +238,10 @@ pub(crate) fn named(action: &ToolAction) -> String {
         }
     };
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("`{}`", cut(&line, LONGEST_NAME))
+    format!("`{}`", cut_text(&line, LONGEST_NAME))
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn cut_text(text: &str, most: usize) -> String {
     text.chars().take(most).collect()
 }
 
@@ -273,17 +273,17 @@ mod tests {
         status: &ToolCallStatus,
     ) -> bool {
         let id = Text::from("c");
-        let certain = calls.announced("c", &id, action, not_allowed(rule), true);
+        let certain = calls.note_announced("c", &id, action, not_allowed(rule), true);
         assert_eq!(certain, None);
-        matches!(calls.ended("c", &id, status), CallEnd::Violation(_))
+        matches!(calls.note_ended("c", &id, status), CallEnd::Violation(_))
     }
 
     #[test]
     fn an_id_that_comes_again_is_another_call() {
         let mut calls = UnaskedCalls::default();
         let done = ToolCallStatus::Completed;
-        calls.asked("c".to_owned());
-        calls.allowed("c".to_owned());
+        calls.note_asked("c".to_owned());
+        calls.note_allowed("c".to_owned());
         assert!(!is_violated(&mut calls, &run("ls"), None, &done));
         assert!(is_violated(&mut calls, &run("rm x"), None, &done));
     }
@@ -292,8 +292,8 @@ mod tests {
     fn a_call_that_a_rule_denies_is_another_than_was_allowed_under_its_id() {
         for (rule, expected) in [(Some("r"), true), (None, false)] {
             let mut calls = UnaskedCalls::default();
-            calls.asked("c".to_owned());
-            calls.allowed("c".to_owned());
+            calls.note_asked("c".to_owned());
+            calls.note_allowed("c".to_owned());
             let done = ToolCallStatus::Completed;
             let is_seen = is_violated(&mut calls, &run("rm x"), rule, &done);
             assert_eq!(is_seen, expected);

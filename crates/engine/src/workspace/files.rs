@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use lapidary_vocab::Json;
 use lapidary_vocab::event::ToolKind;
 
-use super::params::{RequestParams, bad};
+use super::params::{RequestParams, bad_params};
 use super::roots::place_in;
 use super::{MissingFile, NOT_FOUND, READ, ServicesInner, WRITE};
 use crate::acp::RpcError;
@@ -30,22 +30,22 @@ impl ReadFile {
     ) -> Result<Self, RpcError> {
         Ok(Self {
             place: file_in(inner, params)?,
-            line: params.count("line")?.unwrap_or(1).max(1),
-            limit: params.count("limit")?,
+            line: params.optional_count("line")?.unwrap_or(1).max(1),
+            limit: params.optional_count("limit")?,
             missing: inner.missing,
             max: inner.limits.file_bytes,
         })
     }
 
-    pub(super) fn action(&self) -> ToolAction {
-        action(ToolKind::Read, READ, &self.place)
+    pub(super) fn tool_action(&self) -> ToolAction {
+        file_action(ToolKind::Read, READ, &self.place)
     }
 
-    pub(super) fn act(self) -> Result<Json, RpcError> {
+    pub(super) fn read_content(self) -> Result<Json, RpcError> {
         let content = match confined_files::open(&self.place.path) {
             Ok(file) => self.text_of(file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.of_nothing()?,
-            Err(error) => return Err(failed("read", &self.place, &error)),
+            Err(error) => return Err(file_error("read", &self.place, &error)),
         };
         let content = Json::from_value(&content);
         Ok(Json::object([("content", content)]))
@@ -62,8 +62,8 @@ impl ReadFile {
     }
 
     fn text_of(&self, file: File) -> Result<String, RpcError> {
-        let bytes = excerpt(file, self.line, self.limit, self.max);
-        let bytes = bytes.map_err(|error| failed("read", &self.place, &error))?;
+        let bytes = file_excerpt(file, self.line, self.limit, self.max);
+        let bytes = bytes.map_err(|error| file_error("read", &self.place, &error))?;
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let path = self.place.path.display();
@@ -77,7 +77,7 @@ impl ReadFile {
 
 /// The lines from `line` on, `limit` of them, each with its end: parts that are read one after the other add up to the whole
 /// file. Skipped lines count towards `max`.
-fn excerpt(file: File, line: u64, limit: Option<u64>, max: usize) -> io::Result<Vec<u8>> {
+fn file_excerpt(file: File, line: u64, limit: Option<u64>, max: usize) -> io::Result<Vec<u8>> {
     let bound = u64::try_from(max).unwrap_or(u64::MAX);
     let mut file = BufReader::new(file.take(bound.saturating_add(1)));
     let mut skipped = 0;
@@ -119,37 +119,37 @@ impl WriteFile {
         params: &RequestParams<'_>,
     ) -> Result<Self, RpcError> {
         let place = file_in(inner, params)?;
-        let content = params.required("content")?;
+        let content = params.required_text("content")?;
         let max = inner.limits.file_bytes;
         if content.len() > max {
-            return Err(bad(format!("`content` is longer than {max} bytes")));
+            return Err(bad_params(format!("`content` is longer than {max} bytes")));
         }
         let content = content.into_owned();
         Ok(Self { place, content })
     }
 
-    pub(super) fn action(&self) -> ToolAction {
-        action(ToolKind::Edit, WRITE, &self.place)
+    pub(super) fn tool_action(&self) -> ToolAction {
+        file_action(ToolKind::Edit, WRITE, &self.place)
     }
 
-    pub(super) fn act(self) -> Result<Json, RpcError> {
+    pub(super) fn write_content(self) -> Result<Json, RpcError> {
         let RootedPlace { path, root_parts } = &self.place;
         let written = confined_files::replace(path, *root_parts, self.content.as_bytes());
-        written.map_err(|error| failed("write", &self.place, &error))?;
+        written.map_err(|error| file_error("write", &self.place, &error))?;
         Ok(Json::empty_object())
     }
 }
 
 fn file_in(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<RootedPlace, RpcError> {
     let place = place_in(&inner.roots, params, "path")?;
-    if params.required("path")?.ends_with('/') {
+    if params.required_text("path")?.ends_with('/') {
         let path = place.path.display();
-        return Err(bad(format!("`{path}/` names a directory, not a file")));
+        return Err(bad_params(format!("`{path}/` names a directory, not a file")));
     }
     Ok(place)
 }
 
-fn action(kind: ToolKind, tool: &str, place: &RootedPlace) -> ToolAction {
+fn file_action(kind: ToolKind, tool: &str, place: &RootedPlace) -> ToolAction {
     ToolAction {
         tool: Some(tool.to_owned()),
         paths: vec![place.path.clone()],
@@ -157,7 +157,7 @@ fn action(kind: ToolKind, tool: &str, place: &RootedPlace) -> ToolAction {
     }
 }
 
-fn failed(verb: &str, place: &RootedPlace, error: &io::Error) -> RpcError {
+fn file_error(verb: &str, place: &RootedPlace, error: &io::Error) -> RpcError {
     let words = format!("cannot {verb} `{}`: {error}", place.path.display());
     RpcError::new(RpcError::INTERNAL, words)
 }

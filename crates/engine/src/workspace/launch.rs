@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lapidary_vocab::event::ToolKind;
 
-use super::params::{RequestParams, bad, without_nul};
+use super::params::{RequestParams, bad_params, without_nul};
 use super::roots::place_in;
 use super::{CREATE, ServicesInner};
 use crate::acp::RpcError;
@@ -33,15 +33,15 @@ impl TerminalLaunch {
         inner: &ServicesInner,
         params: &RequestParams<'_>,
     ) -> Result<Self, RpcError> {
-        let command = without_nul("command", params.required("command")?)?;
+        let command = without_nul("command", params.required_text("command")?)?;
         if command.trim().is_empty() {
-            return Err(bad("`command` is empty"));
+            return Err(bad_params("`command` is empty"));
         }
-        let args = params.texts("args")?;
+        let args = params.text_list("args")?;
         let directory = directory_of(inner, params)?;
-        let variables = params.variables("env")?;
+        let variables = params.variable_list("env")?;
         let environment = environment_of(inner, &directory, &variables);
-        let wanted = params.count("outputByteLimit")?;
+        let wanted = params.optional_count("outputByteLimit")?;
         let wanted = wanted.map(|wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
         let is_line = args.is_empty()
             && command.contains(char::is_whitespace)
@@ -57,7 +57,7 @@ impl TerminalLaunch {
             (command, args)
         };
         Ok(Self {
-            session: params.session()?,
+            session: params.session_id()?,
             program,
             args,
             directory,
@@ -65,11 +65,11 @@ impl TerminalLaunch {
             output_bytes: wanted
                 .unwrap_or(inner.limits.output_bytes)
                 .min(inner.limits.max_output_bytes),
-            shown: assignments(&variables) + &typed,
+            shown: typed_assignments(&variables) + &typed,
         })
     }
 
-    pub(super) fn action(&self) -> ToolAction {
+    pub(super) fn tool_action(&self) -> ToolAction {
         let action = ToolAction {
             tool: Some(CREATE.to_owned()),
             command: Some(self.shown.clone()),
@@ -84,11 +84,11 @@ impl TerminalLaunch {
 fn directory_of(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<PathBuf, RpcError> {
     let path = match params.get("cwd") {
         Some(_) => place_in(&inner.roots, params, "cwd")?.path,
-        None => inner.home(&params.session()?)?,
+        None => inner.session_home(&params.session_id()?)?,
     };
     if !path.is_dir() {
         let path = path.display();
-        return Err(bad(format!("`{path}` is not a directory")));
+        return Err(bad_params(format!("`{path}` is not a directory")));
     }
     Ok(path)
 }
@@ -120,7 +120,7 @@ fn is_program(command: &str, directory: &Path, environment: &[(OsString, OsStrin
 
 /// The variables that are set for a command, as they are typed before it: the permission prompt shows them, so that a user who
 /// allows the command sees, for example, a preloaded library.
-fn assignments(variables: &[(String, String)]) -> String {
+fn typed_assignments(variables: &[(String, String)]) -> String {
     let typed = |(name, value): &(String, String)| format!("{}={} ", quoted(name), quoted(value));
     variables.iter().map(typed).collect()
 }
@@ -132,6 +132,6 @@ mod tests {
     #[test]
     fn variables_are_spelled_as_they_are_typed() {
         let variables = [("LD_PRELOAD".to_owned(), "/x/y z.so".to_owned())];
-        assert_eq!(assignments(&variables), "LD_PRELOAD='/x/y z.so' ");
+        assert_eq!(typed_assignments(&variables), "LD_PRELOAD='/x/y z.so' ");
     }
 }

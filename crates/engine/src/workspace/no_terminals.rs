@@ -20,31 +20,31 @@ impl NoTerminals {
         Self
     }
 
-    pub(super) async fn create(&self, _: TerminalLaunch) -> Result<Json, RpcError> {
+    pub(super) async fn create_terminal(&self, _: TerminalLaunch) -> Result<Json, RpcError> {
         Err(none())
     }
 
-    pub(super) fn output(&self, _: &TerminalId) -> Result<Json, RpcError> {
+    pub(super) fn terminal_output(&self, _: &TerminalId) -> Result<Json, RpcError> {
         Err(none())
     }
 
-    pub(super) async fn wait(&self, _: &TerminalId) -> Result<Json, RpcError> {
+    pub(super) async fn wait_for_exit(&self, _: &TerminalId) -> Result<Json, RpcError> {
         Err(none())
     }
 
-    pub(super) async fn kill(&self, _: &TerminalId) -> Result<Json, RpcError> {
+    pub(super) async fn kill_process(&self, _: &TerminalId) -> Result<Json, RpcError> {
         Err(none())
     }
 
-    pub(super) async fn release(&self, _: &TerminalId) -> Result<Json, RpcError> {
+    pub(super) async fn release_terminal(&self, _: &TerminalId) -> Result<Json, RpcError> {
         Err(none())
     }
 
     pub(super) async fn close_session(&self, _: &str) {}
 
-    pub(super) async fn close(&self) {}
+    pub(super) async fn close_all(&self) {}
 }
 
-fn none() -> RpcError {
+fn no_terminals_error() -> RpcError {
     RpcError::new(RpcError::NO_METHOD, "there are no terminals on this system")
 }

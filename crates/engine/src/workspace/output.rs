@@ -40,7 +40,7 @@ impl OutputTail {
             rest = &behind[invalid..];
         }
         self.text.push_str(&String::from_utf8_lossy(rest));
-        self.cut();
+        self.cut_excess();
     }
 
     /// Nothing comes any more: half a character stays half.
@@ -51,23 +51,23 @@ impl OutputTail {
     }
 
     /// The end of it, within the limit and from a character on.
-    pub(super) fn text(&self) -> &str {
-        &self.text[self.start()..]
+    pub(super) fn tail_text(&self) -> &str {
+        &self.text[self.tail_start()..]
     }
 
     /// Whether that is not all.
     pub(super) fn is_truncated(&self) -> bool {
-        self.dropped || self.start() > 0
+        self.dropped || self.tail_start() > 0
     }
 
-    fn start(&self) -> usize {
+    fn tail_start(&self) -> usize {
         let start = self.text.len().saturating_sub(self.limit);
         self.text.ceil_char_boundary(start)
     }
 
-    fn cut(&mut self) {
+    fn cut_excess(&mut self) {
         if self.text.len() > self.limit.saturating_mul(2).saturating_add(SLACK) {
-            self.text.drain(..self.start());
+            self.text.drain(..self.tail_start());
             self.dropped = true;
         }
     }
@@ -90,25 +90,25 @@ mod tests {
     #[test]
     fn half_a_character_waits_for_its_other_half() {
         let mut output = filled(100, &[b"caf\xc3"]);
-        assert_eq!(output.text(), "caf");
+        assert_eq!(output.tail_text(), "caf");
         output.push(b"\xa9");
-        assert_eq!(output.text(), "caf\u{e9}");
+        assert_eq!(output.tail_text(), "caf\u{e9}");
         output.push(b"\xf0\x9f");
         output.finish();
-        assert_eq!(output.text(), "caf\u{e9}\u{fffd}");
+        assert_eq!(output.tail_text(), "caf\u{e9}\u{fffd}");
     }
 
     #[test]
     fn the_front_is_cut_between_characters() {
         let output = filled(4, &["a\u{20ac}\u{20ac}".as_bytes()]);
-        assert_eq!((output.text(), output.is_truncated()), ("\u{20ac}", true));
+        assert_eq!((output.tail_text(), output.is_truncated()), ("\u{20ac}", true));
         let output = filled(7, &["a\u{20ac}\u{20ac}".as_bytes()]);
         assert_eq!(
-            (output.text(), output.is_truncated()),
+            (output.tail_text(), output.is_truncated()),
             ("a\u{20ac}\u{20ac}", false)
         );
         let output = filled(0, &[b"a"]);
-        assert_eq!((output.text(), output.is_truncated()), ("", true));
+        assert_eq!((output.tail_text(), output.is_truncated()), ("", true));
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
             output.push(&[b'x'; 10_000]);
             assert!(output.text.capacity() < 4 * SLACK);
         }
-        assert_eq!(output.text().len(), 1000);
+        assert_eq!(output.tail_text().len(), 1000);
     }
 
     proptest! {
@@ -137,9 +137,9 @@ mod tests {
             }
             output.finish();
             let all = String::from_utf8_lossy(&bytes);
-            prop_assert!(output.text().len() <= limit);
-            prop_assert!(all.ends_with(output.text()));
-            prop_assert_eq!(output.is_truncated(), output.text() != all);
+            prop_assert!(output.tail_text().len() <= limit);
+            prop_assert!(all.ends_with(output.tail_text()));
+            prop_assert_eq!(output.is_truncated(), output.tail_text() != all);
         }
     }
 }

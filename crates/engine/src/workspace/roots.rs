@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::params::{RequestParams, bad, without_nul};
+use super::params::{RequestParams, bad_params, without_nul};
 use crate::acp::RpcError;
 use crate::policy::{PlaceError, RootedPlace, WorkspaceRoots};
 
@@ -15,17 +15,17 @@ pub(super) fn place_in(
     params: &RequestParams<'_>,
     key: &str,
 ) -> Result<RootedPlace, RpcError> {
-    let asked = without_nul(key, params.required(key)?)?;
+    let asked = without_nul(key, params.required_text(key)?)?;
     if asked.len() > LONGEST {
-        return Err(bad(format!("`{key}` is too long for a path")));
+        return Err(bad_params(format!("`{key}` is too long for a path")));
     }
-    place(roots, Path::new(&asked))
+    rooted_place(roots, Path::new(&asked))
 }
 
 /// Where a path leads.
-pub(super) fn place(roots: &WorkspaceRoots, asked: &Path) -> Result<RootedPlace, RpcError> {
+pub(super) fn rooted_place(roots: &WorkspaceRoots, asked: &Path) -> Result<RootedPlace, RpcError> {
     roots.place(asked).map_err(|error| match error {
         PlaceError::Outside { .. } => RpcError::new(RpcError::DENIED, error.to_string()),
-        other => bad(other.to_string()),
+        other => bad_params(other.to_string()),
     })
 }

@@ -44,7 +44,7 @@ impl TerminalStatus {
     pub(super) fn to_json(self) -> Json {
         let (code, signal) = match self.0 {
             Some(Exit::Code(code)) => (Some(code), None),
-            Some(Exit::Signal(signal)) => (None, Some(named(signal))),
+            Some(Exit::Signal(signal)) => (None, Some(signal_text(signal))),
             None => (None, None),
         };
         let code = ("exitCode", Json::from_value(&code));
@@ -52,7 +52,7 @@ impl TerminalStatus {
     }
 }
 
-fn named(signal: i32) -> String {
+fn signal_text(signal: i32) -> String {
     signal_name(signal).map_or_else(|| format!("SIG{signal}"), str::to_owned)
 }
 
@@ -78,7 +78,7 @@ impl Terminal {
             output: Arc::clone(&output),
             ended,
             kill: kill.clone(),
-            command: command(launch),
+            command: terminal_command(launch),
             _slot: slot,
         };
         let terminal = Self {
@@ -93,20 +93,20 @@ impl Terminal {
     /// Its output, whether that is truncated, and its exit status.
     pub(super) fn to_json(&self) -> Json {
         let status = *self.exit.borrow(); // first: once a status is there, the output is complete
-        let output = lock(&self.output);
-        let text = ("output", Json::from_value(&output.text()));
+        let output = lock_tail(&self.output);
+        let text = ("output", Json::from_value(&output.tail_text()));
         let truncated = ("truncated", Json::from_value(&output.is_truncated()));
         let status = status.map(|status| ("exitStatus", status.to_json()));
         Json::object([text, truncated].into_iter().chain(status))
     }
 
     /// Kills its process.
-    pub(super) fn kill(&self) {
+    pub(super) fn kill_process(&self) {
         self.kill.cancel();
     }
 
     /// Waits until it has ended and nothing that it started is left. None if we are going down. Can be cancelled.
-    pub(super) async fn ended(&self) -> Option<TerminalStatus> {
+    pub(super) async fn wait_for_end(&self) -> Option<TerminalStatus> {
         let mut exit = self.exit.clone();
         exit.wait_for(Option::is_some)
             .await
@@ -115,7 +115,7 @@ impl Terminal {
     }
 }
 
-fn command(launch: TerminalLaunch) -> Command {
+fn terminal_command(launch: TerminalLaunch) -> Command {
     let mut command = Command::new(launch.program, launch.directory);
     command.args(launch.args).envs(launch.environment);
     command.mark("LAPIDARY_TERMINAL", fresh_run());
@@ -136,7 +136,7 @@ pub(super) struct TerminalKeeper {
 
 impl TerminalKeeper {
     /// Keeps the terminal from its start to its end. Dropped before that, it ends the process.
-    pub(super) async fn keep(
+    pub(super) async fn keep_terminal(
         self,
         supervisor: Supervisor,
         started: oneshot::Sender<Result<(), StartError>>,
@@ -151,18 +151,18 @@ impl TerminalKeeper {
         let _ = started.send(Ok(())); // without a receiver, the process is killed
         let silent = CancellationToken::new();
         let end = async {
-            let exit = end(&mut running, &self.kill).await;
+            let exit = end_terminal(&mut running, &self.kill).await;
             silent.cancel();
             exit
         };
-        let (exit, ()) = tokio::join!(end, pump(self.pipe, &self.output, &silent));
-        lock(&self.output).finish();
+        let (exit, ()) = tokio::join!(end, pump_output(self.pipe, &self.output, &silent));
+        lock_tail(&self.output).finish();
         self.ended.send_replace(Some(TerminalStatus(exit)));
     }
 }
 
 /// Waits for the end, or brings it about.
-async fn end(running: &mut Running, kill: &CancellationToken) -> Option<Exit> {
+async fn end_terminal(running: &mut Running, kill: &CancellationToken) -> Option<Exit> {
     // Waiting can be cancelled and taken up again.
     let by_itself = tokio::select! {
         ended = running.wait() => Some(ended),
@@ -179,7 +179,7 @@ async fn end(running: &mut Running, kill: &CancellationToken) -> Option<Exit> {
 }
 
 /// Reads until the end of the pipe, or until [`DRAIN`] after all processes are gone. If cancelled, only unread bytes are lost.
-async fn pump(mut pipe: pipe::Receiver, output: &Mutex<OutputTail>, silent: &CancellationToken) {
+async fn pump_output(mut pipe: pipe::Receiver, output: &Mutex<OutputTail>, silent: &CancellationToken) {
     let enough = async {
         silent.cancelled().await;
         sleep(DRAIN).await;
@@ -191,12 +191,12 @@ async fn pump(mut pipe: pipe::Receiver, output: &Mutex<OutputTail>, silent: &Can
             () = &mut enough => return,
             count = pipe.read(&mut chunk) => match count {
                 Ok(0) | Err(_) => return,
-                Ok(count) => lock(output).push(&chunk[..count]),
+                Ok(count) => lock_tail(output).push(&chunk[..count]),
             },
         }
     }
 }
 
-fn lock(output: &Mutex<OutputTail>) -> MutexGuard<'_, OutputTail> {
+fn lock_tail(output: &Mutex<OutputTail>) -> MutexGuard<'_, OutputTail> {
     output.lock().unwrap_or_else(PoisonError::into_inner)
 }

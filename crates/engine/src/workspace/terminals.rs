@@ -43,7 +43,7 @@ struct TerminalEntry {
 /// Removing a terminal from the table ends it.
 impl Drop for TerminalEntry {
     fn drop(&mut self) {
-        self.terminal.kill();
+        self.terminal.kill_process();
     }
 }
 
@@ -59,11 +59,11 @@ impl TerminalTable {
     }
 
     /// Starts a command and answers its terminal's id. If the future is dropped before that, there is no terminal.
-    pub(super) async fn create(&self, launch: TerminalLaunch) -> Result<Json, RpcError> {
-        let (unclaimed, started) = self.enter(launch)?;
+    pub(super) async fn create_terminal(&self, launch: TerminalLaunch) -> Result<Json, RpcError> {
+        let (unclaimed, started) = self.enter_terminal(launch)?;
         match started.await {
             Ok(Ok(())) => {
-                let id = Json::from_value(&unclaimed.claim());
+                let id = Json::from_value(&unclaimed.claim_id());
                 Ok(Json::object([("terminalId", id)]))
             }
             Ok(Err(error)) => Err(not_started(&error)),
@@ -72,7 +72,7 @@ impl TerminalTable {
     }
 
     /// Makes an entry and spawns a keeper that starts its process.
-    fn enter(
+    fn enter_terminal(
         &self,
         launch: TerminalLaunch,
     ) -> Result<(UnclaimedTerminal<'_>, StartedTerminal), RpcError> {
@@ -81,14 +81,14 @@ impl TerminalTable {
         let pair = Terminal::new(launch, Arc::clone(&slot));
         let (terminal, keeper) = pair.map_err(|error| not_prepared(&error))?;
         let (starting, started) = oneshot::channel();
-        let mut table = self.table();
+        let mut table = self.lock_table();
         if table.closed {
             return Err(going_down());
         }
         while table.keepers.try_join_next().is_some() {} // removes finished keepers
         table
             .keepers
-            .spawn(keeper.keep(self.supervisor.clone(), starting));
+            .spawn(keeper.keep_terminal(self.supervisor.clone(), starting));
         table.made += 1;
         let id = format!("terminal-{}", table.made);
         let terminal = Arc::new(terminal);
@@ -104,46 +104,46 @@ impl TerminalTable {
         Ok((unclaimed, started))
     }
 
-    pub(super) fn output(&self, which: &TerminalId) -> Result<Json, RpcError> {
-        Ok(self.find(which)?.to_json())
+    pub(super) fn terminal_output(&self, which: &TerminalId) -> Result<Json, RpcError> {
+        Ok(self.find_terminal(which)?.to_json())
     }
 
-    pub(super) async fn wait(&self, which: &TerminalId) -> Result<Json, RpcError> {
-        let status = self.find(which)?.ended().await;
+    pub(super) async fn wait_for_exit(&self, which: &TerminalId) -> Result<Json, RpcError> {
+        let status = self.find_terminal(which)?.wait_for_end().await;
         Ok(status.ok_or_else(going_down)?.to_json())
     }
 
     /// Ends the process of a terminal. The terminal stays.
-    pub(super) async fn kill(&self, which: &TerminalId) -> Result<Json, RpcError> {
-        let terminal = self.find(which)?;
-        terminal.kill();
-        terminal.ended().await;
+    pub(super) async fn kill_process(&self, which: &TerminalId) -> Result<Json, RpcError> {
+        let terminal = self.find_terminal(which)?;
+        terminal.kill_process();
+        terminal.wait_for_end().await;
         Ok(Json::empty_object())
     }
 
     /// Ends the process of a terminal, and forgets the terminal.
-    pub(super) async fn release(&self, which: &TerminalId) -> Result<Json, RpcError> {
-        let terminal = self.find(which)?;
-        self.forget(&which.terminal);
-        terminal.ended().await;
+    pub(super) async fn release_terminal(&self, which: &TerminalId) -> Result<Json, RpcError> {
+        let terminal = self.find_terminal(which)?;
+        self.forget_terminal(&which.terminal);
+        terminal.wait_for_end().await;
         Ok(Json::empty_object())
     }
 
     pub(super) async fn close_session(&self, session: &str) {
         let gone: Vec<_> = {
-            let entries = &mut self.table().entries;
+            let entries = &mut self.lock_table().entries;
             let gone = entries.extract_if(|_, entry| entry.terminal.session == session);
             // Removing its entry ends each terminal.
             gone.map(|(_, entry)| Arc::clone(&entry.terminal)).collect()
         };
         for terminal in gone {
-            terminal.ended().await;
+            terminal.wait_for_end().await;
         }
     }
 
-    pub(super) async fn close(&self) {
+    pub(super) async fn close_all(&self) {
         let entries = {
-            let mut table = self.table();
+            let mut table = self.lock_table();
             table.closed = true;
             std::mem::take(&mut table.entries)
         };
@@ -152,20 +152,20 @@ impl TerminalTable {
         let _ = self.slots.acquire_many(self.count).await;
     }
 
-    fn find(&self, which: &TerminalId) -> Result<Arc<Terminal>, RpcError> {
-        let table = self.table();
+    fn find_terminal(&self, which: &TerminalId) -> Result<Arc<Terminal>, RpcError> {
+        let table = self.lock_table();
         let entry = table.entries.get(&which.terminal);
         let entry = entry.filter(|entry| entry.terminal.session == which.session);
         let terminal = entry.map(|entry| Arc::clone(&entry.terminal));
         terminal.ok_or_else(|| RpcError::new(NOT_FOUND, "this session has no such terminal"))
     }
 
-    fn forget(&self, id: &str) {
-        let entry = self.table().entries.remove(id);
+    fn forget_terminal(&self, id: &str) {
+        let entry = self.lock_table().entries.remove(id);
         drop(entry);
     }
 
-    fn table(&self) -> MutexGuard<'_, TerminalEntries> {
+    fn lock_table(&self) -> MutexGuard<'_, TerminalEntries> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -184,7 +184,7 @@ struct UnclaimedTerminal<'a> {
 }
 
 impl UnclaimedTerminal<'_> {
-    fn claim(mut self) -> String {
+    fn claim_id(mut self) -> String {
         self.id.take().unwrap_or_default()
     }
 }
@@ -192,7 +192,7 @@ impl UnclaimedTerminal<'_> {
 impl Drop for UnclaimedTerminal<'_> {
     fn drop(&mut self) {
         if let Some(id) = &self.id {
-            self.terminals.forget(id);
+            self.terminals.forget_terminal(id);
         }
     }
 }

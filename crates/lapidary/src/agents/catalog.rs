@@ -175,7 +175,7 @@ impl AgentCatalog {
             return Ok(DefinitionTask::Remote(remote));
         }
         let checked = self.definition_with_inputs(request)?;
-        let model = gemini_model(&|name| self.variable(name))?;
+        let model = gemini_model(&|name| self.variable_text(name))?;
         let task = self.task_on(job, request, checked, Arc::new(model))?;
         Ok(DefinitionTask::Local(Box::new(task)))
     }
@@ -208,7 +208,7 @@ impl AgentCatalog {
         };
         let agent = self
             .remote
-            .agent(definition, &self.variables, &self.directory)?;
+            .agent_of_definition(definition, &self.variables, &self.directory)?;
         Ok(Some(agent))
     }
 
@@ -270,20 +270,20 @@ impl AgentCatalog {
 
     /// The rule that lets an agent write plans: Markdown files in the directory of plans. None unless the job may only plan.
     pub fn plan_rule(&self, job: &Job) -> Option<Rule> {
-        let plans = self.plans(job)?;
+        let plans = self.job_plans_directory(job)?;
         let spec = format!("edit:{}/*.md", plans.display());
         Rule::parse_flag(PermissionEffect::Allow, &spec, &job.environment.dir).ok()
     }
 
     /// The directory of plans, if the job may only plan.
-    fn plans(&self, job: &Job) -> Option<PathBuf> {
+    fn job_plans_directory(&self, job: &Job) -> Option<PathBuf> {
         let is_plan = job.config.permission_mode == Some(PermissionMode::Plan);
         is_plan.then(|| plans_directory(&self.setup, None))
     }
 
     /// The same, made where it is missing: the tools can only reach a directory that is there.
     fn opened_plans(&self, job: &Job) -> Result<Option<PathBuf>, AgentTaskError> {
-        let Some(directory) = self.plans(job) else {
+        let Some(directory) = self.job_plans_directory(job) else {
             return Ok(None);
         };
         match fs::create_dir_all(&directory) {
@@ -297,20 +297,20 @@ impl AgentCatalog {
         &self,
         request: &TaskRequest<'_>,
     ) -> Result<(LocalAgentDefinition, AgentInputs), AgentTaskError> {
-        let definition = self.local(request.name)?;
+        let definition = self.local_definition(request.name)?;
         let inputs = parse_inputs(&definition.name, &definition.input_config, request)?;
         Ok((definition, inputs))
     }
 
     /// The local definition of a name that counts.
-    fn local(&self, name: &str) -> Result<LocalAgentDefinition, AgentTaskError> {
+    fn local_definition(&self, name: &str) -> Result<LocalAgentDefinition, AgentTaskError> {
         match self.registry.get_agent(name) {
             Some(AgentDefinition::Local(agent)) => Ok(agent.clone()),
-            Some(AgentDefinition::Remote(_)) | None => Err(self.missing(name)),
+            Some(AgentDefinition::Remote(_)) | None => Err(self.missing_agent_error(name)),
         }
     }
 
-    fn missing(&self, name: &str) -> AgentTaskError {
+    fn missing_agent_error(&self, name: &str) -> AgentTaskError {
         if let Some(found) = self.registry.get_discovered(name) {
             return AgentTaskError::Inactive {
                 name: found.definition.name().to_owned(),
@@ -327,7 +327,7 @@ impl AgentCatalog {
 
     /// The description for a calling model. That of a remote agent is completed from its card, once that was fetched.
     fn description_of(&self, agent: &AgentDefinition) -> String {
-        let known = self.remote.known(agent.name());
+        let known = self.remote.known_agent(agent.name());
         let card = known.as_ref().and_then(|agent| agent.known_card());
         card.map_or_else(
             || agent.description().to_owned(),
@@ -335,7 +335,7 @@ impl AgentCatalog {
         )
     }
 
-    fn variable(&self, name: &str) -> Option<String> {
+    fn variable_text(&self, name: &str) -> Option<String> {
         let value = self.variables.get(&OsString::from(name))?;
         value.to_str().map(str::to_owned)
     }
@@ -343,7 +343,7 @@ impl AgentCatalog {
 
 impl AgentDirectory for AgentCatalog {
     fn request(&self, name: &str, prompt: &str, model: &str) -> Option<AgentRequest> {
-        let definition = with_model(self.local(name).ok()?, None);
+        let definition = with_model(self.local_definition(name).ok()?, None);
         let mut inputs = AgentInputs::new();
         let name = prompt_input(&definition.input_config).unwrap_or("prompt");
         inputs.insert(name.to_owned(), prompt.into());
@@ -415,7 +415,7 @@ fn parse_inputs(
     for (key, text) in request.inputs {
         let value = config.parse_input(key, text).map_err(input)?;
         if inputs.insert(key.clone(), value).is_some() {
-            return Err(twice(name, key));
+            return Err(duplicate_input_error(name, key));
         }
     }
     let mut all = inputs.clone();
@@ -427,7 +427,7 @@ fn parse_inputs(
             });
         };
         if all.insert(key.to_owned(), "…".into()).is_some() {
-            return Err(twice(name, key));
+            return Err(duplicate_input_error(name, key));
         }
     }
     config.validate(&all).map_err(input)?;
@@ -443,7 +443,7 @@ fn parse_inputs(
     Ok(inputs)
 }
 
-fn twice(name: &str, input: &str) -> AgentTaskError {
+fn duplicate_input_error(name: &str, input: &str) -> AgentTaskError {
     AgentTaskError::Twice {
         name: name.to_owned(),
         input: input.to_owned(),

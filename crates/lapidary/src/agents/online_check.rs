@@ -58,7 +58,7 @@ fn findings_of(definition: &RemoteAgentDefinition, checked: &CheckedCard) -> Vec
     };
     let mut findings = vec![finding(
         AgentSeverity::Note,
-        format!("agent `{}`: {}", definition.name, summary(card)),
+        format!("agent `{}`: {}", definition.name, card_summary(card)),
         None,
     )];
     if !card.security_schemes.is_empty() && definition.auth.is_none() {
@@ -78,7 +78,7 @@ fn findings_of(definition: &RemoteAgentDefinition, checked: &CheckedCard) -> Vec
 }
 
 /// The card in a sentence.
-fn summary(card: &RemoteCard) -> String {
+fn card_summary(card: &RemoteCard) -> String {
     let version = card.version.as_deref().unwrap_or("without a version");
     let interface = &card.interface;
     let streams = if card.can_stream {

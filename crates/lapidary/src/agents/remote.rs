@@ -30,13 +30,13 @@ pub(super) struct RemoteAgents {
 
 impl RemoteAgents {
     /// The agent of a definition. Nothing is fetched.
-    pub(super) fn agent(
+    pub(super) fn agent_of_definition(
         &self,
         definition: &RemoteAgentDefinition,
         variables: &BTreeMap<OsString, OsString>,
         directory: &Path,
     ) -> Result<Arc<RemoteAgent>, HttpError> {
-        let means = self.means(variables, directory)?;
+        let means = self.shared_means(variables, directory)?;
         let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
         let agent = agents
             .entry(definition.name.clone())
@@ -45,12 +45,12 @@ impl RemoteAgents {
     }
 
     /// The agent of a name, if it was used already.
-    pub(super) fn known(&self, name: &str) -> Option<Arc<RemoteAgent>> {
+    pub(super) fn known_agent(&self, name: &str) -> Option<Arc<RemoteAgent>> {
         let agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
         agents.get(name).cloned()
     }
 
-    fn means(
+    fn shared_means(
         &self,
         variables: &BTreeMap<OsString, OsString>,
         directory: &Path,

@@ -90,7 +90,7 @@ impl AgentTaskError {
                 "`lapidary agents list` names the agents; `--agent` of `lapidary run` starts programs"
                     .to_owned()
             }
-            Self::Inactive { name, state } => return remedy(name, state),
+            Self::Inactive { name, state } => return remedy_command(name, state),
             Self::Input { name, source } => input_hint(name, source),
             Self::Schema { name, .. } => format!("`lapidary agents show {name}` lists its inputs"),
             Self::NoPromptInput { known, .. } => {
@@ -112,7 +112,7 @@ impl AgentTaskError {
 }
 
 /// The command that makes an agent count.
-fn remedy(name: &str, state: &AgentState) -> Option<String> {
+fn remedy_command(name: &str, state: &AgentState) -> Option<String> {
     Some(match state {
         AgentState::Disabled(_) => format!("`lapidary agents enable {name}`"),
         AgentState::Unacknowledged => {

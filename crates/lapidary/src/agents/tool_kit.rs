@@ -89,18 +89,18 @@ impl ToolKit {
     pub fn mcp_settings(&self, directory: &Path) -> McpSettings {
         McpSettings {
             supervisor: self.supervision.supervisor(),
-            environment: self.environment(),
+            environment: self.command_environment(),
             directory: directory.to_owned(),
         }
     }
 
     /// Commands have the confinement of the run.
     fn shell_settings(&self) -> ShellSettings {
-        ShellSettings::new(self.supervision.supervisor(), self.environment())
+        ShellSettings::new(self.supervision.supervisor(), self.command_environment())
     }
 
     /// The variables of commands: those of the run go before those of the environment.
-    fn environment(&self) -> Vec<(OsString, OsString)> {
+    fn command_environment(&self) -> Vec<(OsString, OsString)> {
         let mut environment = self.environment.clone();
         environment.extend(self.supervision.variables());
         environment.into_iter().collect()

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::McpContext;
 use super::safe_text::one_line;
-use super::shortened;
+use super::shortened_text;
 
 /// How much of a description is shown.
 const DESCRIPTION_BYTES: usize = 600;
@@ -15,7 +15,7 @@ const DESCRIPTION_BYTES: usize = 600;
 /// How many agents are listed.
 const MOST_AGENTS: usize = 100;
 
-pub(super) fn list(context: &McpContext) -> Result<String, String> {
+pub(super) fn agent_list_text(context: &McpContext) -> Result<String, String> {
     let environment = &context.options.surroundings.environment;
     let vars = Vars::new(&environment.vars);
     let home = GeminiHome::from_vars(vars, environment.home.as_deref());
@@ -25,14 +25,14 @@ pub(super) fn list(context: &McpContext) -> Result<String, String> {
     let registry = AgentRegistry::load(&setup, "auto");
     let active = registry.discovered().iter();
     let active = active.filter(|agent| agent.state == AgentState::Active);
-    let agents = active.map(|agent| described(&registry.with_override(agent)));
+    let agents = active.map(|agent| agent_entry(&registry.with_override(agent)));
     let agents: Vec<_> = agents.take(MOST_AGENTS).collect();
     Ok(json!({ "agents": agents }).to_string())
 }
 
-fn described(definition: &AgentDefinition) -> Value {
+fn agent_entry(definition: &AgentDefinition) -> Value {
     let description = one_line(definition.description());
-    let (description, _) = shortened(&description, DESCRIPTION_BYTES);
+    let (description, _) = shortened_text(&description, DESCRIPTION_BYTES);
     let mut described = json!({"name": definition.name(), "description": description});
     if let AgentDefinition::Local(agent) = definition {
         described["inputs"] = agent.input_config.schema["properties"].clone();

@@ -10,22 +10,22 @@ use lapidary_native::mcp_server::{CallAnswer, ServerCall};
 use lapidary_normalize::NormalizeOptions;
 use serde_json::{Map, Value};
 
-use super::run_watch::watch;
+use super::run_watch::watch_run;
 use super::{DEPTH_VARIABLE, MAX_DEPTH, McpContext};
 use crate::agents::{AgentCatalog, TaskRequest};
 use crate::prepare::RunOptions;
 
-pub(super) async fn invoke(context: &McpContext, call: ServerCall) -> CallAnswer {
-    match job(context, &call) {
-        Ok(job) => watch(Job::start(&job), &call).await,
+pub(super) async fn answer_invocation(context: &McpContext, call: ServerCall) -> CallAnswer {
+    match job_of_call(context, &call) {
+        Ok(job) => watch_run(Job::start(&job), &call).await,
         Err(message) => CallAnswer::from_error(message),
     }
 }
 
 impl McpContext {
     /// The environment of what this server starts, unless too many servers are above it already.
-    pub(super) fn deeper(&self) -> Result<(OsString, OsString), String> {
-        let depth = self.depth();
+    pub(super) fn child_depth_variable(&self) -> Result<(OsString, OsString), String> {
+        let depth = self.server_depth();
         if depth >= MAX_DEPTH {
             return Err(format!(
                 "agents are {depth} levels deep already: do the task yourself"
@@ -35,11 +35,11 @@ impl McpContext {
     }
 }
 
-fn job(context: &McpContext, call: &ServerCall) -> Result<Job, String> {
+fn job_of_call(context: &McpContext, call: &ServerCall) -> Result<Job, String> {
     let name = call.text("agent_name").unwrap_or_default();
     let inputs = call.arguments.get("inputs").and_then(Value::as_object);
     let inputs = inputs.map(input_texts).unwrap_or_default();
-    let depth = context.deeper()?;
+    let depth = context.child_depth_variable()?;
     let mut surroundings = context.options.surroundings.clone();
     surroundings.environment.vars.extend([depth]);
     let options = RunOptions {
@@ -51,12 +51,12 @@ fn job(context: &McpContext, call: &ServerCall) -> Result<Job, String> {
     let job = options.job(&surroundings, &mut |_| {});
     let mut job = job.map_err(|error| with_hint(error.to_string(), error.hint()))?;
     job.prompt = PromptText::Text(call.text("prompt").unwrap_or_default().to_owned());
-    choose(&mut job, name, &inputs)?;
+    choose_definition(&mut job, name, &inputs)?;
     Ok(job)
 }
 
 /// Puts the definition into the job, as `lapidary agents run` does.
-fn choose(job: &mut Job, name: &str, inputs: &[(String, String)]) -> Result<(), String> {
+fn choose_definition(job: &mut Job, name: &str, inputs: &[(String, String)]) -> Result<(), String> {
     let catalog = AgentCatalog::read(job).map(Arc::new);
     let model = job.config.model.take();
     let request = TaskRequest {
@@ -76,7 +76,7 @@ fn input_texts(inputs: &Map<String, Value>) -> Vec<(String, String)> {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => {
-            let items: Vec<_> = items.iter().map(plain).collect();
+            let items: Vec<_> = items.iter().map(plain_text).collect();
             items.join(",")
         }
         other => other.to_string(),
@@ -87,7 +87,7 @@ fn input_texts(inputs: &Map<String, Value>) -> Vec<(String, String)> {
         .collect()
 }
 
-fn plain(value: &Value) -> String {
+fn plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, interval_at};
 
 use super::safe_text::one_line;
-use super::shortened;
+use super::shortened_text;
 
 /// The longest answer of an agent that is passed on. The rest is in the recording.
 const LONGEST_RESPONSE: usize = 64 * 1024;
@@ -21,7 +21,7 @@ const LONGEST_RESPONSE: usize = 64 * 1024;
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Reads a run to its end, and answers with its result. A cancelled call stops the run first.
-pub(super) async fn watch(mut run: Run, call: &ServerCall) -> CallAnswer {
+pub(super) async fn watch_run(mut run: Run, call: &ServerCall) -> CallAnswer {
     let mut fold = ResultFold::default();
     let begun = Instant::now();
     let mut beats = interval_at(begun + HEARTBEAT, HEARTBEAT);
@@ -31,7 +31,7 @@ pub(super) async fn watch(mut run: Run, call: &ServerCall) -> CallAnswer {
         tokio::select! {
             event = run.next() => match event {
                 Some(event) => {
-                    report(&event, &call.progress);
+                    report_event(&event, &call.progress);
                     fold.push(&event);
                 }
                 None => break,
@@ -46,10 +46,10 @@ pub(super) async fn watch(mut run: Run, call: &ServerCall) -> CallAnswer {
             }
         }
     }
-    answer(&fold.finish(false))
+    result_answer(&fold.finish(false))
 }
 
-fn report(event: &Event, progress: &CallProgress) {
+fn report_event(event: &Event, progress: &CallProgress) {
     match &event.body {
         Body::SessionInit(_) => progress.report("started"),
         Body::ToolInvocation(call) => {
@@ -61,10 +61,10 @@ fn report(event: &Event, progress: &CallProgress) {
 }
 
 /// The result for a model: what was said, and how it ended.
-pub(super) fn answer(result: &RunResult) -> CallAnswer {
+pub(super) fn result_answer(result: &RunResult) -> CallAnswer {
     let response = result.response.to_str();
     let response = sanitize(&response);
-    let (response, is_cut) = shortened(&response, LONGEST_RESPONSE);
+    let (response, is_cut) = shortened_text(&response, LONGEST_RESPONSE);
     let mut told = json!({
         "outcome": result.outcome, "cause": result.cause, "response": response,
         "session": result.session_id,

@@ -23,7 +23,7 @@ impl SafeText {
     }
 
     /// JSON without secrets: any lines of JSON.
-    pub(super) fn redacted(&self, json: &[u8]) -> Vec<u8> {
+    pub(super) fn redacted_json(&self, json: &[u8]) -> Vec<u8> {
         let redactor = self.redactor.get_or_init(|| {
             let home = self.home.clone();
             Redactor::new(&SessionOwner { home })
@@ -37,7 +37,7 @@ impl SafeText {
 
     /// A value as text, without secrets.
     pub(super) fn redacted_value(&self, value: &Value) -> String {
-        let redacted = self.redacted(value.to_string().as_bytes());
+        let redacted = self.redacted_json(value.to_string().as_bytes());
         String::from_utf8_lossy(&redacted).into_owned()
     }
 }

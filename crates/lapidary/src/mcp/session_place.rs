@@ -33,7 +33,7 @@ impl SessionPlace {
     }
 
     /// The projects: the one of a directory, or all.
-    pub(super) fn projects(&self, named: Option<&str>) -> (Vec<SessionProject>, ProjectReach) {
+    pub(super) fn projects_in_reach(&self, named: Option<&str>) -> (Vec<SessionProject>, ProjectReach) {
         let Some(named) = named else {
             return (self.store.projects(), ProjectReach::Everywhere);
         };
@@ -50,7 +50,7 @@ impl SessionPlace {
         )
     }
 
-    pub(super) fn others(&self, projects: &[SessionProject], reach: ProjectReach) -> OtherSessions {
+    pub(super) fn other_sessions(&self, projects: &[SessionProject], reach: ProjectReach) -> OtherSessions {
         providers(&self.environment).list(&ProviderScope {
             projects,
             reach,
@@ -79,7 +79,7 @@ impl SessionPlace {
     }
 
     #[cfg(feature = "index")]
-    fn index(&self) -> lapidary_sessions::SessionIndex {
+    fn open_index(&self) -> lapidary_sessions::SessionIndex {
         use lapidary_sessions::SessionIndex;
         match crate::directories::cache(&self.environment) {
             Some(cache) => {

@@ -40,19 +40,19 @@ struct ReadPlace {
     offset: usize,
 }
 
-pub(super) fn read(context: &McpContext, call: &ServerCall) -> Result<String, String> {
-    let place = context.place()?;
+pub(super) fn read_transcript(context: &McpContext, call: &ServerCall) -> Result<String, String> {
+    let place = context.open_session_place()?;
     let from = parse_place(call.arguments.get("from"))?;
     let most = call.arguments.get("max_bytes").and_then(Value::as_u64);
     let most = usize::try_from(most.unwrap_or(USUAL_BYTES)).unwrap_or(MOST_BYTES);
-    let (info, messages) = find(context, &place, call.text("id").unwrap_or_default())?;
+    let (info, messages) = find_session(context, &place, call.text("id").unwrap_or_default())?;
     if from.message > messages.len().max(1) {
         let count = messages.len();
         return Err(format!(
             "the session has {count} messages: `from` is behind the last one"
         ));
     }
-    let (shown, next) = piece(&messages, from, most);
+    let (shown, next) = transcript_piece(&messages, from, most);
     let mut answer = json!({
         "notice": NOTICE, "session": info, "total_messages": messages.len(), "messages": shown,
     });
@@ -77,20 +77,20 @@ fn parse_place(given: Option<&Value>) -> Result<ReadPlace, String> {
 }
 
 /// The session of an id, without its secrets: its description and the texts of its messages.
-fn find(
+fn find_session(
     context: &McpContext,
     place: &SessionPlace,
     id: &str,
 ) -> Result<(Value, Vec<MessageText>), String> {
-    let (projects, reach) = place.projects(None);
+    let (projects, reach) = place.projects_in_reach(None);
     let listing = place.listing(&projects);
     let kept = place.only_in_vault(&projects).without(&listing);
     let kept = kept.listed(&projects, place.now);
-    let mut others = place.others(&projects, reach);
+    let mut others = place.other_sessions(&projects, reach);
     others.remove_listed(&listing);
     let run = others.iter().find(|it| it.listed.row().run == Some(id));
     if let Some(session) = run {
-        return Ok((described(session.listed), of_other(context, session)?));
+        return Ok((session_entry(session.listed), of_other(context, session)?));
     }
     let files = listing.sessions.iter().chain(&kept);
     let all = files.clone().chain(others.iter().map(|it| it.listed));
@@ -111,14 +111,14 @@ fn find(
         Some(other) => of_other(context, other)?,
         None => of_file(context, &session.path)?,
     };
-    Ok((described(session), messages))
+    Ok((session_entry(session), messages))
 }
 
 fn is_named(session: &ListedSession, id: &str) -> bool {
     session.id() == id || (id.len() >= SHORTEST_ID && session.id().starts_with(id))
 }
 
-fn described(session: &ListedSession) -> Value {
+fn session_entry(session: &ListedSession) -> Value {
     let info = session.info();
     json!({
         "id": info.id, "agent": info.provider, "project": info.project,
@@ -134,7 +134,7 @@ fn of_file(context: &McpContext, path: &Path) -> Result<Vec<MessageText>, String
         return Err("the session is gone, or too large to be read through this tool".to_owned());
     }
     let bytes = fs::read(path).map_err(|error| format!("cannot read the session: {error}"))?;
-    let bytes = context.safe.redacted(&bytes);
+    let bytes = context.safe.redacted_json(&bytes);
     let log = ReplayedLog::read(&bytes);
     let messages = session_messages::messages(&log);
     Ok(messages.map(|message| MessageText::new(&message)).collect())
@@ -149,7 +149,7 @@ fn of_other(context: &McpContext, session: OtherSession<'_>) -> Result<Vec<Messa
         }
     });
     replayed.map_err(|error| error.to_string())?;
-    let lines = context.safe.redacted(&lines);
+    let lines = context.safe.redacted_json(&lines);
     let mut reader = EventReader::default();
     let mut fold = MessageFold::new(session.listed.id());
     let mut messages = Vec::new();
@@ -210,7 +210,7 @@ fn result_text(content: &Json) -> String {
 }
 
 /// The texts from a place on that fit, and the place behind them if there is more.
-fn piece(
+fn transcript_piece(
     messages: &[MessageText],
     from: ReadPlace,
     most: usize,
@@ -232,7 +232,7 @@ fn piece(
                 }),
             );
         }
-        let (text, is_cut) = super::shortened(rest, room);
+        let (text, is_cut) = super::shortened_text(rest, room);
         shown.push(json!({"number": number, "role": message.role, "text": text}));
         if is_cut {
             let offset = start + text.len();
@@ -272,7 +272,7 @@ mod tests {
             });
             let mut read = vec![String::new(); messages.len()];
             while let Some(place) = from {
-                let (shown, next) = piece(&messages, place, most);
+                let (shown, next) = transcript_piece(&messages, place, most);
                 assert_ne!(next, from, "{most}");
                 for one in &shown {
                     let number = usize::try_from(one["number"].as_u64().unwrap()).unwrap();

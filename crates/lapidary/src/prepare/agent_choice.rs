@@ -79,7 +79,7 @@ pub fn choose_agent(
         None | Some("gemini") => return Ok(JobAgent::Gemini),
         Some(DEMO) => {
             let temporary = directories::temporary_in(environment);
-            return demo::agent(program, &temporary).map_err(AgentChoiceError::Demo);
+            return demo::demo_agent(program, &temporary).map_err(AgentChoiceError::Demo);
         }
         Some(name) => name,
     };

@@ -24,19 +24,19 @@ pub struct AttachError {
 }
 
 /// A file as a content block: an image is embedded, any other file is a link that the agent can follow.
-pub(super) fn attachment(file: &Path) -> Result<Json, AttachError> {
-    block(file).map_err(|source| AttachError {
+pub(super) fn attachment_block(file: &Path) -> Result<Json, AttachError> {
+    content_block(file).map_err(|source| AttachError {
         file: file.to_owned(),
         source,
     })
 }
 
-fn block(file: &Path) -> io::Result<Json> {
+fn content_block(file: &Path) -> io::Result<Json> {
     let about = fs::metadata(file)?;
     if !about.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
-    let block = match image(file) {
+    let block = match image_type(file) {
         Some(_) if about.len() > LARGEST => {
             return Err(io::Error::other(format!(
                 "it has more than {LARGEST} bytes"
@@ -48,14 +48,14 @@ fn block(file: &Path) -> io::Result<Json> {
         }
         None => {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            json!({"type": "resource_link", "name": name, "uri": uri(file), "size": about.len()})
+            json!({"type": "resource_link", "name": name, "uri": file_uri(file), "size": about.len()})
         }
     };
     Ok(Json::from_value(&block))
 }
 
 /// The type of an image, by the name of its file.
-fn image(file: &Path) -> Option<&'static str> {
+fn image_type(file: &Path) -> Option<&'static str> {
     let extension = file.extension().and_then(|extension| extension.to_str());
     match extension?.to_ascii_lowercase().as_str() {
         "png" => Some("image/png"),
@@ -67,7 +67,7 @@ fn image(file: &Path) -> Option<&'static str> {
 }
 
 /// A file's `file://` address. Bytes that a URI does not allow are percent-encoded.
-fn uri(file: &Path) -> String {
+fn file_uri(file: &Path) -> String {
     let mut uri = "file://".to_owned();
     for byte in file.to_string_lossy().bytes() {
         match byte {

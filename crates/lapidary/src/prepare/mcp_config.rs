@@ -39,13 +39,13 @@ pub enum McpConfigProblem {
 
 /// The servers of a file.
 pub(super) fn mcp_servers(file: &Path) -> Result<Vec<Json>, McpConfigError> {
-    read(file).map_err(|source| McpConfigError {
+    read_servers(file).map_err(|source| McpConfigError {
         file: file.to_owned(),
         source,
     })
 }
 
-fn read(file: &Path) -> Result<Vec<Json>, McpConfigProblem> {
+fn read_servers(file: &Path) -> Result<Vec<Json>, McpConfigProblem> {
     let whole: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
     let servers = whole.get("mcpServers").unwrap_or(&whole);
     let servers = servers.as_object().ok_or(McpConfigProblem::NoServers)?;
@@ -61,7 +61,7 @@ fn mcp_server(name: &str, server: &Value) -> Option<Json> {
         let pairs = server.get(key).and_then(Value::as_object);
         let pairs = pairs.into_iter().flatten();
         pairs
-            .map(|(name, value)| json!({"name": name, "value": plain(value)}))
+            .map(|(name, value)| json!({"name": name, "value": with_string_values(value)}))
             .collect()
     };
     let mut out = Map::new();
@@ -69,7 +69,7 @@ fn mcp_server(name: &str, server: &Value) -> Option<Json> {
     if let Some(command) = server.get("command").and_then(Value::as_str) {
         out.insert("command".to_owned(), command.into());
         let args = server.get("args").and_then(Value::as_array);
-        let args = args.into_iter().flatten().map(plain).collect();
+        let args = args.into_iter().flatten().map(with_string_values).collect();
         out.insert("args".to_owned(), Value::Array(args));
         out.insert("env".to_owned(), pairs("env").into());
     } else {
@@ -85,7 +85,7 @@ fn mcp_server(name: &str, server: &Value) -> Option<Json> {
 }
 
 /// Numbers and booleans become strings: the protocol has only strings here.
-fn plain(value: &Value) -> Value {
+fn with_string_values(value: &Value) -> Value {
     match value {
         Value::String(_) => value.clone(),
         other => Value::String(other.to_string()),

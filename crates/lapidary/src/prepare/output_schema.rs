@@ -58,7 +58,7 @@ impl OutputSchemaError {
 
 impl OutputSchemaSource {
     /// The schema. A file is looked for from `here`.
-    pub(super) fn read(&self, here: &Path) -> Result<JsonSchema, OutputSchemaError> {
+    pub(super) fn read_schema(&self, here: &Path) -> Result<JsonSchema, OutputSchemaError> {
         let file = match self {
             Self::Schema(schema) => return Ok(schema.clone()),
             Self::File(file) => file,

@@ -38,11 +38,11 @@ pub(super) fn own_server(
     let mut variables: Vec<Value> = places.collect();
     variables.push(json!({"name": DEPTH_VARIABLE, "value": depth}));
     Json::from_value(&json!({
-        "name": OWN_SERVER, "command": program, "args": arguments(options, environment), "env": variables,
+        "name": OWN_SERVER, "command": program, "args": server_arguments(options, environment), "env": variables,
     }))
 }
 
-fn arguments(options: &RunOptions, environment: &SearchEnvironment) -> Vec<String> {
+fn server_arguments(options: &RunOptions, environment: &SearchEnvironment) -> Vec<String> {
     let directory = options.config.working_dir_in(&environment.dir);
     let mut arguments = vec!["mcp".to_owned(), "-C".to_owned()];
     arguments.push(directory.display().to_string());

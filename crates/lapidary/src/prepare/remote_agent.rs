@@ -34,7 +34,7 @@ pub(super) fn remote_agent(
         },
         token: endpoint.token.map(|place| token_source(place, environment)),
         is_protected: url.is_protected(),
-        http: http(environment),
+        http: remote_http_settings(environment),
         answer_timeout: RemoteAgentSettings::ANSWER_TIMEOUT,
         keep_alive: RemoteAgentSettings::KEEP_ALIVE,
     };
@@ -48,13 +48,13 @@ pub(super) fn remote_agent(
     }
 }
 
-fn variable(environment: &SearchEnvironment, name: &str) -> Option<String> {
+fn variable_text(environment: &SearchEnvironment, name: &str) -> Option<String> {
     let value = environment.vars.get(OsStr::new(name))?.to_str()?;
     Some(value.to_owned()).filter(|value| !value.trim().is_empty())
 }
 
-fn http(environment: &SearchEnvironment) -> HttpSettings {
-    let mut settings = http_settings(&|name| variable(environment, name));
+fn remote_http_settings(environment: &SearchEnvironment) -> HttpSettings {
+    let mut settings = http_settings(&|name| variable_text(environment, name));
     let others = settings
         .no_proxy
         .take()
@@ -67,7 +67,7 @@ fn token_source(place: TokenPlace, environment: &SearchEnvironment) -> TokenSour
     match place {
         TokenPlace::File(path) => TokenSource::File(environment.dir.join(path)),
         TokenPlace::Variable(name) => TokenSource::Variable {
-            value: variable(environment, &name).map(SecretText::new),
+            value: variable_text(environment, &name).map(SecretText::new),
             name,
         },
         TokenPlace::Command(words) => {

@@ -16,11 +16,11 @@ pub fn providers(environment: &SearchEnvironment) -> SessionProviders {
     let recordings = recorded.map(|place| RecordingSessions::new(place.root, ListingMode::Cached));
     let claude = home_of(environment, "CLAUDE_CONFIG_DIR", ".claude").map(ClaudeSessions::new);
     let codex = home_of(environment, "CODEX_HOME", ".codex").map(CodexSessions::new);
-    registered(claude, codex, recordings)
+    registered_providers(claude, codex, recordings)
 }
 
 /// One row for each provider. The first that has a session stands for it: a file of the agent before a recording of ours.
-pub(super) fn registered(
+pub(super) fn registered_providers(
     claude: Option<ClaudeSessions>,
     codex: Option<CodexSessions>,
     recordings: Option<RecordingSessions>,

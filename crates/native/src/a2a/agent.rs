@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::RemoteError;
 use super::auth::CredentialHeader;
 use super::card::{RemoteCard, card_text, check_secrecy};
-use super::link::{HeaderCache, RemoteLink, RemoteReply, malformed};
+use super::link::{HeaderCache, RemoteLink, RemoteReply, malformed_answer};
 use super::means::{RemoteLimits, RemoteMeans};
 use super::result_text::ResultText;
 use crate::http::{HttpResponse, UrlOrigin};
@@ -141,14 +141,14 @@ impl RemoteAgent {
     /// # Errors
     /// There is no usable card.
     pub async fn card(&self) -> Result<&RemoteCard, RemoteError> {
-        self.link().await.map(|link| &link.card)
+        self.connected_link().await.map(|link| &link.card)
     }
 
-    async fn link(&self) -> Result<&RemoteLink, RemoteError> {
-        self.link.get_or_try_init(|| self.connect()).await
+    async fn connected_link(&self) -> Result<&RemoteLink, RemoteError> {
+        self.link.get_or_try_init(|| self.connect_by_card()).await
     }
 
-    async fn connect(&self) -> Result<RemoteLink, RemoteError> {
+    async fn connect_by_card(&self) -> Result<RemoteLink, RemoteError> {
         let source = match &self.source {
             AgentCard::Url(url) => Some(url.as_str()),
             AgentCard::Json(_) => None,
@@ -180,7 +180,7 @@ impl RemoteAgent {
             return Ok(None);
         };
         check_secrecy(&origin, true)?;
-        self.header.resolve(&self.means, auth).await.map(Some)
+        self.header.resolve_header(&self.means, auth).await.map(Some)
     }
 
     /// Gives the agent a prompt, and waits for its answer. A task that is given up, because it is cancelled, takes too long or cannot be
@@ -197,7 +197,7 @@ impl RemoteAgent {
         let waited = self.means.limits.task;
         let progress = watch::Sender::new(TaskProgress::default());
         let mut work: Pin<Box<dyn Future<Output = _> + Send + '_>> =
-            Box::pin(self.work(prompt, listener, &progress));
+            Box::pin(self.run_prompt(prompt, listener, &progress));
         // Both arms only drop timers: the work itself goes on below, until the task's id is known.
         let ended = tokio::select! {
             biased;
@@ -215,10 +215,10 @@ impl RemoteAgent {
         } else {
             drop(work);
             if ended.is_err() {
-                let _ = timeout(self.means.limits.cancel, self.stop(&progress)).await;
+                let _ = timeout(self.means.limits.cancel, self.cancel_remote_task(&progress)).await;
             }
         }
-        self.remember(prompt.session, &progress.borrow());
+        self.remember_conversation(prompt.session, &progress.borrow());
         ended
     }
 
@@ -237,26 +237,26 @@ impl RemoteAgent {
             _ = changes.wait_for(|progress| progress.task_id.is_some()) => {}
             _ = work => {}
         }
-        self.stop(progress).await;
+        self.cancel_remote_task(progress).await;
     }
 
-    async fn stop(&self, progress: &watch::Sender<TaskProgress>) {
+    async fn cancel_remote_task(&self, progress: &watch::Sender<TaskProgress>) {
         let task = progress.borrow().running_task().map(str::to_owned);
         if let (Some(task), Some(link)) = (task, self.link.get()) {
             // A server that cannot cancel has no better answer for us.
-            let _ = link.cancel(&task).await;
+            let _ = link.cancel_task(&task).await;
             progress.send_modify(|progress| progress.state = Some(TaskState::Canceled));
         }
     }
 
-    async fn work(
+    async fn run_prompt(
         &self,
         prompt: RemotePrompt<'_>,
         listener: &TextListener<'_>,
         progress: &watch::Sender<TaskProgress>,
     ) -> Result<RemoteAnswer, RemoteError> {
-        let link = self.link().await?;
-        let known = self.conversation(prompt.session);
+        let link = self.connected_link().await?;
+        let known = self.known_conversation(prompt.session);
         let mut reader = UpdateReader {
             link,
             listener,
@@ -275,21 +275,21 @@ impl RemoteAgent {
         };
         progress.send_modify(|progress| progress.is_sent = true);
         match link.open(message).await? {
-            RemoteReply::Whole(text) => reader.take(&text)?,
-            RemoteReply::Stream(stream) => reader.read(stream).await?,
+            RemoteReply::Whole(text) => reader.take_update_json(&text)?,
+            RemoteReply::Stream(stream) => reader.read_stream(stream).await?,
         }
         reader.poll_to_the_end(&self.means.limits).await?;
-        reader.answer()
+        reader.into_answer()
     }
 
-    fn conversation(&self, session: &str) -> RemoteConversation {
+    fn known_conversation(&self, session: &str) -> RemoteConversation {
         let conversations = self.conversations.lock();
         let conversations = conversations.unwrap_or_else(PoisonError::into_inner);
         conversations.get(session).cloned().unwrap_or_default()
     }
 
     /// Keeps the conversation for the next prompt; its task only if that waits for one.
-    fn remember(&self, session: &str, progress: &TaskProgress) {
+    fn remember_conversation(&self, session: &str, progress: &TaskProgress) {
         let is_waiting = progress.state.as_ref().is_some_and(TaskState::is_waiting);
         let mut conversations = self
             .conversations
@@ -323,8 +323,8 @@ impl fmt::Debug for UpdateReader<'_> {
 
 impl UpdateReader<'_> {
     /// Takes up the JSON of an update.
-    fn take(&mut self, text: &str) -> Result<(), RemoteError> {
-        let token = Token::parse(text).map_err(|_| malformed("an update is no JSON"))?;
+    fn take_update_json(&mut self, text: &str) -> Result<(), RemoteError> {
+        let token = Token::parse(text).map_err(|_| malformed_answer("an update is no JSON"))?;
         self.take_update(A2aUpdate::from_token(token));
         Ok(())
     }
@@ -355,13 +355,13 @@ impl UpdateReader<'_> {
             return;
         }
         let (link, listener) = (self.link, self.listener);
-        self.text.update(update, &mut |piece| {
-            listener(&link.redact(piece.to_owned()));
+        self.text.take_update(update, &mut |piece| {
+            listener(&link.redact_credentials(piece.to_owned()));
         });
     }
 
     /// Reads a stream until the task is over or waits, or the stream ends.
-    async fn read(&mut self, mut stream: HttpResponse) -> Result<(), RemoteError> {
+    async fn read_stream(&mut self, mut stream: HttpResponse) -> Result<(), RemoteError> {
         let mut events = EventBuffer::default();
         let mut bytes = 0;
         loop {
@@ -379,10 +379,10 @@ impl UpdateReader<'_> {
             bytes += more.len();
             if bytes > STREAM_BYTES {
                 let limit = format!("it has more than {STREAM_BYTES} bytes");
-                return Err(malformed(&limit));
+                return Err(malformed_answer(&limit));
             }
             events.push(&more);
-            let too_large = |_| malformed("an event is too large");
+            let too_large = |_| malformed_answer("an event is too large");
             while let Some(event) = events.next_event().map_err(too_large)? {
                 self.take_event(&event.data)?;
                 if self.is_settled() {
@@ -401,8 +401,8 @@ impl UpdateReader<'_> {
     }
 
     fn take_event(&mut self, data: &[u8]) -> Result<(), RemoteError> {
-        let text = std::str::from_utf8(data).map_err(|_| malformed("an event is not UTF-8"))?;
-        let token = Token::parse(text).map_err(|_| malformed("an event is no JSON"))?;
+        let text = std::str::from_utf8(data).map_err(|_| malformed_answer("an event is not UTF-8"))?;
+        let token = Token::parse(text).map_err(|_| malformed_answer("an event is no JSON"))?;
         // Streams of JSON-RPC wrap each event; an error of either binding ends them.
         let is_wrapped = token.get("jsonrpc").is_some() || token.get("result").is_some();
         let binding = if is_wrapped {
@@ -417,7 +417,7 @@ impl UpdateReader<'_> {
             }
             A2aReply::Error(error) => Err(RemoteError::Refused {
                 code: error.code,
-                message: self.link.redact(error.message.into_owned()),
+                message: self.link.redact_credentials(error.message.into_owned()),
             }),
         }
     }
@@ -441,16 +441,16 @@ impl UpdateReader<'_> {
             let Some(task) = task else { return Ok(()) };
             sleep(wait).await;
             wait = (wait * 3 / 2).min(limits.most_poll);
-            let text = self.link.task(&task).await?;
-            self.take(&text)?;
+            let text = self.link.fetch_task(&task).await?;
+            self.take_update_json(&text)?;
         }
     }
 
-    fn answer(self) -> Result<RemoteAnswer, RemoteError> {
+    fn into_answer(self) -> Result<RemoteAnswer, RemoteError> {
         if !self.has_update {
-            return Err(malformed("it has neither a message nor a task"));
+            return Err(malformed_answer("it has neither a message nor a task"));
         }
-        let text = self.link.redact(self.text.whole());
+        let text = self.link.redact_credentials(self.text.whole_text());
         let state = self.progress.borrow().state.clone();
         match state {
             Some(state @ (TaskState::Failed | TaskState::Rejected | TaskState::Canceled)) => {

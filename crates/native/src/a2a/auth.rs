@@ -56,7 +56,7 @@ impl fmt::Debug for CredentialHeader {
 
 impl CredentialHeader {
     /// A text without the credentials: a server that repeats them must not bring them into a recording.
-    pub(super) fn redact(&self, text: String) -> String {
+    pub(super) fn redact_credentials(&self, text: String) -> String {
         let secrets = self.secrets.iter();
         let long = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET);
         long.fold(text, |text, secret| {
@@ -71,17 +71,17 @@ impl CredentialHeader {
 
 impl CredentialSource {
     /// The header for a definition's `auth`.
-    pub(super) async fn header(&self, auth: &RemoteAuth) -> Result<CredentialHeader, RemoteError> {
+    pub(super) async fn credential_header(&self, auth: &RemoteAuth) -> Result<CredentialHeader, RemoteError> {
         match auth {
             RemoteAuth::ApiKey { key, header } => {
-                let key = self.value(key).await?;
+                let key = self.resolve_value(key).await?;
                 Ok(CredentialHeader {
                     name: header.clone().unwrap_or_else(|| API_KEY_HEADER.to_owned()),
                     value: key.clone(),
                     secrets: vec![key],
                 })
             }
-            RemoteAuth::Http(credentials) => self.authorization(credentials).await,
+            RemoteAuth::Http(credentials) => self.authorization_header(credentials).await,
             RemoteAuth::GoogleCredentials { .. } | RemoteAuth::OAuth2(_) => {
                 Err(RemoteError::UnsupportedAuth {
                     kind: auth.type_name(),
@@ -90,23 +90,23 @@ impl CredentialSource {
         }
     }
 
-    async fn authorization(
+    async fn authorization_header(
         &self,
         credentials: &HttpCredentials,
     ) -> Result<CredentialHeader, RemoteError> {
         let (value, secrets) = match credentials {
             HttpCredentials::Bearer { token } => {
-                let token = self.value(token).await?;
+                let token = self.resolve_value(token).await?;
                 (format!("Bearer {token}"), vec![token])
             }
             HttpCredentials::Basic { username, password } => {
-                let username = self.value(username).await?;
-                let password = self.value(password).await?;
+                let username = self.resolve_value(username).await?;
+                let password = self.resolve_value(password).await?;
                 let encoded = STANDARD.encode(format!("{username}:{password}"));
                 (format!("Basic {encoded}"), vec![encoded, password])
             }
             HttpCredentials::Raw { scheme, value } => {
-                let value = self.value(value).await?;
+                let value = self.resolve_value(value).await?;
                 (format!("{scheme} {value}"), vec![value])
             }
         };
@@ -118,7 +118,7 @@ impl CredentialSource {
     }
 
     /// A value as it is written: `$NAME` is a variable, `!command` the output of a command, `$$` and `!!` stand for one sign.
-    async fn value(&self, written: &str) -> Result<String, RemoteError> {
+    async fn resolve_value(&self, written: &str) -> Result<String, RemoteError> {
         if written.starts_with("$$") || written.starts_with("!!") {
             return Ok(written[1..].to_owned());
         }
@@ -133,13 +133,13 @@ impl CredentialSource {
                 });
         }
         match written.strip_prefix('!') {
-            Some(command) => self.output(command.trim()).await,
+            Some(command) => self.command_output(command.trim()).await,
             None => Ok(written.to_owned()),
         }
     }
 
     /// The trimmed output of a command.
-    async fn output(&self, command_line: &str) -> Result<String, RemoteError> {
+    async fn command_output(&self, command_line: &str) -> Result<String, RemoteError> {
         let failed = |reason: String| RemoteError::AuthCommand { reason };
         if command_line.is_empty() {
             return Err(failed("there is no command behind `!`".to_owned()));

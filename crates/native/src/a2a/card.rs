@@ -99,7 +99,7 @@ impl RemoteCard {
             return Err(not_a_card("it names no URL for requests"));
         }
         let origin = source.and_then(UrlOrigin::parse);
-        let interface = chosen(&interfaces, origin.as_ref(), has_auth)?;
+        let interface = choose_interface(&interfaces, origin.as_ref(), has_auth)?;
         let skills = fields.skills().into_iter().map(|skill| RemoteSkill {
             name: skill.name.into_owned(),
             description: skill.description.map(String::from),
@@ -122,14 +122,14 @@ impl RemoteCard {
 }
 
 /// The first interface that can be spoken to and that the credentials belong to; the first refusal if there is none.
-fn chosen(
+fn choose_interface(
     offered: &[CardInterface<'_>],
     card: Option<&UrlOrigin>,
     has_auth: bool,
 ) -> Result<RemoteInterface, RemoteError> {
     let mut refusal = None;
     for interface in offered {
-        let Some(spoken) = spoken(interface) else {
+        let Some(spoken) = supported_interface(interface) else {
             continue;
         };
         match check_target(&spoken.url, card, has_auth) {
@@ -138,11 +138,11 @@ fn chosen(
         }
     }
     Err(refusal.unwrap_or_else(|| RemoteError::NoInterface {
-        offered: listed(offered),
+        offered: interface_list(offered),
     }))
 }
 
-fn spoken(interface: &CardInterface<'_>) -> Option<RemoteInterface> {
+fn supported_interface(interface: &CardInterface<'_>) -> Option<RemoteInterface> {
     let version = interface.version.as_deref();
     Some(RemoteInterface {
         url: interface.url.clone().into_owned(),
@@ -190,7 +190,7 @@ pub(super) fn check_secrecy(target: &UrlOrigin, has_auth: bool) -> Result<(), Re
     Ok(())
 }
 
-fn listed(offered: &[CardInterface<'_>]) -> String {
+fn interface_list(offered: &[CardInterface<'_>]) -> String {
     let one = |it: &CardInterface<'_>| {
         let version = it.version.as_deref().unwrap_or("without a version");
         let name: String = format!("{} {version}", it.binding)

@@ -54,12 +54,12 @@ impl HeaderCache {
     }
 
     /// Resolves the credentials, and keeps them.
-    pub(super) async fn resolve(
+    pub(super) async fn resolve_header(
         &self,
         means: &RemoteMeans,
         auth: &RemoteAuth,
     ) -> Result<Arc<CredentialHeader>, RemoteError> {
-        let header = Arc::new(means.credentials.header(auth).await?);
+        let header = Arc::new(means.credentials.credential_header(auth).await?);
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *kept = Some(Arc::clone(&header));
         Ok(header)
@@ -83,9 +83,9 @@ impl RemoteLink {
     }
 
     /// A text of the server without our credentials.
-    pub(super) fn redact(&self, text: String) -> String {
+    pub(super) fn redact_credentials(&self, text: String) -> String {
         match self.header.get() {
-            Some(header) => header.redact(text),
+            Some(header) => header.redact_credentials(text),
             None => text,
         }
     }
@@ -95,7 +95,7 @@ impl RemoteLink {
         &self,
         message: OutgoingMessage<'_>,
     ) -> Result<RemoteReply, RemoteError> {
-        let version = self.version();
+        let version = self.protocol_version();
         let first = match self.open_in(message, version).await {
             Err(RemoteError::WrongVersion { message, .. }) => message,
             opened => return opened,
@@ -120,38 +120,38 @@ impl RemoteLink {
     ) -> Result<RemoteReply, RemoteError> {
         if self.card.can_stream {
             // A refused stream is not sent again without streaming: the agent may have begun before the refusal (`@a2a-js/sdk` 1.3.0).
-            return self.send(A2aRequest::Stream(message), version).await;
+            return self.send_request(A2aRequest::Stream(message), version).await;
         }
-        self.send(A2aRequest::Send(message), version).await
+        self.send_request(A2aRequest::Send(message), version).await
     }
 
     /// The JSON of a task.
-    pub(super) async fn task(&self, id: &str) -> Result<String, RemoteError> {
-        self.whole(A2aRequest::GetTask(id)).await
+    pub(super) async fn fetch_task(&self, id: &str) -> Result<String, RemoteError> {
+        self.request_whole_answer(A2aRequest::GetTask(id)).await
     }
 
     /// Cancels a task. The answer is its state afterwards.
-    pub(super) async fn cancel(&self, id: &str) -> Result<String, RemoteError> {
-        self.whole(A2aRequest::CancelTask(id)).await
+    pub(super) async fn cancel_task(&self, id: &str) -> Result<String, RemoteError> {
+        self.request_whole_answer(A2aRequest::CancelTask(id)).await
     }
 
-    async fn whole(&self, request: A2aRequest<'_>) -> Result<String, RemoteError> {
-        match self.send(request, self.version()).await? {
+    async fn request_whole_answer(&self, request: A2aRequest<'_>) -> Result<String, RemoteError> {
+        match self.send_request(request, self.protocol_version()).await? {
             RemoteReply::Whole(text) => Ok(text),
-            RemoteReply::Stream(_) => Err(malformed("a task comes as a stream")),
+            RemoteReply::Stream(_) => Err(malformed_answer("a task comes as a stream")),
         }
     }
 
-    fn version(&self) -> A2aVersion {
+    fn protocol_version(&self) -> A2aVersion {
         *self.version.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn send(
+    async fn send_request(
         &self,
         request: A2aRequest<'_>,
         version: A2aVersion,
     ) -> Result<RemoteReply, RemoteError> {
-        let mut answer = self.authorized(request, version).await?;
+        let mut answer = self.send_authorized(request, version).await?;
         let is_stream = answer.header("content-type").is_some_and(|kind| {
             let kind = kind.to_ascii_lowercase();
             kind.starts_with("text/event-stream")
@@ -180,7 +180,7 @@ impl RemoteLink {
                 return Err(self.wrong_version("the path is unknown to the server"));
             }
             if status == 200 {
-                return Err(malformed("the reply is no JSON"));
+                return Err(malformed_answer("the reply is no JSON"));
             }
             return Err(RemoteError::Refused {
                 code: status.into(),
@@ -193,10 +193,10 @@ impl RemoteLink {
             }
             A2aReply::Result(_) => Err(RemoteError::Refused {
                 code: status.into(),
-                message: self.redact(shortened(body)),
+                message: self.redact_credentials(shortened_message(body)),
             }),
             A2aReply::Error(error) => {
-                let message = self.redact(shortened(&error.message));
+                let message = self.redact_credentials(shortened_message(&error.message));
                 Err(match (error.kind(), request) {
                     (ReplyErrorKind::WrongVersion, _) => self.wrong_version(&message),
                     (
@@ -222,7 +222,7 @@ impl RemoteLink {
     }
 
     /// Sends a request with the credentials. After a refusal they are resolved again: a command may print a new token.
-    async fn authorized(
+    async fn send_authorized(
         &self,
         request: A2aRequest<'_>,
         version: A2aVersion,
@@ -230,23 +230,23 @@ impl RemoteLink {
         let mut header = match &self.auth {
             Some(auth) => Some(match self.header.get() {
                 Some(header) => header,
-                None => self.header.resolve(&self.means, auth).await?,
+                None => self.header.resolve_header(&self.means, auth).await?,
             }),
             None => None,
         };
         for _ in 0..AUTH_RETRIES {
-            let answer = self.raw(request, version, header.as_deref()).await?;
+            let answer = self.send_with_header(request, version, header.as_deref()).await?;
             if !matches!(answer.status, 401 | 403) {
                 return Ok(answer);
             }
             let Some(auth) = &self.auth else { break };
-            let fresh = self.header.resolve(&self.means, auth).await?;
+            let fresh = self.header.resolve_header(&self.means, auth).await?;
             if header.as_deref() == Some(&fresh) {
                 break;
             }
             header = Some(fresh);
         }
-        let answer = self.raw(request, version, header.as_deref()).await?;
+        let answer = self.send_with_header(request, version, header.as_deref()).await?;
         match answer.status {
             status @ (401 | 403) => Err(RemoteError::Unauthorized {
                 url: self.card.interface.url.clone(),
@@ -256,7 +256,7 @@ impl RemoteLink {
         }
     }
 
-    async fn raw(
+    async fn send_with_header(
         &self,
         request: A2aRequest<'_>,
         version: A2aVersion,
@@ -292,11 +292,11 @@ impl RemoteLink {
 }
 
 /// A server's message, of a length that fits a screen.
-fn shortened(message: &str) -> String {
+fn shortened_message(message: &str) -> String {
     message.chars().take(MESSAGE_LETTERS).collect()
 }
 
-pub(super) fn malformed(reason: &str) -> RemoteError {
+pub(super) fn malformed_answer(reason: &str) -> RemoteError {
     RemoteError::MalformedAnswer {
         reason: reason.to_owned(),
     }

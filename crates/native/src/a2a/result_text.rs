@@ -29,29 +29,29 @@ enum TextPlace {
 
 impl ResultText {
     /// Takes up an update. `say` gets the new text at once.
-    pub(super) fn update(&mut self, update: A2aUpdate<'_>, say: &mut dyn FnMut(&str)) {
+    pub(super) fn take_update(&mut self, update: A2aUpdate<'_>, say: &mut dyn FnMut(&str)) {
         if update.state() == Some(TaskState::AuthRequired)
             && !self.messages.iter().any(|it| it == AUTH_REQUIRED)
         {
             self.add_message(AUTH_REQUIRED.to_owned(), say);
         }
         match update {
-            A2aUpdate::Status(status) => self.add(status.message(), say),
-            A2aUpdate::Message(message) => self.add(Some(message), say),
+            A2aUpdate::Status(status) => self.add_agent_message(status.message(), say),
+            A2aUpdate::Message(message) => self.add_agent_message(Some(message), say),
             A2aUpdate::Artifact(update) => {
                 if let Some(artifact) = update.artifact() {
                     self.add_artifact(artifact, update.is_appended(), say);
                 }
             }
             A2aUpdate::Task(task) => {
-                self.add(task.message(), say);
+                self.add_agent_message(task.message(), say);
                 for artifact in task.artifacts() {
                     self.add_artifact(artifact, false, say);
                 }
                 // Some agents leave their answer in the history only.
                 let is_over = update.state().is_some_and(|state| state.is_terminal());
                 if is_over && self.is_empty() {
-                    self.add(task.last_agent_message(), say);
+                    self.add_agent_message(task.last_agent_message(), say);
                 }
             }
             A2aUpdate::Unknown(_) => {}
@@ -64,9 +64,9 @@ impl ResultText {
     }
 
     /// The whole text.
-    pub(super) fn whole(&self) -> String {
+    pub(super) fn whole_text(&self) -> String {
         let messages = self.messages.concat();
-        let artifacts: Vec<_> = self.artifacts.iter().map(ArtifactText::shown).collect();
+        let artifacts: Vec<_> = self.artifacts.iter().map(ArtifactText::text_with_header).collect();
         let artifacts = artifacts.join("\n\n");
         match (messages.is_empty(), artifacts.is_empty()) {
             (false, false) => format!("{messages}\n\n{artifacts}"),
@@ -74,7 +74,7 @@ impl ResultText {
         }
     }
 
-    fn add(&mut self, message: Option<A2aMessage<'_>>, say: &mut dyn FnMut(&str)) {
+    fn add_agent_message(&mut self, message: Option<A2aMessage<'_>>, say: &mut dyn FnMut(&str)) {
         let message = message.filter(|message| !message.is_of_user());
         let text = message.map(A2aMessage::text).unwrap_or_default();
         if !text.is_empty() && self.messages.last() != Some(&text) {
@@ -144,11 +144,11 @@ impl ResultText {
             return;
         }
         if self.messages.is_empty() && self.artifacts.len() == 1 {
-            say(&known.map(ArtifactText::header).unwrap_or_default());
+            say(&known.map(ArtifactText::header_line).unwrap_or_default());
         } else {
             say(&format!(
                 "\n\n{}",
-                known.map(ArtifactText::header).unwrap_or_default()
+                known.map(ArtifactText::header_line).unwrap_or_default()
             ));
         }
         say(text);
@@ -157,14 +157,14 @@ impl ResultText {
 }
 
 impl ArtifactText {
-    fn header(&self) -> String {
+    fn header_line(&self) -> String {
         match &self.name {
             Some(name) => format!("Artifact ({name}):\n"),
             None => "Artifact:\n".to_owned(),
         }
     }
 
-    fn shown(&self) -> String {
-        format!("{}{}", self.header(), self.text)
+    fn text_with_header(&self) -> String {
+        format!("{}{}", self.header_line(), self.text)
     }
 }

@@ -10,7 +10,7 @@ use crate::executor::{AgentOutcome, TerminateReason};
 use crate::model::ModelError;
 
 /// The answer to `initialize`.
-pub(super) fn initialized(name: &str) -> Value {
+pub(super) fn initialize_answer(name: &str) -> Value {
     json!({
         "protocolVersion": VERSION,
         "agentCapabilities": {"loadSession": false},
@@ -20,7 +20,7 @@ pub(super) fn initialized(name: &str) -> Value {
 }
 
 /// The answer to `session/new`. The model is an option with one choice: it cannot be changed.
-pub(super) fn opened(session_id: &str, model: &str) -> Value {
+pub(super) fn new_session_answer(session_id: &str, model: &str) -> Value {
     let option = json!({
         "id": "model", "name": "Model", "category": "model", "type": "select",
         "currentValue": model, "options": [{"value": model, "name": model}],
@@ -33,7 +33,7 @@ pub(super) fn answer_of(outcome: &AgentOutcome, writer: &UpdateWriter) -> Result
     let stop_reason = match outcome.terminate_reason {
         TerminateReason::Goal => {
             if !outcome.is_told {
-                writer.say(&outcome.result);
+                writer.write_agent_text(&outcome.result);
             }
             "end_turn"
         }
@@ -43,11 +43,11 @@ pub(super) fn answer_of(outcome: &AgentOutcome, writer: &UpdateWriter) -> Result
         | TerminateReason::ErrorNoCompleteTaskCall
         | TerminateReason::Error => return Err(refusal_of(outcome)),
     };
-    Ok(json!({"stopReason": stop_reason, "_meta": {"lapidary": ending(outcome)}}))
+    Ok(json!({"stopReason": stop_reason, "_meta": {"lapidary": ending_details(outcome)}}))
 }
 
 /// How a task ended, beside ACP's own words.
-fn ending(outcome: &AgentOutcome) -> Value {
+fn ending_details(outcome: &AgentOutcome) -> Value {
     let mut ending = json!({
         "terminateReason": outcome.terminate_reason.as_str(), "turnCount": outcome.turn_count,
     });
@@ -72,7 +72,7 @@ fn refusal_of(outcome: &AgentOutcome) -> RpcError {
         _ => RpcError::INTERNAL,
     };
     let mut refusal = RpcError::new(code, outcome.result.clone());
-    let mut ending = ending(outcome);
+    let mut ending = ending_details(outcome);
     let name = outcome.error.as_ref().and_then(error_name);
     let name = name.or_else(|| outcome.remote_error.as_ref().and_then(remote_error_name));
     if let Some(name) = name {

@@ -22,7 +22,7 @@ impl PermissionGate for AcpGate {
         preview: &'a CallPreview,
     ) -> BoxFuture<'a, GateAnswer> {
         Box::pin(async move {
-            let params = Json::from_value(&self.params(call_id, tool, preview));
+            let params = Json::from_value(&self.request_params(call_id, tool, preview));
             // The client has its own deadlines, and the executor stops waiting when the task is cancelled.
             let answer = self
                 .connection
@@ -31,7 +31,7 @@ impl PermissionGate for AcpGate {
                 return GateAnswer::Cancelled;
             };
             let answer = serde_json::from_str(answer.result.as_str());
-            let decided = decided(&answer.unwrap_or(Value::Null));
+            let decided = gate_answer(&answer.unwrap_or(Value::Null));
             if decided == GateAnswer::Allowed {
                 let started = call_update(call_id, "in_progress");
                 let params = json!({"sessionId": self.session_id, "update": started});
@@ -45,7 +45,7 @@ impl PermissionGate for AcpGate {
 }
 
 impl AcpGate {
-    fn params(&self, call_id: &str, tool: &str, preview: &CallPreview) -> Value {
+    fn request_params(&self, call_id: &str, tool: &str, preview: &CallPreview) -> Value {
         let options = [
             ("allow_always", "Allow for this session"),
             ("allow_once", "Allow"),
@@ -65,7 +65,7 @@ impl AcpGate {
 }
 
 /// The meaning of a client's answer. One that cannot be read allows nothing.
-fn decided(answer: &Value) -> GateAnswer {
+fn gate_answer(answer: &Value) -> GateAnswer {
     let outcome = &answer["outcome"];
     if outcome["outcome"] == "cancelled" {
         return GateAnswer::Cancelled;

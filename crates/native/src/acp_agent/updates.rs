@@ -24,18 +24,18 @@ impl UpdateWriter {
         }
     }
 
-    pub(super) fn write(&self, activity: &AgentActivity) {
+    pub(super) fn write_activity(&self, activity: &AgentActivity) {
         if let Some(update) = update_of(activity) {
-            self.send(&with_parent(update, activity));
+            self.send_update(&with_parent(update, activity));
         }
     }
 
     /// Text of the agent itself.
-    pub(super) fn say(&self, text: &str) {
-        self.send(&chunk("agent_message_chunk", text));
+    pub(super) fn write_agent_text(&self, text: &str) {
+        self.send_update(&text_chunk("agent_message_chunk", text));
     }
 
-    fn send(&self, update: &Value) {
+    fn send_update(&self, update: &Value) {
         let params = json!({"sessionId": self.session_id, "update": update});
         // A client that is gone is noticed by the next read.
         let params = Json::from_value(&params);
@@ -45,21 +45,21 @@ impl UpdateWriter {
 
 fn update_of(activity: &AgentActivity) -> Option<Value> {
     Some(match &activity.kind {
-        ActivityKind::Text(text) => chunk("agent_message_chunk", text),
+        ActivityKind::Text(text) => text_chunk("agent_message_chunk", text),
         ActivityKind::Thought(text) | ActivityKind::Notice(text) => {
-            chunk("agent_thought_chunk", text)
+            text_chunk("agent_thought_chunk", text)
         }
-        ActivityKind::CallStart(start) => started(start),
-        ActivityKind::CallEnd(end) => ended(end),
+        ActivityKind::CallStart(start) => call_start_update(start),
+        ActivityKind::CallEnd(end) => call_end_update(end),
         ActivityKind::Error {
             message,
             call: Some((tool, call_id)),
             ..
-        } => failed(tool, call_id, message),
-        ActivityKind::Error { message, .. } => notice("error", message),
+        } => call_failure_update(tool, call_id, message),
+        ActivityKind::Error { message, .. } => notice_update("error", message),
         ActivityKind::Usage(usage) => {
-            let mut update = chunk("agent_message_chunk", "");
-            update["_meta"]["usage"] = counts(&TokenUsage {
+            let mut update = text_chunk("agent_message_chunk", "");
+            update["_meta"]["usage"] = token_counts(&TokenUsage {
                 output: usage.output + usage.thoughts,
                 ..*usage
             });
@@ -73,7 +73,7 @@ fn update_of(activity: &AgentActivity) -> Option<Value> {
                 retry.error,
                 attempt + 1
             );
-            notice("warning", &message)
+            notice_update("warning", &message)
         }
         ActivityKind::Compressed { summary, .. } => {
             let blocks = summary.iter();
@@ -90,7 +90,7 @@ fn update_of(activity: &AgentActivity) -> Option<Value> {
                 "the tool `{tool}` of agent `{}` does not exist here",
                 activity.agent
             );
-            notice("warning", &message)
+            notice_update("warning", &message)
         }
         ActivityKind::Spawned { agent_id, prompt } => {
             let call_id = activity.parent_call_id.as_deref().unwrap_or_default();
@@ -130,15 +130,15 @@ fn with_parent(mut update: Value, activity: &AgentActivity) -> Value {
     update
 }
 
-fn chunk(kind: &str, text: &str) -> Value {
+fn text_chunk(kind: &str, text: &str) -> Value {
     json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}})
 }
 
-fn notice(severity: &str, message: &str) -> Value {
+fn notice_update(severity: &str, message: &str) -> Value {
     json!({"sessionUpdate": "notice", "severity": severity, "title": message})
 }
 
-fn started(start: &CallStart) -> Value {
+fn call_start_update(start: &CallStart) -> Value {
     let mut call = json!({
         "sessionUpdate": "tool_call", "toolCallId": start.call_id, "title": start.tool, "kind": "other",
         "status": "pending", "rawInput": start.arguments, "name": start.tool,
@@ -158,10 +158,10 @@ fn started(start: &CallStart) -> Value {
     call
 }
 
-fn ended(end: &CallEnd) -> Value {
+fn call_end_update(end: &CallEnd) -> Value {
     let mut update = call_update(&end.call_id, "completed");
     let shown = end.output.display.as_ref().unwrap_or(&end.output.text);
-    let mut content: Vec<_> = end.output.change.iter().map(diff).collect();
+    let mut content: Vec<_> = end.output.change.iter().map(diff_content).collect();
     // Nothing to display: the output itself is what there is to see.
     if !shown.is_empty() {
         content.push(text_content(shown));
@@ -175,7 +175,7 @@ fn ended(end: &CallEnd) -> Value {
 
 /// A call that failed. The model is told about a rejection at length; people want the reason. A call whose arguments are no JSON has no
 /// beginning, so the tool is named here.
-fn failed(tool: &str, call_id: &str, message: &str) -> Value {
+fn call_failure_update(tool: &str, call_id: &str, message: &str) -> Value {
     let mut update = call_update(call_id, "failed");
     update["name"] = tool.into();
     let reason = message.strip_prefix(REJECTED);
@@ -212,7 +212,7 @@ pub(super) fn locations_of(preview: &CallPreview) -> Value {
 
 /// The content of a call that has not happened: the change of a file, or the command.
 pub(super) fn content_of(preview: &CallPreview) -> Value {
-    let change = preview.change.iter().map(diff);
+    let change = preview.change.iter().map(diff_content);
     let command = preview.command.iter().map(|command| text_content(command));
     change.chain(command).collect()
 }
@@ -221,12 +221,12 @@ fn text_content(text: &str) -> Value {
     json!({"type": "content", "content": {"type": "text", "text": text}})
 }
 
-fn diff(change: &FileChange) -> Value {
+fn diff_content(change: &FileChange) -> Value {
     let path = change.path.to_string_lossy();
     json!({"type": "diff", "path": path, "oldText": change.old_text, "newText": change.new_text})
 }
 
-fn counts(usage: &TokenUsage) -> Value {
+fn token_counts(usage: &TokenUsage) -> Value {
     let mut counts = Map::new();
     counts.insert("inputTokens".to_owned(), usage.prompt.into());
     counts.insert("outputTokens".to_owned(), usage.output.into());

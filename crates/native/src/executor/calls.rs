@@ -79,10 +79,10 @@ impl AgentRun<'_> {
         );
         let calls = calls.iter().enumerate();
         let calls: Vec<_> = calls
-            .map(|(at, call)| ready(call, &prompt_id, at))
+            .map(|(at, call)| ready_call(call, &prompt_id, at))
             .collect();
         let (mut results, mut interrupted) = (Vec::new(), None);
-        for batch in batches(&calls) {
+        for batch in call_batches(&calls) {
             let (more, interruption) = match interrupted {
                 Some(_) => (batch.iter().map(|_| None).collect(), None),
                 None => self.make_together(batch, clock).await,
@@ -92,11 +92,11 @@ impl AgentRun<'_> {
         }
         let results: Vec<_> = results
             .into_iter()
-            .map(|result| result.unwrap_or_else(|| ToolOutput::from_error(cancelled()).into()))
+            .map(|result| result.unwrap_or_else(|| ToolOutput::from_error(cancelled_error()).into()))
             .collect();
         let end = self.end_of(&results, interrupted);
         let finished = calls.into_iter().zip(results);
-        (end, finished.map(|(call, it)| call.finish(it)).collect())
+        (end, finished.map(|(call, it)| call.into_finished(it)).collect())
     }
 
     /// The first call that handed over a result decides, not a later one.
@@ -120,21 +120,21 @@ impl AgentRun<'_> {
         let stop = self.cancelled.child_token();
         let calls = batch
             .iter()
-            .map(|call| -> BoxFuture<'_, _> { Box::pin(self.make(call, clock, stop.clone())) });
+            .map(|call| -> BoxFuture<'_, _> { Box::pin(self.make_call(call, clock, stop.clone())) });
         let mut calls = Gather::new(calls);
         let interruption = tokio::select! {
             biased;
-            () = calls.all() => None,
-            interruption = self.interrupted(clock) => Some(interruption),
+            () = calls.run_all() => None,
+            interruption = self.wait_for_interruption(clock) => Some(interruption),
         };
         if interruption.is_some() {
             stop.cancel();
-            let _ = timeout(TOOL_GRACE, calls.all()).await;
+            let _ = timeout(TOOL_GRACE, calls.run_all()).await;
         }
         (calls.into_outputs(), interruption)
     }
 
-    async fn make(
+    async fn make_call(
         &self,
         call: &ReadyCall,
         clock: &Arc<AgentClock>,
@@ -144,13 +144,13 @@ impl AgentRun<'_> {
             Ok(arguments) => arguments,
             Err(message) => {
                 self.tell_call_error(call, message, ErrorContext::ToolCall, ErrorType::Generic);
-                return failure("invalid_tool_params", message.clone());
+                return failed_result("invalid_tool_params", message.clone());
             }
         };
         match call.tool.as_str() {
             COMPLETE_TASK => {
                 self.tell_start(call, arguments, None);
-                let (completed, output) = self.complete(arguments);
+                let (completed, output) = self.take_completion(arguments);
                 self.tell_end(call, &output);
                 CallResult {
                     completed,
@@ -163,26 +163,26 @@ impl AgentRun<'_> {
                         .make_remote(call, arguments, &remote, clock, stop)
                         .await;
                 }
-                let preview = self.judged_preview(&super::invoke::preview(arguments));
+                let preview = self.judged_preview(&super::invoke::invocation_preview(arguments));
                 self.tell_start(call, arguments, Some(preview.clone()));
-                match self.rejection(call, &preview, clock, &stop).await {
+                match self.rejected_result(call, &preview, clock, &stop).await {
                     Some(rejected) => rejected,
                     None => self.make_invocation(call, arguments, clock, &stop).await,
                 }
             }
-            tool => match self.callable(tool) {
+            tool => match self.callable_tool(tool) {
                 None => {
                     self.tell_start(call, arguments, None);
                     let message =
                         format!("Unauthorized tool call: '{tool}' is not available to this agent.");
                     let context = ErrorContext::ToolCallUnauthorized;
                     self.tell_call_error(call, &message, context, ErrorType::Generic);
-                    failure("tool_not_registered", message)
+                    failed_result("tool_not_registered", message)
                 }
                 Some(tool) => match tool.prepare(arguments) {
                     Err(error) => {
                         self.tell_start(call, arguments, None);
-                        self.ended(call, ToolOutput::from_error(error))
+                        self.end_call(call, ToolOutput::from_error(error))
                     }
                     Ok(prepared) => {
                         let preview = self.judged_preview(prepared.preview());
@@ -203,10 +203,10 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
         stop: &CancellationToken,
     ) -> CallResult {
-        let (output, agent_id) = self.invoke(&call.id, arguments, clock, stop).await;
+        let (output, agent_id) = self.invoke_agent(&call.id, arguments, clock, stop).await;
         CallResult {
             agent_id,
-            ..self.ended(call, output)
+            ..self.end_call(call, output)
         }
     }
 
@@ -219,11 +219,11 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
         stop: CancellationToken,
     ) -> CallResult {
-        if let Some(rejected) = self.rejection(call, preview, clock, &stop).await {
+        if let Some(rejected) = self.rejected_result(call, preview, clock, &stop).await {
             return rejected;
         }
         let output = prepared.run(stop).await;
-        self.ended(call, output)
+        self.end_call(call, output)
     }
 
     /// Calls a remote agent, once that is permitted.
@@ -241,18 +241,18 @@ impl AgentRun<'_> {
         let origin = remote.agent.origin().map(|origin| origin.to_string());
         shown.extend(origin.map(|origin| ("agent_url".to_owned(), origin.into())));
         self.tell_start(call, &shown, Some(preview.clone()));
-        if let Some(rejected) = self.rejection(call, &preview, clock, &stop).await {
+        if let Some(rejected) = self.rejected_result(call, &preview, clock, &stop).await {
             return rejected;
         }
         let output = self.invoke_remote(&call.id, remote, &stop).await;
         CallResult {
             agent_id: Some(remote.agent_id.clone()),
-            ..self.ended(call, output)
+            ..self.end_call(call, output)
         }
     }
 
     /// Asks for permission where that is needed. Returns the result of a call that may not run. Time stands still meanwhile.
-    async fn rejection(
+    async fn rejected_result(
         &self,
         call: &ReadyCall,
         preview: &CallPreview,
@@ -279,14 +279,14 @@ impl AgentRun<'_> {
                     None => REJECTED.to_owned(),
                 };
                 self.tell_call_error(call, &words, ErrorContext::ToolCall, ErrorType::Rejected);
-                failure("permission_denied", words)
+                failed_result("permission_denied", words)
             }
             GateAnswer::Cancelled => {
                 let (context, kind) = (ErrorContext::ToolCall, ErrorType::Cancelled);
                 self.tell_call_error(call, CANCELLED, context, kind);
                 CallResult {
                     is_cancelled: true,
-                    ..ToolOutput::from_error(cancelled()).into()
+                    ..ToolOutput::from_error(cancelled_error()).into()
                 }
             }
         })
@@ -294,7 +294,7 @@ impl AgentRun<'_> {
 
     /// The tool of a name, if this agent has it and hooks let the model call it. The API restricts the model, too; a guard does not
     /// rely on that.
-    fn callable(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+    fn callable_tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let selected = self.selected_tools.as_ref();
         let is_selected = selected.is_none_or(|names| names.iter().any(|it| it == name));
         self.tools.get(name).filter(|_| is_selected)
@@ -310,7 +310,7 @@ impl AgentRun<'_> {
         }
     }
 
-    fn ended(&self, call: &ReadyCall, output: ToolOutput) -> CallResult {
+    fn end_call(&self, call: &ReadyCall, output: ToolOutput) -> CallResult {
         self.tell_end(call, &output);
         output.into()
     }
@@ -321,7 +321,7 @@ impl AgentRun<'_> {
         arguments: &Map<String, Value>,
         preview: Option<CallPreview>,
     ) {
-        self.tell(ActivityKind::CallStart(CallStart {
+        self.tell_activity(ActivityKind::CallStart(CallStart {
             call_id: call.id.clone(),
             tool: call.tool.clone(),
             arguments: arguments.clone(),
@@ -335,7 +335,7 @@ impl AgentRun<'_> {
             let (context, kind) = (ErrorContext::ToolCall, ErrorType::Generic);
             return self.tell_call_error(call, &output.text, context, kind);
         }
-        self.tell(ActivityKind::CallEnd(CallEnd {
+        self.tell_activity(ActivityKind::CallEnd(CallEnd {
             call_id: call.id.clone(),
             tool: call.tool.clone(),
             output: output.clone(),
@@ -349,7 +349,7 @@ impl AgentRun<'_> {
         context: ErrorContext,
         error_type: ErrorType,
     ) {
-        self.tell(ActivityKind::Error {
+        self.tell_activity(ActivityKind::Error {
             message: message.to_owned(),
             context,
             error_type,
@@ -358,17 +358,17 @@ impl AgentRun<'_> {
     }
 }
 
-fn cancelled() -> ToolError {
+fn cancelled_error() -> ToolError {
     ToolError::new("cancelled", CANCELLED)
 }
 
-fn failure(kind: &'static str, message: String) -> CallResult {
+fn failed_result(kind: &'static str, message: String) -> CallResult {
     ToolOutput::from_error(ToolError::new(kind, message)).into()
 }
 
-fn ready(call: &FunctionCall, prompt_id: &str, at: usize) -> ReadyCall {
+fn ready_call(call: &FunctionCall, prompt_id: &str, at: usize) -> ReadyCall {
     let id = call.id.clone();
-    let mut arguments = readable(call);
+    let mut arguments = call_arguments(call);
     let waits = arguments
         .as_mut()
         .ok()
@@ -382,7 +382,7 @@ fn ready(call: &FunctionCall, prompt_id: &str, at: usize) -> ReadyCall {
 }
 
 /// The arguments as an object. Some models send the object as a text.
-fn readable(call: &FunctionCall) -> Result<Map<String, Value>, String> {
+fn call_arguments(call: &FunctionCall) -> Result<Map<String, Value>, String> {
     let parsed = match &call.arguments {
         Value::Object(arguments) => Some(arguments.clone()),
         Value::String(text) => serde_json::from_str(text).ok(),
@@ -398,13 +398,13 @@ fn readable(call: &FunctionCall) -> Result<Map<String, Value>, String> {
 }
 
 /// The calls in groups that run together.
-fn batches(calls: &[ReadyCall]) -> impl Iterator<Item = &[ReadyCall]> {
+fn call_batches(calls: &[ReadyCall]) -> impl Iterator<Item = &[ReadyCall]> {
     calls.chunk_by(|one, next| !one.runs_alone && !next.runs_alone)
 }
 
 impl ReadyCall {
     /// The call with its result, and the response for the model.
-    fn finish(self, result: CallResult) -> FinishedCall {
+    fn into_finished(self, result: CallResult) -> FinishedCall {
         let mut output = result.output;
         let key = if output.error.is_some() {
             "error"

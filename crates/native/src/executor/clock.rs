@@ -46,7 +46,7 @@ impl AgentClock {
     }
 
     /// Waits until no time is left. Can be cancelled.
-    pub(super) async fn expired(&self) {
+    pub(super) async fn wait_until_expired(&self) {
         loop {
             let changed = self.changed.notified();
             match self.deadline() {
@@ -62,7 +62,7 @@ impl AgentClock {
     pub(super) fn pause(self: &Arc<Self>) -> ClockPause {
         let mut next = Some(self);
         while let Some(clock) = next {
-            clock.state().stop();
+            clock.lock_state().stop_counting();
             clock.changed.notify_waiters();
             next = clock.caller.as_ref();
         }
@@ -70,30 +70,30 @@ impl AgentClock {
     }
 
     /// The clock of the agent that called this one.
-    pub(super) fn caller(&self) -> Option<Arc<Self>> {
+    pub(super) fn caller_clock(&self) -> Option<Arc<Self>> {
         self.caller.clone()
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let state = self.state();
+        let state = self.lock_state();
         state.running_since.map(|since| since + state.left)
     }
 
-    fn state(&self) -> MutexGuard<'_, ClockState> {
+    fn lock_state(&self) -> MutexGuard<'_, ClockState> {
         // Each change is whole, even if another thread panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ClockState {
-    fn stop(&mut self) {
+    fn stop_counting(&mut self) {
         self.open_requests += 1;
         if let Some(since) = self.running_since.take() {
             self.left = self.left.saturating_sub(since.elapsed());
         }
     }
 
-    fn resume(&mut self) {
+    fn resume_counting(&mut self) {
         self.open_requests -= 1;
         if self.open_requests == 0 {
             self.running_since = Some(Instant::now());
@@ -105,7 +105,7 @@ impl Drop for ClockPause {
     fn drop(&mut self) {
         let mut next = Some(&self.0);
         while let Some(clock) = next {
-            clock.state().resume();
+            clock.lock_state().resume_counting();
             clock.changed.notify_waiters();
             next = clock.caller.as_ref();
         }

@@ -9,10 +9,10 @@ use crate::tool::{ToolDeclaration, ToolError, ToolOutput};
 
 impl AgentRun<'_> {
     /// The result that a call hands over, and the output for the model.
-    pub(super) fn complete(&self, arguments: &Map<String, Value>) -> (Option<Value>, ToolOutput) {
+    pub(super) fn take_completion(&self, arguments: &Map<String, Value>) -> (Option<Value>, ToolOutput) {
         let declaration = self.tools.declarations.last();
         let output = self.request.definition.output_config.as_ref();
-        match submitted(declaration, output, arguments) {
+        match submitted_result(declaration, output, arguments) {
             Ok(result) => {
                 let told = ToolOutput::from_text("Result submitted and task completed.");
                 (Some(result), told)
@@ -22,7 +22,7 @@ impl AgentRun<'_> {
     }
 }
 
-fn submitted(
+fn submitted_result(
     declaration: Option<&ToolDeclaration>,
     output: Option<&OutputConfig>,
     arguments: &Map<String, Value>,

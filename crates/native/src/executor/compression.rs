@@ -54,21 +54,21 @@ pub(super) enum CompressionCause {
 
 impl AgentRun<'_> {
     /// Compresses the history, if it has to be. The parts that the model is told next are not in it.
-    pub(super) async fn compress(&mut self, cause: CompressionCause) -> Result<bool, TurnEnd> {
+    pub(super) async fn compress_history(&mut self, cause: CompressionCause) -> Result<bool, TurnEnd> {
         if cause == CompressionCause::Growth && !self.is_full() {
             return Ok(false);
         }
         if self.has_hooks(HookEvent::PreCompress) {
             let trigger = "auto".to_owned();
-            self.fire(EventDetails::PreCompress { trigger }).await?;
+            self.fire_hooks(EventDetails::PreCompress { trigger }).await?;
         }
-        let before = size(&self.history);
+        let before = contents_size(&self.history);
         let mut summary = None;
-        let mut shorter = old_results::removed(&self.history);
-        if cause == CompressionCause::Refused || !self.is_enough(size(&shorter), before) {
+        let mut shorter = old_results::without_old_results(&self.history);
+        if cause == CompressionCause::Refused || !self.is_enough(contents_size(&shorter), before) {
             (shorter, summary) = self.without_old_part(&shorter).await;
         }
-        let after = size(&shorter);
+        let after = contents_size(&shorter);
         if after >= before {
             return Ok(false);
         }
@@ -96,15 +96,15 @@ impl AgentRun<'_> {
     /// Whether a conversation that was shortened to `after` bytes fits again.
     fn is_enough(&self, after: usize, before: usize) -> bool {
         let tokens = self.compression.prompt_tokens;
-        scaled(tokens, after, before) < self.full_tokens()
+        scaled_tokens(tokens, after, before) < self.full_tokens()
     }
 
     fn note_compression(&mut self, before: usize, after: usize, summary: Option<String>) {
         let tokens_before = self.compression.prompt_tokens;
-        let tokens_after = scaled(tokens_before, after, before);
+        let tokens_after = scaled_tokens(tokens_before, after, before);
         self.compression.prompt_tokens = tokens_after;
         self.compression.compressed_to = tokens_after;
-        self.tell(ActivityKind::Compressed {
+        self.tell_activity(ActivityKind::Compressed {
             tokens_before,
             tokens_after,
             summary,
@@ -119,7 +119,7 @@ impl AgentRun<'_> {
             return (history.to_vec(), None);
         }
         let words = user_words(old);
-        let summarised = self.summarise(old).await.ok();
+        let summarised = self.summarise_history(old).await.ok();
         let summarised = summarised.filter(|text| !text.trim().is_empty());
         let stands_for = |summary: Option<&str>| {
             let text =
@@ -130,14 +130,14 @@ impl AgentRun<'_> {
         };
         if let Some(summary) = summarised {
             let shorter = stands_for(Some(&summary));
-            if size(&shorter) < size(history) {
+            if contents_size(&shorter) < contents_size(history) {
                 return (shorter, Some(summary));
             }
         }
         (stands_for(None), None)
     }
 
-    async fn summarise(&self, old: &[Content]) -> Result<String, ModelError> {
+    async fn summarise_history(&self, old: &[Content]) -> Result<String, ModelError> {
         let mut contents = old.to_vec();
         let instruction = Content::user([json!({ "text": SUMMARISE })]);
         match contents.last_mut() {
@@ -155,7 +155,7 @@ impl AgentRun<'_> {
         let mut listener = |event| {
             // The summary is no word of the agent: only retries are told.
             if let ModelEvent::Retry(notice) = event {
-                self.tell(ActivityKind::Retry(notice));
+                self.tell_activity(ActivityKind::Retry(notice));
             }
         };
         let answer = self
@@ -164,7 +164,7 @@ impl AgentRun<'_> {
             .generate(&request, &mut listener)
             .await?;
         if let Some(usage) = answer.usage {
-            self.tell(ActivityKind::Usage(usage));
+            self.tell_activity(ActivityKind::Usage(usage));
         }
         Ok(answer.text())
     }
@@ -177,10 +177,10 @@ fn kept_from(history: &[Content]) -> usize {
     let Some(mut from) = history.iter().rposition(is_models) else {
         return 0;
     };
-    let most = size(history) * KEPT_PERCENT / 100;
-    let mut kept = size(&history[from..]);
+    let most = contents_size(history) * KEPT_PERCENT / 100;
+    let mut kept = contents_size(&history[from..]);
     for at in (0..from).rev() {
-        kept += size(&history[at..=at]);
+        kept += contents_size(&history[at..=at]);
         if kept > most {
             break;
         }
@@ -205,13 +205,13 @@ fn user_words(contents: &[Content]) -> Vec<Value> {
 }
 
 /// The bytes of contents.
-fn size(contents: &[Content]) -> usize {
+fn contents_size(contents: &[Content]) -> usize {
     let parts = contents.iter().flat_map(|content| &content.parts);
     parts.map(|part| part.get().len()).sum()
 }
 
 /// The tokens that are left of a request, if `after` bytes are left of `before`.
-fn scaled(tokens: u64, after: usize, before: usize) -> u64 {
+fn scaled_tokens(tokens: u64, after: usize, before: usize) -> u64 {
     let (after, before) = (after as u128, before.max(1) as u128);
     u64::try_from(u128::from(tokens) * after / before).unwrap_or(u64::MAX)
 }

@@ -21,7 +21,7 @@ impl<'a, T> Gather<'a, T> {
     }
 
     /// Runs all to their ends. Can be cancelled, and called again.
-    pub(super) async fn all(&mut self) {
+    pub(super) async fn run_all(&mut self) {
         poll_fn(|context| {
             let mut is_done = true;
             for (future, output) in self.running.iter_mut().zip(&mut self.outputs) {

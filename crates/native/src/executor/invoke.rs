@@ -48,11 +48,11 @@ pub(super) fn can_invoke(executor: &AgentExecutor, tools: Option<&ToolConfig>, d
 }
 
 fn is_planner(name: &str) -> bool {
-    PLANNERS.contains(&folded(name).as_str())
+    PLANNERS.contains(&folded_name(name).as_str())
 }
 
 /// Hyphens and underscores are the same in a name.
-fn folded(name: &str) -> String {
+fn folded_name(name: &str) -> String {
     name.replace('-', "_")
 }
 
@@ -68,7 +68,7 @@ impl AgentRun<'_> {
         let mut mentioned = Vec::new();
         for word in named {
             let word = word.trim_end_matches(|it: char| !it.is_alphanumeric());
-            let is_it = |(name, _): &&(String, String)| folded(name) == folded(word);
+            let is_it = |(name, _): &&(String, String)| folded_name(name) == folded_name(word);
             let agent = known.iter().find(is_it).map(|(name, _)| name);
             mentioned.extend(agent.filter(|it| !mentioned.contains(*it)).cloned());
         }
@@ -81,7 +81,7 @@ impl AgentRun<'_> {
     }
 
     pub(super) fn clock_of_caller(&self) -> Option<Arc<AgentClock>> {
-        self.clock.caller()
+        self.clock.caller_clock()
     }
 
     /// The remote agent that a call of `invoke_agent` means, if it means one. There is none in plan mode, which denies the call.
@@ -89,7 +89,7 @@ impl AgentRun<'_> {
         if self.executor.context.plans_directory.is_some() {
             return None;
         }
-        let (name, prompt) = names(arguments);
+        let (name, prompt) = agent_and_prompt(arguments);
         self.executor.directory.as_ref()?.remote(name, prompt)
     }
 
@@ -118,7 +118,7 @@ impl AgentRun<'_> {
                 let message = format!("Subagent '{name}' failed. Error: {}", outcome.result);
                 ToolOutput::from_error(ToolError::new("remote_agent_failed", message))
             }
-            _ => answer(name, &outcome),
+            _ => agent_response(name, &outcome),
         }
     }
 
@@ -131,14 +131,14 @@ impl AgentRun<'_> {
     }
 
     /// Runs another agent within a call. Returns the output for the model, and the id of the agent's run.
-    pub(super) async fn invoke(
+    pub(super) async fn invoke_agent(
         &self,
         call_id: &str,
         arguments: &Map<String, Value>,
         clock: &Arc<AgentClock>,
         stop: &CancellationToken,
     ) -> (ToolOutput, Option<String>) {
-        let (name, prompt) = names(arguments);
+        let (name, prompt) = agent_and_prompt(arguments);
         if self.executor.context.plans_directory.is_some() && !is_planner(name) {
             let denied = ToolError::new("policy_violation", DENIED_IN_PLAN_MODE);
             return (ToolOutput::from_error(denied), None);
@@ -172,19 +172,19 @@ impl AgentRun<'_> {
             agent_id: agent_id.clone(),
             outcome: Box::new(outcome.clone()),
         });
-        (answer(name, &outcome), Some(agent_id))
+        (agent_response(name, &outcome), Some(agent_id))
     }
 }
 
 /// The agent and the prompt of a call.
-fn names(arguments: &Map<String, Value>) -> (&str, &str) {
+fn agent_and_prompt(arguments: &Map<String, Value>) -> (&str, &str) {
     let text = |key| arguments.get(key).and_then(Value::as_str);
     let name = text("agent_name").unwrap_or_default();
     (name, text("prompt").unwrap_or_default())
 }
 
 /// The response to the calling model.
-fn answer(name: &str, outcome: &AgentOutcome) -> ToolOutput {
+fn agent_response(name: &str, outcome: &AgentOutcome) -> ToolOutput {
     let result = &outcome.result;
     match outcome.terminate_reason {
         TerminateReason::Error => {
@@ -220,7 +220,7 @@ pub(super) fn remote_preview(remote: &RemoteCall) -> CallPreview {
 }
 
 /// The preview of the call.
-pub(super) fn preview(arguments: &Map<String, Value>) -> CallPreview {
+pub(super) fn invocation_preview(arguments: &Map<String, Value>) -> CallPreview {
     let name = arguments.get("agent_name").and_then(Value::as_str);
     CallPreview {
         title: format!("Delegate to agent `{}`", name.unwrap_or_default()),

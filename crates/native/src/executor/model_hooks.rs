@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::AgentRun;
 use super::activity::ErrorContext;
-use super::signatures::signed;
+use super::signatures::with_signatures;
 use super::turn_end::TurnEnd;
 use crate::model::{
     Content, ModelAnswer, ModelPart, ModelRequest, PartKind, TokenUsage, concrete_model,
@@ -52,7 +52,7 @@ impl<'a> RequestDraft<'a> {
     pub(super) fn new(run: &'a AgentRun<'_>) -> Self {
         Self {
             model: Cow::Borrowed(concrete_model(&run.request.model)),
-            contents: signed(&run.history),
+            contents: with_signatures(&run.history),
             generation: Cow::Borrowed(&run.generation),
             tool_config: None,
         }
@@ -92,7 +92,7 @@ impl<'a> RequestDraft<'a> {
     }
 
     /// Takes up the changes that a hook made. A content that it left alone keeps its tokens.
-    fn change(&mut self, said: &JsonObject) {
+    fn apply_hook_changes(&mut self, said: &JsonObject) {
         let before = self.to_object();
         let Some(changed) = apply_request(said, &before) else {
             return;
@@ -120,7 +120,7 @@ impl AgentRun<'_> {
         hooks.is_some_and(|hooks| hooks.has_hooks(event))
     }
 
-    pub(super) async fn fire(&self, details: EventDetails) -> Result<HookOutput, TurnEnd> {
+    pub(super) async fn fire_hooks(&self, details: EventDetails) -> Result<HookOutput, TurnEnd> {
         let Some(hooks) = self.executor.hooks.as_ref() else {
             return Ok(HookOutput::default());
         };
@@ -138,17 +138,17 @@ impl AgentRun<'_> {
             return Ok(None);
         }
         let llm_request = Value::Object(to_request(&draft.to_object()));
-        let output = self.fire(EventDetails::BeforeModel { llm_request }).await?;
+        let output = self.fire_hooks(EventDetails::BeforeModel { llm_request }).await?;
         refuse_stop(&output)?;
         if output.is_blocking() {
-            let answer = specific(&output, "llm_response").and_then(answer_in_place);
+            let answer = specific_object(&output, "llm_response").and_then(answer_in_place);
             return match answer {
                 Some(answer) => Ok(Some(answer)),
-                None => Err(self.blocked("model call", &output)),
+                None => Err(self.blocked_turn("model call", &output)),
             };
         }
-        if let Some(said) = specific(&output, "llm_request") {
-            draft.change(said);
+        if let Some(said) = specific_object(&output, "llm_request") {
+            draft.apply_hook_changes(said);
         }
         Ok(None)
     }
@@ -160,8 +160,8 @@ impl AgentRun<'_> {
         }
         let llm_request = Value::Object(to_request(&draft.to_object()));
         let details = EventDetails::BeforeToolSelection { llm_request };
-        let output = self.fire(details).await?;
-        let config = specific(&output, "toolConfig").map(from_tool_config);
+        let output = self.fire_hooks(details).await?;
+        let config = specific_object(&output, "toolConfig").map(from_tool_config);
         draft.tool_config = config.filter(|it| !it.is_empty()).map(Value::Object);
         Ok(())
     }
@@ -176,12 +176,12 @@ impl AgentRun<'_> {
             llm_request: Value::Object(to_request(&draft.to_object())),
             llm_response: Value::Object(to_response(&response_object(&answer))),
         };
-        let output = self.fire(details).await?;
+        let output = self.fire_hooks(details).await?;
         refuse_stop(&output)?;
         if output.is_blocking() {
-            return Err(self.blocked("answer of the model", &output));
+            return Err(self.blocked_turn("answer of the model", &output));
         }
-        let said = specific(&output, "llm_response").and_then(answer_in_place);
+        let said = specific_object(&output, "llm_response").and_then(answer_in_place);
         if let Some(said) = said.filter(|said| !said.parts.is_empty()) {
             let is_kept =
                 |part: &ModelPart| matches!(part.kind, PartKind::Call(_) | PartKind::Other);
@@ -191,7 +191,7 @@ impl AgentRun<'_> {
         Ok(answer)
     }
 
-    fn blocked(&self, what: &str, output: &HookOutput) -> TurnEnd {
+    fn blocked_turn(&self, what: &str, output: &HookOutput) -> TurnEnd {
         let message = format!("a hook blocked the {what}: {}", output.effective_reason());
         self.tell_error(message.clone(), ErrorContext::Hook);
         TurnEnd::Blocked(message)
@@ -206,7 +206,7 @@ fn refuse_stop(output: &HookOutput) -> Result<(), TurnEnd> {
     Ok(())
 }
 
-fn specific<'a>(output: &'a HookOutput, key: &str) -> Option<&'a JsonObject> {
+fn specific_object<'a>(output: &'a HookOutput, key: &str) -> Option<&'a JsonObject> {
     let said = output.specific(key).filter(|it| is_truthy(it))?;
     said.as_object()
 }
@@ -236,12 +236,12 @@ fn response_object(answer: &ModelAnswer) -> JsonObject {
     let mut response = JsonObject::new();
     response.insert("candidates".to_owned(), json!([candidate]));
     if let Some(usage) = answer.usage {
-        response.insert("usageMetadata".to_owned(), counts(&usage));
+        response.insert("usageMetadata".to_owned(), usage_metadata(&usage));
     }
     response
 }
 
-fn counts(usage: &TokenUsage) -> Value {
+fn usage_metadata(usage: &TokenUsage) -> Value {
     json!({
         "promptTokenCount": usage.prompt,
         "candidatesTokenCount": usage.output,

@@ -31,7 +31,7 @@ pub(super) struct TaskOpening {
     pub(super) history: Vec<Content>,
 }
 
-pub(super) fn opening(
+pub(super) fn chat_opening(
     request: &AgentRequest,
     context: &WorkspaceContext,
     skills: Option<&String>,
@@ -42,7 +42,7 @@ pub(super) fn opening(
     }
     let inputs = all_inputs(request);
     let history = prompt.initial_messages.iter();
-    let history = history.map(|message| filled(message, &inputs));
+    let history = history.map(|message| filled_message(message, &inputs));
     let history: Vec<_> = history.collect::<Result<_, _>>()?;
     let system = prompt.system_prompt.as_deref();
     let system = system.map(|text| {
@@ -66,7 +66,7 @@ pub(super) fn mention_note(agents: &[String]) -> String {
 }
 
 /// The query of a request, filled in.
-pub(super) fn query(request: &AgentRequest) -> String {
+pub(super) fn filled_query(request: &AgentRequest) -> String {
     let query = request.definition.prompt_config.query.as_deref();
     let filled = query.map(|text| fill_template(text, &all_inputs(request)).unwrap_or_default());
     let filled = filled.filter(|text| !text.trim().is_empty());
@@ -117,7 +117,7 @@ fn system_instruction(
 }
 
 /// A message whose texts are filled in.
-fn filled(message: &Value, inputs: &AgentInputs) -> Result<Value, AgentError> {
+fn filled_message(message: &Value, inputs: &AgentInputs) -> Result<Value, AgentError> {
     let mut message = message.clone();
     let parts = message.get_mut("parts").and_then(Value::as_array_mut);
     for part in parts.into_iter().flatten() {

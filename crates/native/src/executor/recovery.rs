@@ -15,7 +15,7 @@ const LAST_CHANCE: &str = " You have one final chance to complete the task with 
 
 impl TurnEnd {
     /// The reason of a stop after which there is a recovery turn, and the message for the model.
-    pub(super) fn recovery(&self) -> Option<(TerminateReason, &'static str)> {
+    pub(super) fn recovery_message(&self) -> Option<(TerminateReason, &'static str)> {
         match self {
             Self::TimedOut => Some((
                 TerminateReason::Timeout,
@@ -41,13 +41,13 @@ impl TurnEnd {
 
 impl AgentRun<'_> {
     /// Takes the recovery turn. Responses that the model has not been told yet come first: the API refuses a call without its response.
-    pub(super) async fn recover(
+    pub(super) async fn take_recovery_turn(
         &mut self,
         reason: TerminateReason,
         words: &str,
         pending: Vec<Value>,
     ) -> AgentOutcome {
-        self.tell(ActivityKind::Notice(format!(
+        self.tell_activity(ActivityKind::Notice(format!(
             "Execution limit reached ({}). Attempting one final recovery turn with a grace period.",
             reason.as_str()
         )));
@@ -55,10 +55,10 @@ impl AgentRun<'_> {
         message.push(json!({ "text": format!("{words}{LAST_CHANCE}") }));
         let caller = self.clock_of_caller();
         let clock = AgentClock::start(Duration::from_millis(GRACE_PERIOD_MS), caller);
-        let (end, _) = self.turn(message, &clock).await;
+        let (end, _) = self.take_turn(message, &clock).await;
         match end {
             TurnEnd::Completed(_) => {
-                self.tell(ActivityKind::Notice(
+                self.tell_activity(ActivityKind::Notice(
                     "Graceful recovery succeeded.".to_owned(),
                 ));
                 AgentOutcome {
@@ -90,7 +90,7 @@ impl AgentRun<'_> {
     }
 
     pub(super) fn tell_error(&self, message: String, context: ErrorContext) {
-        self.tell(ActivityKind::Error {
+        self.tell_activity(ActivityKind::Error {
             message,
             context,
             error_type: ErrorType::Generic,

@@ -49,7 +49,7 @@ impl RemoteCall {
                 is_told: true,
                 ..AgentOutcome::new(TerminateReason::Goal, answer.text)
             },
-            Err(error) => failed(&error),
+            Err(error) => failed_outcome(&error),
         };
         outcome.turn_count = 1;
         outcome.duration = started.elapsed();
@@ -57,7 +57,7 @@ impl RemoteCall {
     }
 }
 
-fn failed(error: &RemoteError) -> AgentOutcome {
+fn failed_outcome(error: &RemoteError) -> AgentOutcome {
     let reason = match error {
         RemoteError::Cancelled => TerminateReason::Aborted,
         RemoteError::TimedOut { .. } => TerminateReason::Timeout,

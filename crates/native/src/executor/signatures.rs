@@ -12,8 +12,8 @@ use crate::model::{Content, ContentRole, ModelPart, PartKind};
 const SYNTHETIC_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// The history with a signature on the first call of each model content since the user last said a text. Earlier ones are not checked.
-pub(super) fn signed(history: &[Content]) -> Cow<'_, [Content]> {
-    let is_text = |part: &Arc<RawValue>| member(part, "text").is_some_and(Token::is_truthy);
+pub(super) fn with_signatures(history: &[Content]) -> Cow<'_, [Content]> {
+    let is_text = |part: &Arc<RawValue>| part_member(part, "text").is_some_and(Token::is_truthy);
     let says_text =
         |content: &Content| content.role == ContentRole::User && content.parts.iter().any(is_text);
     let mut contents = Cow::Borrowed(history);
@@ -21,12 +21,12 @@ pub(super) fn signed(history: &[Content]) -> Cow<'_, [Content]> {
         return contents;
     };
     for (at, content) in history.iter().enumerate().skip(start) {
-        let is_call = |part: &Arc<RawValue>| member(part, "functionCall").is_some();
+        let is_call = |part: &Arc<RawValue>| part_member(part, "functionCall").is_some();
         let Some(first) = content.parts.iter().position(is_call) else {
             continue;
         };
         let part = &content.parts[first];
-        let is_unsigned = !member(part, "thoughtSignature").is_some_and(Token::is_truthy);
+        let is_unsigned = !part_member(part, "thoughtSignature").is_some_and(Token::is_truthy);
         if content.role == ContentRole::Model && is_unsigned {
             contents.to_mut()[at].parts[first] = with_signature(part);
         }
@@ -39,7 +39,7 @@ fn with_signature(part: &RawValue) -> Arc<RawValue> {
     let text = part.get().trim_end();
     let text = text.strip_suffix('}').unwrap_or(text);
     let signed = format!("{text},\"thoughtSignature\":\"{SYNTHETIC_SIGNATURE}\"}}");
-    raw(signed).unwrap_or_else(|| Arc::from(part.to_owned()))
+    raw_part(signed).unwrap_or_else(|| Arc::from(part.to_owned()))
 }
 
 /// Puts the name of its tool before the id that the API gave to a call, as Gemini CLI does (0.61): some servers count calls per tool,
@@ -70,13 +70,13 @@ fn with_id(part: &RawValue, id: &str) -> Option<Arc<RawValue>> {
     let at = old.as_str().as_ptr().addr() - text.as_ptr().addr();
     let new = serde_json::to_string(id).ok()?;
     let (before, after) = (&text[..at], &text[at + old.as_str().len()..]);
-    raw(format!("{before}{new}{after}"))
+    raw_part(format!("{before}{new}{after}"))
 }
 
-fn member<'a>(part: &'a RawValue, name: &str) -> Option<Token<'a>> {
+fn part_member<'a>(part: &'a RawValue, name: &str) -> Option<Token<'a>> {
     Token::parse(part.get()).ok()?.get(name)
 }
 
-fn raw(text: String) -> Option<Arc<RawValue>> {
+fn raw_part(text: String) -> Option<Arc<RawValue>> {
     RawValue::from_string(text).ok().map(Arc::from)
 }

@@ -28,7 +28,7 @@ pub(super) struct ToolSet {
 impl ToolSet {
     /// The tools that a definition names; all of the caller's if it names none. Raw declarations are shown to the model and cannot be
     /// called. `agents` are those that it can call; without them it calls none.
-    pub(super) fn select(
+    pub(super) fn select_tools(
         callers: &[Arc<dyn Tool>],
         config: Option<&ToolConfig>,
         output: Option<&OutputConfig>,
@@ -42,9 +42,9 @@ impl ToolSet {
         let wanted = config.map_or(&all[..], |config| &config.tools);
         for tool in wanted {
             match tool {
-                AgentTool::Declaration(declaration) => raw.push(declared(declaration)),
+                AgentTool::Declaration(declaration) => raw.push(raw_declaration(declaration)),
                 AgentTool::Name(pattern) => {
-                    let matching: Vec<_> = named(callers, pattern).collect();
+                    let matching: Vec<_> = matching_tools(callers, pattern).collect();
                     let is_own = [COMPLETE_TASK, INVOKE_AGENT].contains(&pattern.as_str());
                     if matching.is_empty() && !is_pattern(pattern) && !is_own {
                         skipped.push(pattern.clone());
@@ -69,7 +69,7 @@ impl ToolSet {
     }
 
     /// Adds tools that only this agent has.
-    pub(super) fn add(&mut self, tools: &[Arc<dyn Tool>]) {
+    pub(super) fn add_tools(&mut self, tools: &[Arc<dyn Tool>]) {
         let complete_task = self.declarations.pop();
         for tool in tools {
             let declaration = tool.declaration().clone();
@@ -91,7 +91,7 @@ fn is_pattern(name: &str) -> bool {
 }
 
 /// The caller's tools that a name or a pattern (`*`, `mcp_*`, `mcp_<server>_*`) means.
-fn named<'a>(
+fn matching_tools<'a>(
     callers: &'a [Arc<dyn Tool>],
     pattern: &'a str,
 ) -> impl Iterator<Item = (String, Arc<dyn Tool>)> + 'a {
@@ -104,7 +104,7 @@ fn named<'a>(
     meant.map(|(name, tool)| (name.clone(), Arc::clone(tool)))
 }
 
-fn declared(declaration: &Value) -> ToolDeclaration {
+fn raw_declaration(declaration: &Value) -> ToolDeclaration {
     let text = |key| {
         declaration
             .get(key)

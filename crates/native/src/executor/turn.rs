@@ -17,7 +17,7 @@ use crate::model::{Content, ContentRole, ModelAnswer, ModelEvent, PartKind};
 
 impl AgentRun<'_> {
     /// Takes a turn that begins with these parts. Returns the parts that the model is to be told next.
-    pub(super) async fn turn(
+    pub(super) async fn take_turn(
         &mut self,
         message: Vec<Value>,
         clock: &Arc<AgentClock>,
@@ -95,8 +95,8 @@ impl AgentRun<'_> {
         tokio::select! {
             biased;
             () = cancelled.cancelled() => Err(TurnEnd::Aborted),
-            () = clock.expired() => Err(TurnEnd::TimedOut),
-            done = self.compress(cause) => done,
+            () = clock.wait_until_expired() => Err(TurnEnd::TimedOut),
+            done = self.compress_history(cause) => done,
         }
     }
 
@@ -107,7 +107,7 @@ impl AgentRun<'_> {
         // A request that is dropped ends, and so do hooks.
         tokio::select! {
             biased;
-            interruption = self.interrupted(clock) => Err(interruption.into()),
+            interruption = self.wait_for_interruption(clock) => Err(interruption.into()),
             answer = self.ask_with_hooks() => answer,
         }
     }
@@ -122,7 +122,7 @@ impl AgentRun<'_> {
         self.select_tools(&mut draft).await?;
         // An answer that hooks judge is told once they have.
         let is_judged = self.has_hooks(HookEvent::AfterModel);
-        let answer = self.generate(&draft, is_judged).await?;
+        let answer = self.generate_answer(&draft, is_judged).await?;
         let selected = draft.selected_tools();
         if !is_judged {
             return Ok((answer, selected));
@@ -132,7 +132,7 @@ impl AgentRun<'_> {
         Ok((answer, selected))
     }
 
-    async fn generate(
+    async fn generate_answer(
         &self,
         draft: &RequestDraft<'_>,
         is_judged: bool,
@@ -149,7 +149,7 @@ impl AgentRun<'_> {
         match answer {
             Ok(answer) => {
                 if let Some(usage) = answer.usage {
-                    self.tell(ActivityKind::Usage(usage));
+                    self.tell_activity(ActivityKind::Usage(usage));
                 }
                 Ok(answer)
             }
@@ -163,7 +163,7 @@ impl AgentRun<'_> {
     fn tell_texts(&self, answer: &ModelAnswer) {
         let text = answer.text();
         if !text.is_empty() {
-            self.tell(ActivityKind::Text(text));
+            self.tell_activity(ActivityKind::Text(text));
         }
     }
 
@@ -176,15 +176,15 @@ impl AgentRun<'_> {
                 PartKind::Call(_) | PartKind::Other => return,
             },
         };
-        self.tell(kind);
+        self.tell_activity(kind);
     }
 
     /// Waits until the task is cancelled or the time is up. Can be cancelled.
-    pub(super) async fn interrupted(&self, clock: &AgentClock) -> TurnInterruption {
+    pub(super) async fn wait_for_interruption(&self, clock: &AgentClock) -> TurnInterruption {
         tokio::select! {
             biased;
             () = self.cancelled.cancelled() => TurnInterruption::Cancelled,
-            () = clock.expired() => TurnInterruption::TimedOut,
+            () = clock.wait_until_expired() => TurnInterruption::TimedOut,
         }
     }
 }

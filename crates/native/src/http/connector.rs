@@ -68,7 +68,7 @@ impl ProxyConnector {
     }
 
     /// Adds the credentials for a proxy that sees the request itself. A tunnel sends its own.
-    pub(super) fn authorize(&self, uri: &Uri, headers: &mut HeaderMap) {
+    pub(super) fn add_proxy_credentials(&self, uri: &Uri, headers: &mut HeaderMap) {
         if uri.scheme_str() == Some("http")
             && let Some(proxy) = self.proxies.intercept(uri)
             && let Some(credentials) = proxy.basic_auth()
@@ -77,7 +77,7 @@ impl ProxyConnector {
         }
     }
 
-    async fn connect(mut self, uri: Uri) -> Result<ProxyStream, ConnectError> {
+    async fn connect_stream(mut self, uri: Uri) -> Result<ProxyStream, ConnectError> {
         let Some(proxy) = self.proxies.intercept(&uri) else {
             let stream = self.http.call(uri).await?;
             return Ok(ProxyStream::new(stream, false));
@@ -121,7 +121,7 @@ impl Service<Uri> for ProxyConnector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        Box::pin(self.clone().connect(uri))
+        Box::pin(self.clone().connect_stream(uri))
     }
 }
 
@@ -130,7 +130,7 @@ impl ProxyStream {
         Self { stream, is_proxied }
     }
 
-    fn stream(self: Pin<&mut Self>) -> Pin<&mut TokioIo<TcpStream>> {
+    fn pinned_stream(self: Pin<&mut Self>) -> Pin<&mut TokioIo<TcpStream>> {
         Pin::new(&mut self.get_mut().stream)
     }
 }
@@ -147,7 +147,7 @@ impl Read for ProxyStream {
         context: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        self.stream().poll_read(context, buffer)
+        self.pinned_stream().poll_read(context, buffer)
     }
 }
 
@@ -157,14 +157,14 @@ impl Write for ProxyStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.stream().poll_write(context, bytes)
+        self.pinned_stream().poll_write(context, bytes)
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_flush(context)
+        self.pinned_stream().poll_flush(context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_shutdown(context)
+        self.pinned_stream().poll_shutdown(context)
     }
 }

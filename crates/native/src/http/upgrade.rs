@@ -10,7 +10,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
-use super::{HttpClient, HttpError, HttpRequest, HttpResponse, broken, redirect};
+use super::{HttpClient, HttpError, HttpRequest, HttpResponse, broken_error, redirect_error};
 
 trait ByteStream: AsyncRead + AsyncWrite + Send {}
 
@@ -52,9 +52,9 @@ impl HttpClient {
         request: HttpRequest<'_>,
         deadline: Duration,
     ) -> Result<HttpSwitch, HttpError> {
-        let (host, answer) = self.exchange(&request, deadline).await?;
+        let (host, answer) = self.fetch_answer_head(&request, deadline).await?;
         if answer.status().is_redirection() {
-            return Err(redirect(&host, answer.headers()));
+            return Err(redirect_error(&host, answer.headers()));
         }
         if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
             let (head, body) = answer.into_parts();
@@ -72,7 +72,7 @@ impl HttpClient {
             host: host.to_string(),
             waited: deadline,
         })?;
-        let upgraded = upgraded.map_err(|error| broken(&host, &error))?;
+        let upgraded = upgraded.map_err(|error| broken_error(&host, &error))?;
         Ok(HttpSwitch::Upgraded(UpgradedStream {
             headers,
             stream: Box::pin(TokioIo::new(upgraded)),

@@ -59,7 +59,7 @@ impl McpClient {
         drop(observer); // a server's lines are of no interest by themselves
         Ok(Self {
             connection,
-            answering: tokio::spawn(answer(requests)),
+            answering: tokio::spawn(answer_pings(requests)),
             process: Mutex::new(process),
         })
     }
@@ -71,13 +71,13 @@ impl McpClient {
         })
     }
 
-    pub(super) async fn initialize(&self, waited: Duration) -> Result<(), McpError> {
+    pub(super) async fn initialize_server(&self, waited: Duration) -> Result<(), McpError> {
         let version = env!("CARGO_PKG_VERSION");
         let params = json!({
             "protocolVersion": PROTOCOL, "capabilities": {},
             "clientInfo": {"name": "lapidary", "version": version},
         });
-        self.request("initialize", &params, waited).await?;
+        self.send_request("initialize", &params, waited).await?;
         // A server that is gone is noticed by the next request.
         let _ = self.connection.notify("notifications/initialized", None);
         Ok(())
@@ -87,7 +87,7 @@ impl McpClient {
         let mut tools = Vec::new();
         let mut params = json!({});
         for _ in 0..MOST_PAGES {
-            let page = self.request("tools/list", &params, waited).await?;
+            let page = self.send_request("tools/list", &params, waited).await?;
             let listed = page["tools"].as_array().into_iter().flatten();
             tools.extend(listed.filter_map(listed_tool));
             let cursor = page["nextCursor"].as_str().filter(|it| !it.is_empty());
@@ -100,17 +100,17 @@ impl McpClient {
         Ok(tools)
     }
 
-    pub(super) async fn call(
+    pub(super) async fn call_tool(
         &self,
         tool: &str,
         arguments: &Value,
         waited: Duration,
     ) -> Result<Value, McpError> {
         let params = json!({"name": tool, "arguments": arguments});
-        self.request("tools/call", &params, waited).await
+        self.send_request("tools/call", &params, waited).await
     }
 
-    async fn request(
+    async fn send_request(
         &self,
         method: &'static str,
         params: &Value,
@@ -129,11 +129,11 @@ impl McpClient {
     }
 
     /// Ends the server: it sees the end of its input, and has a moment.
-    pub(super) async fn end(&self) {
+    pub(super) async fn end_server(&self) {
         self.connection.hang_up();
         self.answering.abort();
         #[cfg(unix)]
-        self.process.lock().await.end().await;
+        self.process.lock().await.end_process().await;
     }
 }
 
@@ -144,7 +144,7 @@ impl Drop for McpClient {
 }
 
 /// Answers `ping`. The connection refuses all else by itself.
-async fn answer(mut requests: IncomingRequests) {
+async fn answer_pings(mut requests: IncomingRequests) {
     while let Some(incoming) = requests.next().await {
         incoming.respond.answer(&Json::empty_object());
     }

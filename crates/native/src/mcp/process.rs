@@ -46,7 +46,7 @@ impl ServerProcess {
         Ok((Self(running), pipes.reads, pipes.writes))
     }
 
-    pub(super) async fn end(&mut self) {
+    pub(super) async fn end_process(&mut self) {
         if timeout(BY_ITSELF, self.0.wait()).await.is_ok() {
             return;
         }

@@ -39,7 +39,7 @@ impl McpTool {
         Self {
             client,
             declaration: ToolDeclaration {
-                name: called(server, &tool.name),
+                name: model_tool_name(server, &tool.name),
                 description: tool.description,
                 parameters: tool.schema,
             },
@@ -51,7 +51,7 @@ impl McpTool {
 }
 
 /// The name that the model calls: `mcp_SERVER_TOOL`, in letters that the API takes.
-fn called(server: &str, tool: &str) -> String {
+fn model_tool_name(server: &str, tool: &str) -> String {
     let is_valid = |letter: char| letter.is_ascii_alphanumeric() || "_.:-".contains(letter);
     let name = format!("mcp_{server}_{tool}");
     let name = name.chars().map(|it| if is_valid(it) { it } else { '_' });
@@ -103,18 +103,18 @@ impl PreparedCall for McpCall {
 
     fn run(self: Box<Self>, cancelled: CancellationToken) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
-            let call = self.client.call(&self.tool, &self.arguments, self.timeout);
+            let call = self.client.call_tool(&self.tool, &self.arguments, self.timeout);
             // A call that is dropped is not waited for; the server ends with the agent.
             tokio::select! {
                 biased;
                 () = cancelled.cancelled() => ToolOutput::from_error(ToolError::new("cancelled", "Request cancelled.")),
-                result = call => told(&self.tool, result),
+                result = call => tool_output(&self.tool, result),
             }
         })
     }
 }
 
-fn told(tool: &str, result: Result<Value, McpError>) -> ToolOutput {
+fn tool_output(tool: &str, result: Result<Value, McpError>) -> ToolOutput {
     let result = match result {
         Ok(result) => result,
         Err(error) => {
@@ -124,7 +124,7 @@ fn told(tool: &str, result: Result<Value, McpError>) -> ToolOutput {
     };
     let blocks = result["content"].as_array().into_iter().flatten();
     let texts: Vec<_> = blocks.clone().filter_map(block_text).collect();
-    let text = fitting(&texts.join("\n"));
+    let text = shortened_middle(&texts.join("\n"));
     if result["isError"] == true {
         let message = format!("MCP tool '{tool}' reported an error: {text}");
         return ToolOutput::from_error(ToolError::new("mcp_tool_error", message));
@@ -149,7 +149,7 @@ fn inline_data(block: &Value) -> Option<Value> {
 }
 
 /// A text that fits: its first fifth and its end, as Gemini CLI cuts long results.
-fn fitting(text: &str) -> String {
+fn shortened_middle(text: &str) -> String {
     let count = text.chars().count();
     if count <= RESULT_CHARS {
         return text.to_owned();

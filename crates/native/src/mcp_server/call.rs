@@ -27,7 +27,7 @@ pub(super) async fn carry_out(request: CallRequest) {
         ending,
     } = request;
     let (cancelled, progress) = (call.cancelled.clone(), call.progress.clone());
-    let mut work = tool.start(call);
+    let mut work = tool.start_call(call);
     // All three go on where they were.
     let answer = tokio::select! {
         biased;
@@ -39,7 +39,7 @@ pub(super) async fn carry_out(request: CallRequest) {
         cancelled.cancel();
         let _ = timeout(CANCELLED_CALLS, work).await; // one that does not end is dropped
     }
-    progress.finish();
+    progress.stop_reporting();
     match answer {
         Some(answer) => respond.answer(&answer.to_json()),
         // The protocol lets the server keep silent. Clients ignore an answer that came too late, and one that waits knows the end.

@@ -65,7 +65,7 @@ impl CallProgress {
     }
 
     /// Sends nothing from now on: a report after the answer breaks the protocol.
-    pub(super) fn finish(&self) {
+    pub(super) fn stop_reporting(&self) {
         if let Some(call) = &self.0 {
             let mut state = call.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.is_finished = true;

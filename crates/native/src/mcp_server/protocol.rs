@@ -11,7 +11,7 @@ use super::tool::{ServerTool, ToolEffect};
 pub const PROTOCOL_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// The answer to `initialize`: the client's version if it is known, else our newest, which the client may refuse.
-pub(super) fn initialized(server: &McpServer, params: &Value) -> Value {
+pub(super) fn initialize_answer(server: &McpServer, params: &Value) -> Value {
     let wanted = params["protocolVersion"].as_str().unwrap_or_default();
     let known = PROTOCOL_VERSIONS.iter().find(|version| **version == wanted);
     let mut answer = json!({
@@ -26,7 +26,7 @@ pub(super) fn initialized(server: &McpServer, params: &Value) -> Value {
 }
 
 /// A tool as `tools/list` has it.
-pub(super) fn listed(tool: &ServerTool) -> Value {
+pub(super) fn tool_entry(tool: &ServerTool) -> Value {
     json!({
         "name": tool.name, "description": tool.description, "inputSchema": tool.input_schema,
         "annotations": {"readOnlyHint": tool.effect == ToolEffect::Reads},

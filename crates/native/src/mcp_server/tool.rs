@@ -89,7 +89,7 @@ impl ServerTool {
     }
 
     /// The arguments, if they fit the schema; else the answer that says why not.
-    pub(super) fn checked(&self, arguments: Value) -> Result<Map<String, Value>, CallAnswer> {
+    pub(super) fn check_arguments(&self, arguments: Value) -> Result<Map<String, Value>, CallAnswer> {
         if let Err(violations) = schema::check(&self.input_schema, &arguments) {
             let sentence = schema::sentence("arguments", &violations);
             return Err(CallAnswer::from_error(sentence));
@@ -100,7 +100,7 @@ impl ServerTool {
         }
     }
 
-    pub(super) fn start(&self, call: ServerCall) -> BoxFuture<'static, CallAnswer> {
+    pub(super) fn start_call(&self, call: ServerCall) -> BoxFuture<'static, CallAnswer> {
         (self.function)(call)
     }
 }

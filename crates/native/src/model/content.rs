@@ -79,7 +79,7 @@ impl Content {
                     kept.pop();
                 }
                 joined.push_str(text);
-                kept.push(raw(&serde_json::json!({ "text": joined })));
+                kept.push(raw_value(&serde_json::json!({ "text": joined })));
                 continue;
             }
             open_text = None;
@@ -112,7 +112,7 @@ impl Content {
     fn from_values(role: ContentRole, parts: impl IntoIterator<Item = Value>) -> Self {
         Self {
             role,
-            parts: parts.into_iter().map(|part| raw(&part)).collect(),
+            parts: parts.into_iter().map(|part| raw_value(&part)).collect(),
         }
     }
 }
@@ -121,7 +121,7 @@ impl ModelPart {
     /// A part that is plain text.
     pub fn from_text(text: &str) -> Self {
         Self {
-            raw: raw(&serde_json::json!({ "text": text })),
+            raw: raw_value(&serde_json::json!({ "text": text })),
             kind: PartKind::Text(text.to_owned()),
         }
     }
@@ -132,7 +132,7 @@ impl ModelPart {
     }
 
     /// The part that stands in an answer.
-    pub(super) fn read(token: Token<'_>) -> Self {
+    pub(super) fn from_token(token: Token<'_>) -> Self {
         let text = || token.get("text").and_then(Token::string).map(String::from);
         let is_thought = token.get("thought").is_some_and(Token::is_truthy);
         let kind = if let Some(call) = token.get("functionCall") {
@@ -172,7 +172,7 @@ fn plain_text(part: &ModelPart) -> Option<&str> {
     (members.count() == 1).then_some(text)
 }
 
-fn raw(value: &Value) -> Arc<RawValue> {
+fn raw_value(value: &Value) -> Arc<RawValue> {
     let raw = serde_json::value::to_raw_value(value);
     Arc::from(raw.expect("a JSON value can be written"))
 }

@@ -172,14 +172,14 @@ pub(super) fn request_body(request: &ModelRequest<'_>) -> String {
     let body = RequestBody {
         contents: request.contents,
         system_instruction: system.map(|text| json!({"parts": [{"text": text}], "role": "user"})),
-        tools: (!request.tools.is_empty()).then(|| declarations(request.tools)),
+        tools: (!request.tools.is_empty()).then(|| function_declarations(request.tools)),
         tool_config: request.tool_config,
         generation_config: request.generation,
     };
     serde_json::to_string(&body).expect("texts and JSON can be written as JSON")
 }
 
-fn declarations(tools: &[ToolDeclaration]) -> Value {
+fn function_declarations(tools: &[ToolDeclaration]) -> Value {
     let declare = |tool: &ToolDeclaration| {
         json!({
             "name": tool.name,

@@ -21,7 +21,7 @@ pub(super) fn error_of(status: u16, body: &[u8], retry_after: Option<&str>) -> M
     let message = error
         .and_then(|error| error.get("message"))
         .and_then(Value::as_str);
-    let message = message.map_or_else(|| beginning(body), str::to_owned);
+    let message = message.map_or_else(|| message_beginning(body), str::to_owned);
     let details = error.and_then(|error| error.get("details"));
     let details = details.and_then(Value::as_array).map_or(&[][..], |it| it);
     match status {
@@ -35,7 +35,7 @@ pub(super) fn error_of(status: u16, body: &[u8], retry_after: Option<&str>) -> M
 
 fn quota_error(message: String, details: &[Value], retry_after: Option<&str>) -> ModelError {
     let delay = retry_delay(details)
-        .or_else(|| retry_after.and_then(|text| seconds(text.trim())))
+        .or_else(|| retry_after.and_then(|text| parse_seconds(text.trim())))
         .or_else(|| delay_in_words(&message));
     let is_of_a_day = quota_ids(details).any(|id| id.contains("PerDay") || id.contains("Daily"));
     let is_of_a_minute = quota_ids(details).any(|id| id.contains("PerMinute"));
@@ -69,29 +69,29 @@ fn quota_ids(details: &[Value]) -> impl Iterator<Item = &str> {
 
 fn retry_delay(details: &[Value]) -> Option<Duration> {
     let info = details.iter().find(|one| is_detail(one, "RetryInfo"))?;
-    duration(info.get("retryDelay")?.as_str()?)
+    parse_delay(info.get("retryDelay")?.as_str()?)
 }
 
 /// `Please retry in 3.5s.`, as the message has it.
 fn delay_in_words(message: &str) -> Option<Duration> {
     let after = message.split("retry in ").nth(1)?;
     let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '.');
-    duration(after[..end.unwrap_or(after.len())].trim_end_matches('.'))
+    parse_delay(after[..end.unwrap_or(after.len())].trim_end_matches('.'))
 }
 
 /// `3.5s` or `250ms`.
-fn duration(text: &str) -> Option<Duration> {
+fn parse_delay(text: &str) -> Option<Duration> {
     match text.strip_suffix("ms") {
-        Some(millis) => seconds(millis).map(|delay| delay / 1000),
-        None => seconds(text.strip_suffix('s')?),
+        Some(millis) => parse_seconds(millis).map(|delay| delay / 1000),
+        None => parse_seconds(text.strip_suffix('s')?),
     }
 }
 
-fn seconds(text: &str) -> Option<Duration> {
+fn parse_seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.parse().ok()?).ok()
 }
 
-fn beginning(body: &[u8]) -> String {
+fn message_beginning(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     match text.trim() {
         "" => "no message".to_owned(),

@@ -34,7 +34,7 @@ impl AnswerReader {
         self.events.push(bytes);
         let limit = |EventTooLarge { limit }| too_large(limit);
         while let Some(event) = self.events.next_event().map_err(limit)? {
-            self.take(&event.data, listener)?;
+            self.take_response(&event.data, listener)?;
         }
         Ok(())
     }
@@ -45,8 +45,8 @@ impl AnswerReader {
         listener: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<ModelAnswer, ModelError> {
         if let Some(event) = std::mem::take(&mut self.events).unfinished() {
-            self.take(&event.data, listener)
-                .map_err(|_| cut("the last event is incomplete"))?;
+            self.take_response(&event.data, listener)
+                .map_err(|_| cut_stream_error("the last event is incomplete"))?;
         }
         if let Some(reason) = self.block_reason {
             return Err(ModelError::BlockedPrompt { reason });
@@ -56,9 +56,9 @@ impl AnswerReader {
             return Ok(answer);
         }
         match &answer.finish_reason {
-            None => Err(cut("there is no finish reason")),
+            None => Err(cut_stream_error("there is no finish reason")),
             Some(reason) if reason == "MALFORMED_FUNCTION_CALL" => {
-                Err(malformed("the model made a malformed call"))
+                Err(malformed_error("the model made a malformed call"))
             }
             Some(_) if answer.text().is_empty() => Err(ModelError::EmptyAnswer {
                 finish_reason: answer.finish_reason,
@@ -68,13 +68,13 @@ impl AnswerReader {
     }
 
     /// One response object.
-    fn take(
+    fn take_response(
         &mut self,
         data: &[u8],
         listener: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<(), ModelError> {
-        let text = std::str::from_utf8(data).map_err(|_| malformed("it is not UTF-8"))?;
-        let response = Token::parse(text).map_err(|_| malformed("an event is no JSON"))?;
+        let text = std::str::from_utf8(data).map_err(|_| malformed_error("it is not UTF-8"))?;
+        let response = Token::parse(text).map_err(|_| malformed_error("an event is no JSON"))?;
         if let Some(error) = response.get("error").and_then(Token::non_null) {
             let status = error.get("code").and_then(Token::u64);
             let status = status.and_then(|code| u16::try_from(code).ok());
@@ -94,7 +94,7 @@ impl AnswerReader {
             .get("content")
             .and_then(|content| content.get("parts"));
         for part in parts.into_iter().flat_map(Token::elements) {
-            let part = ModelPart::read(part);
+            let part = ModelPart::from_token(part);
             listener(ModelEvent::Part(part.clone()));
             self.answer.parts.push(part);
         }
@@ -127,18 +127,18 @@ fn string_of(token: Token<'_>, key: &str) -> Option<String> {
     token.get(key).and_then(Token::string).map(String::from)
 }
 
-fn cut(reason: &str) -> ModelError {
+fn cut_stream_error(reason: &str) -> ModelError {
     ModelError::CutStream {
         reason: reason.to_owned(),
     }
 }
 
-fn malformed(reason: &str) -> ModelError {
+fn malformed_error(reason: &str) -> ModelError {
     ModelError::MalformedAnswer {
         reason: reason.to_owned(),
     }
 }
 
 fn too_large(limit: usize) -> ModelError {
-    malformed(&format!("it is over the limit of {limit} bytes"))
+    malformed_error(&format!("it is over the limit of {limit} bytes"))
 }

@@ -74,7 +74,7 @@ impl RetryPolicy {
             if attempt >= max_attempts {
                 return Err(error);
             }
-            let delay = self.delay(&error, first, attempt);
+            let delay = self.retry_delay(&error, first, attempt);
             listener(ModelEvent::Retry(RetryNotice {
                 attempt,
                 max_attempts,
@@ -85,22 +85,22 @@ impl RetryPolicy {
         }
     }
 
-    fn delay(&self, error: &ModelError, first: Duration, attempt: u32) -> Duration {
+    fn retry_delay(&self, error: &ModelError, first: Duration, attempt: u32) -> Duration {
         if let ModelError::QuotaRetryable {
             delay: Some(delay), ..
         } = error
         {
             // Never earlier than the API asks for.
-            return delay.mul_f64(1.0 + self.jitter * random());
+            return delay.mul_f64(1.0 + self.jitter * random_fraction());
         }
         let doubled = first.saturating_mul(1 << attempt.saturating_sub(1).min(16));
-        let spread = 1.0 + self.jitter * (2.0 * random() - 1.0);
+        let spread = 1.0 + self.jitter * (2.0 * random_fraction() - 1.0);
         doubled.min(self.longest_delay).mul_f64(spread)
     }
 }
 
 /// A number from 0 to 1. The keys of a hasher are random, and a wait needs no better chance.
-fn random() -> f64 {
+fn random_fraction() -> f64 {
     let bits = RandomState::new().hash_one(0) >> 32;
     let bits = u32::try_from(bits).unwrap_or_default();
     f64::from(bits) / f64::from(u32::MAX)

@@ -15,7 +15,7 @@ pub(super) struct CookieJar {
 
 impl CookieJar {
     /// Takes the value of a `Set-Cookie` header. One that cannot be sent back is ignored.
-    pub(super) fn set(&mut self, header: &[u8]) {
+    pub(super) fn set_cookie(&mut self, header: &[u8]) {
         let Ok(header) = std::str::from_utf8(header) else {
             return;
         };
@@ -34,7 +34,7 @@ impl CookieJar {
     }
 
     /// The value of a `Cookie` header, if there are cookies.
-    pub(super) fn header(&self) -> Option<String> {
+    pub(super) fn cookie_header(&self) -> Option<String> {
         let pairs = self.cookies.iter();
         let pairs: Vec<_> = pairs
             .map(|(name, value)| format!("{name}={value}"))
@@ -62,9 +62,9 @@ mod tests {
     fn check(headers: &[&str], expected: Option<&str>) {
         let mut jar = CookieJar::default();
         for header in headers {
-            jar.set(header.as_bytes());
+            jar.set_cookie(header.as_bytes());
         }
-        assert_eq!(jar.header().as_deref(), expected, "{headers:?}");
+        assert_eq!(jar.cookie_header().as_deref(), expected, "{headers:?}");
     }
 
     #[test]
@@ -81,9 +81,9 @@ mod tests {
     fn a_server_cannot_fill_memory_with_cookies() {
         let mut jar = CookieJar::default();
         for number in 0..1000 {
-            jar.set(format!("c{number}=1").as_bytes());
+            jar.set_cookie(format!("c{number}=1").as_bytes());
         }
-        jar.set(format!("long={}", "x".repeat(LONGEST_COOKIE)).as_bytes());
+        jar.set_cookie(format!("long={}", "x".repeat(LONGEST_COOKIE)).as_bytes());
         assert_eq!(jar.cookies.len(), MOST_COOKIES);
     }
 }

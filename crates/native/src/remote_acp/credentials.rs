@@ -76,7 +76,7 @@ impl fmt::Debug for SecretText {
 
 impl TokenSource {
     /// Reads the token.
-    pub(super) async fn read(&self) -> Result<SecretText, AgentLoss> {
+    pub(super) async fn read_token(&self) -> Result<SecretText, AgentLoss> {
         let text = match self {
             Self::File(path) => read_file(path).await,
             Self::Variable { name, value } => {
@@ -85,7 +85,7 @@ impl TokenSource {
             }
             Self::Command(command) => command.run().await,
         };
-        let text = text.and_then(|text| checked(&text, self));
+        let text = text.and_then(|text| check_token(&text, self));
         text.map_err(|message| {
             AgentLoss::new(AgentLossKind::Unauthorized, message).hint(
                 "check `token_file`, `token_env` or `token_command` of the agent in lapidary.toml",
@@ -93,7 +93,7 @@ impl TokenSource {
         })
     }
 
-    fn described(&self) -> String {
+    fn source_description(&self) -> String {
         match self {
             Self::File(path) => format!("`{}`", path.display()),
             Self::Variable { name, .. } => format!("the variable `{name}`"),
@@ -103,9 +103,9 @@ impl TokenSource {
 }
 
 /// A token that a header can carry.
-fn checked(text: &str, source: &TokenSource) -> Result<SecretText, String> {
+fn check_token(text: &str, source: &TokenSource) -> Result<SecretText, String> {
     let token = text.lines().next().unwrap_or_default().trim();
-    let source = source.described();
+    let source = source.source_description();
     if token.is_empty() {
         return Err(format!("there is no token in {source}"));
     }

@@ -17,14 +17,14 @@ pub(super) const RESUME_HINT: &str =
 
 impl RemoteLink {
     /// A reason, with the address before it.
-    pub(super) fn loss(&self, kind: AgentLossKind, reason: &str) -> AgentLoss {
-        let message = format!("`{}` {}", self.settings.shown_url, self.shown(reason));
+    pub(super) fn agent_loss(&self, kind: AgentLossKind, reason: &str) -> AgentLoss {
+        let message = format!("`{}` {}", self.settings.shown_url, self.display_text(reason));
         AgentLoss::new(kind, message)
     }
 
     /// The reason why a request has no answer. `is_open` is true once the agent has answered.
-    pub(super) fn failed(&self, error: &HttpError, is_open: bool) -> AgentLoss {
-        let reason = self.shown(&error.to_string());
+    pub(super) fn failed_request(&self, error: &HttpError, is_open: bool) -> AgentLoss {
+        let reason = self.display_text(&error.to_string());
         let lost = |kind| AgentLoss::new(kind, reason.clone());
         match error {
             HttpError::Connect { .. } if is_open => lost(AgentLossKind::Broken),
@@ -46,7 +46,7 @@ impl RemoteLink {
     }
 
     /// The reason that a status other than the expected one gives.
-    pub(super) async fn refused(&self, mut answer: HttpResponse, is_open: bool) -> AgentLoss {
+    pub(super) async fn refused_request(&self, mut answer: HttpResponse, is_open: bool) -> AgentLoss {
         let status = answer.status;
         let kind = answer.headers.get("content-type");
         let is_text = kind.is_none_or(|kind| !kind.as_bytes().starts_with(b"text/html"));
@@ -60,24 +60,24 @@ impl RemoteLink {
         let reason = format!("answers with status {status}{said}");
         match status {
             401 | 403 => self
-                .loss(AgentLossKind::Unauthorized, &reason)
+                .agent_loss(AgentLossKind::Unauthorized, &reason)
                 .hint(TOKEN_HINT),
-            404 | 410 if is_open => self.loss(
+            404 | 410 if is_open => self.agent_loss(
                 AgentLossKind::Broken,
                 &format!("has forgotten the connection: it {reason}"),
             ),
             404 | 410 => self
-                .loss(AgentLossKind::Missing, &reason)
+                .agent_loss(AgentLossKind::Missing, &reason)
                 .hint("check the path of the URL: `/acp` is usual"),
-            429 => self.loss(AgentLossKind::RateLimited, &reason),
-            500.. if !is_open => self.loss(AgentLossKind::Unreachable, &reason),
-            500.. => self.loss(AgentLossKind::Broken, &reason),
-            _ => self.loss(AgentLossKind::Violation, &reason),
+            429 => self.agent_loss(AgentLossKind::RateLimited, &reason),
+            500.. if !is_open => self.agent_loss(AgentLossKind::Unreachable, &reason),
+            500.. => self.agent_loss(AgentLossKind::Broken, &reason),
+            _ => self.agent_loss(AgentLossKind::Violation, &reason),
         }
     }
 
     /// A server's text in one line, short, and without our token.
-    fn shown(&self, text: &str) -> String {
+    fn display_text(&self, text: &str) -> String {
         let text = match &self.token {
             Some(token) => token.hide_in(text),
             None => text.to_owned(),

@@ -42,7 +42,7 @@ pub(super) struct OutgoingRoute {
 
 impl MessageRoutes {
     /// Takes note of a message of ours.
-    pub(super) fn sent(&mut self, message: Token<'_>) -> OutgoingRoute {
+    pub(super) fn note_sent(&mut self, message: Token<'_>) -> OutgoingRoute {
         let method = message.get("method").and_then(Token::string);
         let id = message.get("id").map(|id| id.as_str().to_owned());
         let Some(method) = method else {
@@ -68,7 +68,7 @@ impl MessageRoutes {
     }
 
     /// Takes note of a message of the server, which came on the stream of this scope. Returns a session to listen to.
-    pub(super) fn received(&mut self, message: Token<'_>, stream: &SessionScope) -> SessionScope {
+    pub(super) fn note_received(&mut self, message: Token<'_>, stream: &SessionScope) -> SessionScope {
         let id = message.get("id")?.as_str();
         if message.get("method").is_some() {
             if self.theirs.len() < MOST_REQUESTS {
@@ -108,13 +108,13 @@ mod tests {
         let mut routes = MessageRoutes::default();
         let session = Some("s".to_owned());
         let asked = r#"{"id": "p1", "method": "session/request_permission", "params": {}}"#;
-        assert_eq!(routes.received(token(asked), &session), None);
+        assert_eq!(routes.note_received(token(asked), &session), None);
         assert_eq!(
-            routes.sent(token(r#"{"id": "p1", "result": 1}"#)).scope,
+            routes.note_sent(token(r#"{"id": "p1", "result": 1}"#)).scope,
             session
         );
         assert_eq!(
-            routes.sent(token(r#"{"id": "p1", "result": 1}"#)).scope,
+            routes.note_sent(token(r#"{"id": "p1", "result": 1}"#)).scope,
             None
         );
     }
@@ -123,13 +123,13 @@ mod tests {
     fn only_an_answer_to_our_own_request_opens_a_session() {
         let mut routes = MessageRoutes::default();
         let opened = r#"{"id": 2, "result": {"sessionId": "s"}}"#;
-        assert_eq!(routes.received(token(opened), &None), None);
-        routes.sent(token(r#"{"id": 2, "method": "session/new", "params": {}}"#));
+        assert_eq!(routes.note_received(token(opened), &None), None);
+        routes.note_sent(token(r#"{"id": 2, "method": "session/new", "params": {}}"#));
         assert!(routes.is_waiting(&None) && !routes.is_waiting(&Some("s".to_owned())));
-        assert_eq!(routes.received(token(opened), &None), Some("s".to_owned()));
+        assert_eq!(routes.note_received(token(opened), &None), Some("s".to_owned()));
         assert!(!routes.is_waiting(&None));
         let prompt = r#"{"id": 3, "method": "session/prompt", "params": {"sessionId": "s"}}"#;
-        assert_eq!(routes.sent(token(prompt)).scope, Some("s".to_owned()));
+        assert_eq!(routes.note_sent(token(prompt)).scope, Some("s".to_owned()));
         assert!(routes.is_waiting(&Some("s".to_owned())) && !routes.is_waiting(&None));
     }
 }

@@ -39,7 +39,7 @@ const MOST_REOPENINGS: u32 = 3;
 const DELETE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Passes lines on until one side hangs up.
-pub(super) async fn serve(pipe: DuplexStream, link: Arc<RemoteLink>) -> Result<(), AgentLoss> {
+pub(super) async fn serve_http(pipe: DuplexStream, link: Arc<RemoteLink>) -> Result<(), AgentLoss> {
     let (lines, to_client) = split(pipe);
     let (messages, incoming) = mpsc::channel(WAITING_MESSAGES);
     let (openings, to_open) = mpsc::unbounded_channel(); // one for each of our own requests at most
@@ -59,7 +59,7 @@ pub(super) async fn serve(pipe: DuplexStream, link: Arc<RemoteLink>) -> Result<(
         hung_up = poster.run(BufReader::new(lines), to_open) => hung_up,
     };
     poster.streams.shutdown().await;
-    poster.delete().await;
+    poster.delete_connection().await;
     hung_up
 }
 
@@ -83,7 +83,7 @@ struct MessageInbox {
 
 impl MessageInbox {
     /// Takes a message that came on the stream of this scope. A line break in it is white space between tokens of JSON.
-    async fn take(&self, scope: &SessionScope, mut message: Vec<u8>) {
+    async fn take_message(&self, scope: &SessionScope, mut message: Vec<u8>) {
         for byte in message
             .iter_mut()
             .filter(|byte| matches!(byte, b'\n' | b'\r'))
@@ -92,7 +92,7 @@ impl MessageInbox {
         }
         let text = str::from_utf8(&message).ok();
         if let Some(token) = text.and_then(|text| Token::parse(text).ok())
-            && let Some(session) = lock(&self.routes).received(token, scope)
+            && let Some(session) = lock_routes(&self.routes).note_received(token, scope)
         {
             let _ = self.openings.send(session); // nobody listens once all is over
         }
@@ -101,7 +101,7 @@ impl MessageInbox {
     }
 }
 
-fn lock(routes: &Mutex<MessageRoutes>) -> std::sync::MutexGuard<'_, MessageRoutes> {
+fn lock_routes(routes: &Mutex<MessageRoutes>) -> std::sync::MutexGuard<'_, MessageRoutes> {
     routes.lock().expect("no holder panics")
 }
 
@@ -134,9 +134,9 @@ impl HttpPoster {
             // A line that is only read in part stays in `line`, and is read on.
             tokio::select! {
                 biased;
-                Some(session) = openings.recv() => self.listen(Some(session), 0).await?,
+                Some(session) = openings.recv() => self.open_stream(Some(session), 0).await?,
                 Some(ended) = self.streams.join_next() => {
-                    let ended = ended.unwrap_or_else(|error| Err(self.violation(&error.to_string())))?;
+                    let ended = ended.unwrap_or_else(|error| Err(self.violation_loss(&error.to_string())))?;
                     self.stream_ended(ended).await?;
                 }
                 read = lines.read_until(b'\n', &mut line) => {
@@ -144,7 +144,7 @@ impl HttpPoster {
                     let text = line.strip_suffix(b"\n").unwrap_or(&line);
                     if !text.is_empty() {
                         let text = String::from_utf8_lossy(text).into_owned();
-                        self.post(&text).await?;
+                        self.post_line(&text).await?;
                     }
                     line.clear();
                     if is_over {
@@ -155,23 +155,23 @@ impl HttpPoster {
         }
     }
 
-    async fn post(&mut self, line: &str) -> Result<(), AgentLoss> {
+    async fn post_line(&mut self, line: &str) -> Result<(), AgentLoss> {
         let route = match Token::parse(line) {
-            Ok(message) => lock(&self.inbox.routes).sent(message),
-            Err(_) => return Err(self.violation("cannot be sent a line that is no JSON")),
+            Ok(message) => lock_routes(&self.inbox.routes).note_sent(message),
+            Err(_) => return Err(self.violation_loss("cannot be sent a line that is no JSON")),
         };
         if let Some(session) = route.scope.clone() {
-            self.listen(Some(session), 0).await?;
+            self.open_stream(Some(session), 0).await?;
         }
         let mut answer = self
-            .send(HttpMethod::Post, &route.scope, Some(line))
+            .send_request(HttpMethod::Post, &route.scope, Some(line))
             .await?;
         if !(200..300).contains(&answer.status) {
-            return Err(self.link.refused(answer, self.is_open()).await);
+            return Err(self.link.refused_request(answer, self.is_open()).await);
         }
         let body = self.answer_body(&mut answer).await?;
         if route.is_initialize {
-            self.initialized(&answer, body).await
+            self.take_initialize_answer(&answer, body).await
         } else {
             // The draft has no body here. One that is a message is not lost.
             self.hand_over(body).await;
@@ -180,15 +180,15 @@ impl HttpPoster {
     }
 
     /// The answer to `initialize` names the connection.
-    async fn initialized(&mut self, answer: &HttpResponse, body: Vec<u8>) -> Result<(), AgentLoss> {
+    async fn take_initialize_answer(&mut self, answer: &HttpResponse, body: Vec<u8>) -> Result<(), AgentLoss> {
         let id = answer.headers.get(CONNECTION_ID);
         let Some(id) = id.and_then(|id| id.to_str().ok()) else {
             let reason = "is no ACP agent: its answer to `initialize` names no connection";
-            return Err(self.violation(reason));
+            return Err(self.violation_loss(reason));
         };
         self.connection_id = Some(id.to_owned());
         self.hand_over(body).await;
-        self.listen(None, 0).await
+        self.open_stream(None, 0).await
     }
 
     /// The body of an answer, if it is JSON.
@@ -199,13 +199,13 @@ impl HttpPoster {
             body.extend_from_slice(&bytes);
             if body.len() > LONGEST_ANSWER {
                 let reason = format!("answers a message with more than {LONGEST_ANSWER} bytes");
-                return Err(self.violation(&reason));
+                return Err(self.violation_loss(&reason));
             }
         }
         if !is_json && !self.is_open() {
             let reason = "is no ACP agent: its answer to `initialize` is not JSON";
             return Err(self
-                .violation(reason)
+                .violation_loss(reason)
                 .hint("check the path of the URL: `/acp` is usual"));
         }
         Ok(if is_json { body } else { Vec::new() })
@@ -216,26 +216,26 @@ impl HttpPoster {
         answer: &mut HttpResponse,
     ) -> Result<Option<bytes::Bytes>, AgentLoss> {
         let bytes = answer.next_bytes().await;
-        bytes.map_err(|error| self.link.failed(&error, self.is_open()))
+        bytes.map_err(|error| self.link.failed_request(&error, self.is_open()))
     }
 
     async fn hand_over(&self, body: Vec<u8>) {
         if !body.trim_ascii().is_empty() {
-            self.inbox.take(&None, body).await;
+            self.inbox.take_message(&None, body).await;
         }
     }
 
     /// Opens the stream of a scope, unless it is open.
-    async fn listen(&mut self, scope: SessionScope, reopenings: u32) -> Result<(), AgentLoss> {
+    async fn open_stream(&mut self, scope: SessionScope, reopenings: u32) -> Result<(), AgentLoss> {
         if self.open.contains_key(&scope) {
             return Ok(());
         }
-        let answer = self.send(HttpMethod::Get, &scope, None).await?;
+        let answer = self.send_request(HttpMethod::Get, &scope, None).await?;
         if answer.status != 200 {
-            return Err(self.link.refused(answer, true).await);
+            return Err(self.link.refused_request(answer, true).await);
         }
         if !has_type(&answer, "text/event-stream") {
-            return Err(self.violation("answers a request for events with another type"));
+            return Err(self.violation_loss("answers a request for events with another type"));
         }
         self.open.insert(scope.clone(), reopenings);
         let reader = EventReader {
@@ -260,22 +260,22 @@ impl HttpPoster {
             reopenings + 1
         };
         if reopenings > MOST_REOPENINGS {
-            let loss = self.link.loss(
+            let loss = self.link.agent_loss(
                 AgentLossKind::Broken,
                 "ends its event stream again and again",
             );
             return Err(loss.hint(RESUME_HINT));
         }
-        self.listen(None, reopenings).await
+        self.open_stream(None, reopenings).await
     }
 
-    async fn send(
+    async fn send_request(
         &self,
         method: HttpMethod,
         scope: &SessionScope,
         json: Option<&str>,
     ) -> Result<HttpResponse, AgentLoss> {
-        let own = self.link.headers();
+        let own = self.link.request_headers();
         let own = own.iter().map(|(name, value)| (*name, value.as_str()));
         let mut headers: Vec<(&str, &str)> = own.collect();
         headers.extend(self.connection_id.as_deref().map(|id| (CONNECTION_ID, id)));
@@ -309,17 +309,17 @@ impl HttpPoster {
             };
             return Err(self
                 .link
-                .loss(kind, &format!("did not answer within {waited} s")));
+                .agent_loss(kind, &format!("did not answer within {waited} s")));
         };
-        let answer = answer.map_err(|error| self.link.failed(&error, self.is_open()))?;
+        let answer = answer.map_err(|error| self.link.failed_request(&error, self.is_open()))?;
         self.link.keep_cookies(&answer.headers);
         Ok(answer)
     }
 
     /// Tells the server that the connection is over. It is over whatever the server says.
-    async fn delete(&mut self) {
+    async fn delete_connection(&mut self) {
         if self.is_open() {
-            let _ = timeout(DELETE_TIMEOUT, self.send(HttpMethod::Delete, &None, None)).await;
+            let _ = timeout(DELETE_TIMEOUT, self.send_request(HttpMethod::Delete, &None, None)).await;
         }
     }
 
@@ -327,8 +327,8 @@ impl HttpPoster {
         self.connection_id.is_some()
     }
 
-    fn violation(&self, reason: &str) -> AgentLoss {
-        self.link.loss(AgentLossKind::Violation, reason)
+    fn violation_loss(&self, reason: &str) -> AgentLoss {
+        self.link.agent_loss(AgentLossKind::Violation, reason)
     }
 }
 
@@ -348,24 +348,24 @@ impl EventReader {
             let bytes = match answer.next_bytes().await {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
-                Err(error) => return Err(self.link.failed(&error, true).hint(RESUME_HINT)),
+                Err(error) => return Err(self.link.failed_request(&error, true).hint(RESUME_HINT)),
             };
             events.push(&bytes);
             loop {
                 let event = events.next_event().map_err(|too_large| {
                     let reason = format!("sends an event of more than {} bytes", too_large.limit);
-                    self.link.loss(AgentLossKind::Violation, &reason)
+                    self.link.agent_loss(AgentLossKind::Violation, &reason)
                 })?;
                 let Some(event) = event else { break };
                 has_messages = true;
-                self.inbox.take(&self.scope, event.data).await;
+                self.inbox.take_message(&self.scope, event.data).await;
             }
         }
         if events.unfinished().is_some() {
-            return Err(self.lost("ended its event stream in the middle of an event"));
+            return Err(self.broken_loss("ended its event stream in the middle of an event"));
         }
-        if lock(&self.inbox.routes).is_waiting(&self.scope) {
-            return Err(self.lost("ended its event stream before it had answered"));
+        if lock_routes(&self.inbox.routes).is_waiting(&self.scope) {
+            return Err(self.broken_loss("ended its event stream before it had answered"));
         }
         Ok(EndedStream {
             scope: self.scope,
@@ -373,9 +373,9 @@ impl EventReader {
         })
     }
 
-    fn lost(&self, reason: &str) -> AgentLoss {
+    fn broken_loss(&self, reason: &str) -> AgentLoss {
         self.link
-            .loss(AgentLossKind::Broken, reason)
+            .agent_loss(AgentLossKind::Broken, reason)
             .hint(RESUME_HINT)
     }
 }

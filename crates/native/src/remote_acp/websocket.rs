@@ -39,8 +39,8 @@ const BINARY_PREFIX: &[u8] = b"[binary WebSocket message] ";
 const NORMAL_CLOSE: [u8; 2] = 1000_u16.to_be_bytes();
 
 /// Connects, and passes lines on until one side hangs up.
-pub(super) async fn serve(pipe: DuplexStream, link: &RemoteLink) -> Result<(), AgentLoss> {
-    let stream = connect(link).await?;
+pub(super) async fn serve_websocket(pipe: DuplexStream, link: &RemoteLink) -> Result<(), AgentLoss> {
+    let stream = open_websocket(link).await?;
     let (reads, writes) = split(stream);
     let (lines, to_client) = split(pipe);
     let (controls, waiting) = mpsc::channel(WAITING_CONTROLS);
@@ -84,24 +84,24 @@ impl SignsOfLife {
         }
     }
 
-    fn note(&self) {
+    fn note_sign(&self) {
         let millis = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(millis, Ordering::Relaxed);
     }
 
-    fn silence(&self) -> Duration {
+    fn silent_time(&self) -> Duration {
         let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
         self.opened.elapsed().saturating_sub(last)
     }
 }
 
 /// Opens the WebSocket.
-async fn connect(link: &RemoteLink) -> Result<impl AsyncRead + AsyncWrite + Unpin, AgentLoss> {
+async fn open_websocket(link: &RemoteLink) -> Result<impl AsyncRead + AsyncWrite + Unpin, AgentLoss> {
     let settings = &link.settings;
     let mut key = [0; 16];
     fill_random(&SystemRandom::new(), &mut key, link)?;
     let key = STANDARD.encode(key);
-    let own = link.headers();
+    let own = link.request_headers();
     let mut headers: Vec<(&str, &str)> = vec![
         ("connection", "Upgrade"),
         ("upgrade", "websocket"),
@@ -117,7 +117,7 @@ async fn connect(link: &RemoteLink) -> Result<impl AsyncRead + AsyncWrite + Unpi
         idle_timeout: None,
     };
     let switch = link.client.upgrade(request, settings.answer_timeout).await;
-    match switch.map_err(|error| link.failed(&error, false))? {
+    match switch.map_err(|error| link.failed_request(&error, false))? {
         HttpSwitch::Upgraded(upgraded) => {
             check_answer(link, &upgraded.headers, &key)?;
             Ok(upgraded.into_stream())
@@ -127,9 +127,9 @@ async fn connect(link: &RemoteLink) -> Result<impl AsyncRead + AsyncWrite + Unpi
         {
             let reason = format!("is no WebSocket: it answers with status {}", answer.status);
             let hint = "an agent behind `https://` is another transport: try that scheme";
-            Err(link.loss(AgentLossKind::Violation, &reason).hint(hint))
+            Err(link.agent_loss(AgentLossKind::Violation, &reason).hint(hint))
         }
-        HttpSwitch::Declined(answer) => Err(link.refused(answer, false).await),
+        HttpSwitch::Declined(answer) => Err(link.refused_request(answer, false).await),
     }
 }
 
@@ -142,7 +142,7 @@ fn check_answer(link: &RemoteLink, headers: &HeaderMap, key: &str) -> Result<(),
     let is_proven = accept.is_some_and(|accept| accept.as_bytes() == proof.as_bytes());
     let upgrade = headers.get(UPGRADE);
     let is_upgraded = upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
-    let violation = |reason| Err(link.loss(AgentLossKind::Violation, reason));
+    let violation = |reason| Err(link.agent_loss(AgentLossKind::Violation, reason));
     if !is_proven || !is_upgraded {
         return violation("is no WebSocket: its handshake is wrong");
     }
@@ -159,7 +159,7 @@ fn fill_random(
 ) -> Result<(), AgentLoss> {
     let filled = random.fill(bytes);
     filled.map_err(|_| {
-        link.loss(
+        link.agent_loss(
             AgentLossKind::Broken,
             "cannot be spoken to: the system has no random bytes",
         )
@@ -184,16 +184,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
         loop {
             let head = match read_head(&mut self.reads).await {
                 Ok(head) => head,
-                Err(FrameError::Violation(reason)) => return self.violation(reason),
-                Err(FrameError::Read(error)) => return self.broken(&error, is_in_message),
+                Err(FrameError::Violation(reason)) => return self.violation_loss(reason),
+                Err(FrameError::Read(error)) => return self.broken_loss(&error, is_in_message),
             };
-            self.signs.note();
+            self.signs.note_sign();
             let is_first = matches!(head.kind, FrameKind::Text | FrameKind::Binary);
             let passed = match head.kind {
-                FrameKind::Close => return self.close(head).await,
-                FrameKind::Ping | FrameKind::Pong => self.control(head).await,
+                FrameKind::Close => return self.read_close_frame(head).await,
+                FrameKind::Ping | FrameKind::Pong => self.read_control_frame(head).await,
                 _ if is_first == is_in_message => {
-                    return self.violation("mixes the parts of two messages");
+                    return self.violation_loss("mixes the parts of two messages");
                 }
                 _ => {
                     is_in_message = !head.is_last;
@@ -201,7 +201,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
                 }
             };
             if let Err(error) = passed {
-                return self.broken(&error, true);
+                return self.broken_loss(&error, true);
             }
         }
     }
@@ -220,7 +220,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
             let most = usize::try_from(left).unwrap_or(usize::MAX);
             let part = &waiting[..waiting.len().min(most)];
             let read = part.len();
-            self.signs.note();
+            self.signs.note_sign();
             self.part.clear();
             let bytes = part.iter().copied();
             self.part.extend(bytes.map(|byte| {
@@ -240,7 +240,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
         Ok(())
     }
 
-    async fn control(&mut self, head: FrameHead) -> std::io::Result<()> {
+    async fn read_control_frame(&mut self, head: FrameHead) -> std::io::Result<()> {
         let payload = self.control_payload(head).await?;
         if head.kind == FrameKind::Ping {
             let _ = self.controls.try_send((FrameKind::Pong, payload)); // a later pong answers this ping, too
@@ -256,7 +256,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
         Ok(payload)
     }
 
-    async fn close(&mut self, head: FrameHead) -> AgentLoss {
+    async fn read_close_frame(&mut self, head: FrameHead) -> AgentLoss {
         let payload = self.control_payload(head).await.unwrap_or_default();
         let (code, reason) = match payload.split_first_chunk::<2>() {
             Some((code, reason)) => (u16::from_be_bytes(*code), String::from_utf8_lossy(reason)),
@@ -273,14 +273,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
             1002 | 1003 | 1007 | 1010 => AgentLossKind::Violation,
             _ => AgentLossKind::Broken,
         };
-        self.link.loss(kind, &reason).hint(super::loss::RESUME_HINT)
+        self.link.agent_loss(kind, &reason).hint(super::loss::RESUME_HINT)
     }
 
-    fn violation(&self, reason: &str) -> AgentLoss {
-        self.link.loss(AgentLossKind::Violation, reason)
+    fn violation_loss(&self, reason: &str) -> AgentLoss {
+        self.link.agent_loss(AgentLossKind::Violation, reason)
     }
 
-    fn broken(&self, error: &std::io::Error, is_in_message: bool) -> AgentLoss {
+    fn broken_loss(&self, error: &std::io::Error, is_in_message: bool) -> AgentLoss {
         let reason = match (error.kind(), is_in_message) {
             (std::io::ErrorKind::UnexpectedEof, true) => {
                 "closed the connection in the middle of a message".to_owned()
@@ -289,7 +289,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
             _ => format!("cannot be heard any more: {error}"),
         };
         self.link
-            .loss(AgentLossKind::Broken, &reason)
+            .agent_loss(AgentLossKind::Broken, &reason)
             .hint(super::loss::RESUME_HINT)
     }
 }
@@ -316,39 +316,39 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketWriter<'_, S> {
             // A line that is only read in part stays in `line`, and is read on.
             tokio::select! {
                 biased;
-                Some((kind, payload)) = controls.recv() => self.send(kind, &payload).await?,
+                Some((kind, payload)) = controls.recv() => self.send_frame(kind, &payload).await?,
                 read = lines.read_until(b'\n', &mut line) => {
                     let is_over = !matches!(read, Ok(1..));
                     let text = line.strip_suffix(b"\n").unwrap_or(&line);
                     if !text.is_empty() {
-                        self.send(FrameKind::Text, text).await?;
+                        self.send_frame(FrameKind::Text, text).await?;
                     }
                     line.clear();
                     if is_over {
-                        return self.send(FrameKind::Close, &NORMAL_CLOSE).await;
+                        return self.send_frame(FrameKind::Close, &NORMAL_CLOSE).await;
                     }
                 }
-                _ = pings.tick() => self.ping().await?,
+                _ = pings.tick() => self.ping_silent_server().await?,
             }
         }
     }
 
     /// Pings a silent server. One that stays silent is gone.
-    async fn ping(&mut self) -> Result<(), AgentLoss> {
+    async fn ping_silent_server(&mut self) -> Result<(), AgentLoss> {
         let keep_alive = self.link.settings.keep_alive;
-        let silence = self.signs.silence();
+        let silence = self.signs.silent_time();
         if silence >= keep_alive * 2 {
             let reason = format!("answered no ping for {} s", silence.as_secs());
-            let loss = self.link.loss(AgentLossKind::Broken, &reason);
+            let loss = self.link.agent_loss(AgentLossKind::Broken, &reason);
             return Err(loss.hint(super::loss::RESUME_HINT));
         }
         if silence >= keep_alive / 2 {
-            self.send(FrameKind::Ping, b"").await?;
+            self.send_frame(FrameKind::Ping, b"").await?;
         }
         Ok(())
     }
 
-    async fn send(&mut self, kind: FrameKind, payload: &[u8]) -> Result<(), AgentLoss> {
+    async fn send_frame(&mut self, kind: FrameKind, payload: &[u8]) -> Result<(), AgentLoss> {
         let mut mask = [0; 4];
         fill_random(&self.random, &mut mask, self.link)?;
         let frame = client_frame(kind, payload, mask);
@@ -361,6 +361,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketWriter<'_, S> {
             Ok(Err(error)) => format!("cannot be written to any more: {error}"),
             Err(_) => format!("read nothing for {} s", WRITE_TIMEOUT.as_secs()),
         };
-        Err(self.link.loss(AgentLossKind::Broken, &reason))
+        Err(self.link.agent_loss(AgentLossKind::Broken, &reason))
     }
 }

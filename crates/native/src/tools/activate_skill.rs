@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lapidary_gemini::skills::SkillManager;
 use serde_json::{Map, Value, json};
 
-use super::{Arguments, ReadingCall, declaration, failure, reading};
+use super::{Arguments, ReadingCall, tool_declaration, failed_output, reading_preview};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 use crate::workspace::Workspace;
 
@@ -23,7 +23,7 @@ pub struct ActivateSkillTool {
 impl ActivateSkillTool {
     /// The tool for the skills that are there now.
     pub fn new(workspace: Arc<Workspace>, skills: SharedSkills) -> Self {
-        let names: Vec<String> = lock(&skills)
+        let names: Vec<String> = lock_skills(&skills)
             .active_skills()
             .map(|skill| skill.name.clone())
             .collect();
@@ -40,7 +40,7 @@ impl ActivateSkillTool {
         let description = format!(
             "Activates a skill by its name{available} and returns its instructions in `<activated_skill>` tags. Use it when the task is what a skill is for."
         );
-        let mut declaration = declaration(
+        let mut declaration = tool_declaration(
             "activate_skill",
             &description,
             &json!({ "name": property }),
@@ -55,7 +55,7 @@ impl ActivateSkillTool {
     }
 }
 
-fn lock(skills: &SharedSkills) -> std::sync::MutexGuard<'_, SkillManager> {
+fn lock_skills(skills: &SharedSkills) -> std::sync::MutexGuard<'_, SkillManager> {
     skills.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -65,31 +65,31 @@ impl Tool for ActivateSkillTool {
     }
 
     fn instruction(&self) -> Option<String> {
-        Some(lock(&self.skills).available_skills())
+        Some(lock_skills(&self.skills).available_skills())
     }
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;
-        let name = arguments.text("name").to_owned();
-        let mut preview = reading(
+        let name = arguments.text_argument("name").to_owned();
+        let mut preview = reading_preview(
             CallKind::Other,
             format!("Activate skill {name}"),
             Vec::new(),
         );
-        if let Some(skill) = lock(&self.skills).skill_by_name(&name) {
+        if let Some(skill) = lock_skills(&self.skills).skill_by_name(&name) {
             preview.needs_permission = !skill.is_builtin;
             preview.paths = vec![skill.directory()];
         }
         let (workspace, skills) = (Arc::clone(&self.workspace), Arc::clone(&self.skills));
         Ok(Box::new(ReadingCall {
             preview,
-            work: move |_: &_| activate(&workspace, &skills, &name),
+            work: move |_: &_| activation_output(&workspace, &skills, &name),
         }))
     }
 }
 
-fn activate(workspace: &Workspace, skills: &SharedSkills, name: &str) -> ToolOutput {
-    let skills = lock(skills);
+fn activation_output(workspace: &Workspace, skills: &SharedSkills, name: &str) -> ToolOutput {
+    let skills = lock_skills(skills);
     let directory = skills
         .skill_by_name(name)
         .map(lapidary_gemini::skills::SkillDefinition::directory);
@@ -105,7 +105,7 @@ fn activate(workspace: &Workspace, skills: &SharedSkills, name: &str) -> ToolOut
             ));
             output
         }
-        Err(words) => failure(
+        Err(words) => failed_output(
             "invalid_tool_params",
             words.clone(),
             format!("Error: {words}"),

@@ -10,7 +10,7 @@ mod merge;
 mod nearest;
 mod search;
 
-pub(super) use nearest::nearest;
+pub(super) use nearest::nearest_place_hint;
 
 use search::Found;
 
@@ -47,13 +47,13 @@ pub(super) enum EditResult {
 }
 
 /// Makes an edit.
-pub(super) fn edit(request: EditRequest<'_>) -> EditResult {
+pub(super) fn edit_text(request: EditRequest<'_>) -> EditResult {
     if request.old.is_empty() {
         return EditResult::Missing;
     }
     let count = request.text.matches(request.old).count();
     if count > 0 {
-        return judged(request, count).unwrap_or_else(|| {
+        return early_result(request, count).unwrap_or_else(|| {
             let text = request.text.replace(request.old, request.new);
             EditResult::Edited {
                 text: with_end_of(request.text, text),
@@ -62,16 +62,16 @@ pub(super) fn edit(request: EditRequest<'_>) -> EditResult {
             }
         });
     }
-    for search in [search::by_line, search::by_word, search::nearly] {
+    for search in [search::by_line, search::by_word, search::nearly_equal_places] {
         let found = search(request);
         if !found.is_empty() {
-            return judged(request, found.len()).unwrap_or_else(|| merged(request, &found));
+            return early_result(request, found.len()).unwrap_or_else(|| merged_result(request, &found));
         }
     }
     EditResult::Missing
 }
 
-fn judged(request: EditRequest<'_>, count: usize) -> Option<EditResult> {
+fn early_result(request: EditRequest<'_>, count: usize) -> Option<EditResult> {
     if count > 1 && !request.allow_multiple {
         Some(EditResult::Ambiguous(count))
     } else if request.old == request.new {
@@ -82,10 +82,10 @@ fn judged(request: EditRequest<'_>, count: usize) -> Option<EditResult> {
 }
 
 /// Makes the change at every place, from the last to the first.
-fn merged(request: EditRequest<'_>, found: &[Found]) -> EditResult {
+fn merged_result(request: EditRequest<'_>, found: &[Found]) -> EditResult {
     let mut text = request.text.to_owned();
     for place in found.iter().rev() {
-        match merge::merge(
+        match merge::merge_change(
             request.old,
             request.new,
             &request.text[place.start..place.end],
@@ -93,7 +93,7 @@ fn merged(request: EditRequest<'_>, found: &[Found]) -> EditResult {
             Ok(lines) => text.replace_range(place.start..place.end, &lines),
             Err(why) => {
                 return EditResult::Unclear {
-                    lines: place.lines(request.text),
+                    lines: place.line_numbers(request.text),
                     why,
                 };
             }
@@ -103,7 +103,7 @@ fn merged(request: EditRequest<'_>, found: &[Found]) -> EditResult {
     EditResult::Edited {
         text: with_end_of(request.text, text),
         occurrences: found.len(),
-        nearly: nearly.map(|place| place.lines(request.text)).collect(),
+        nearly: nearly.map(|place| place.line_numbers(request.text)).collect(),
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
             new,
             allow_multiple: false,
         };
-        match edit(request) {
+        match edit_text(request) {
             EditResult::Edited { text, .. } => text,
             other => format!("{other:?}"),
         }
@@ -203,7 +203,7 @@ mod tests {
             old in "[ab \\t\\n(){}=é]{1,12}",
             new in "[ab \\t\\n(){}=é]{0,12}",
         ) {
-            let result = edit(EditRequest { text: &text, old: &old, new: &new, allow_multiple: false });
+            let result = edit_text(EditRequest { text: &text, old: &old, new: &new, allow_multiple: false });
             if text.matches(old.as_str()).count() == 1 && old != new {
                 let expected = with_end_of(&text, text.replacen(&old, &new, 1));
                 prop_assert_eq!(result, EditResult::Edited { text: expected, occurrences: 1, nearly: Vec::new() });

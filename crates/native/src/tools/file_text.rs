@@ -210,7 +210,7 @@ pub(super) fn is_binary(start: &[u8]) -> bool {
         }
         let is_plain = (7..=14).contains(&byte) || (32..=127).contains(&byte);
         if !is_plain {
-            let (is_character, passed) = character(start, at);
+            let (is_character, passed) = multibyte_character(start, at);
             at += passed;
             if !is_character {
                 suspicious += 1;
@@ -238,7 +238,7 @@ fn has_mark(start: &[u8]) -> bool {
 
 /// Whether a character of several bytes begins here, and how many bytes are passed over. The package passes one byte too, where
 /// the second byte is wrong.
-fn character(start: &[u8], at: usize) -> (bool, usize) {
+fn multibyte_character(start: &[u8], at: usize) -> (bool, usize) {
     let follows = |behind: usize| {
         start
             .get(at + behind)
@@ -269,7 +269,7 @@ fn is_protobuf(bytes: &[u8]) -> bool {
     };
     let mut messages = 0;
     loop {
-        let is_message = reader.message();
+        let is_message = reader.skip_message_field();
         if !is_message && !reader.is_over {
             return false;
         }
@@ -287,7 +287,7 @@ struct ProtoReader<'a> {
 }
 
 impl ProtoReader<'_> {
-    fn byte(&mut self) -> u8 {
+    fn read_byte(&mut self) -> u8 {
         if self.is_over || self.at == self.bytes.len() {
             self.is_over = true;
             return 0xff;
@@ -297,10 +297,10 @@ impl ProtoReader<'_> {
     }
 
     /// A number, in the 32 bits that JavaScript's operators leave of it.
-    fn number(&mut self) -> i32 {
+    fn read_number(&mut self) -> i32 {
         let (mut place, mut number) = (0_u32, 0_i32);
         while !self.is_over {
-            let byte = self.byte();
+            let byte = self.read_byte();
             number |= i32::from(byte & 0x7f).wrapping_shl(7 * place);
             if byte & 0x80 == 0 {
                 break;
@@ -314,24 +314,24 @@ impl ProtoReader<'_> {
         number
     }
 
-    fn skip(&mut self, count: i32) {
+    fn skip_bytes(&mut self, count: i32) {
         for _ in 0..count {
             if self.is_over {
                 return;
             }
-            self.byte();
+            self.read_byte();
         }
     }
 
-    fn message(&mut self) -> bool {
-        match self.number() & 7 {
-            0 => drop(self.number()),
-            1 => self.skip(8),
+    fn skip_message_field(&mut self) -> bool {
+        match self.read_number() & 7 {
+            0 => drop(self.read_number()),
+            1 => self.skip_bytes(8),
             2 => {
-                let length = self.number();
-                self.skip(length);
+                let length = self.read_number();
+                self.skip_bytes(length);
             }
-            5 => self.skip(4),
+            5 => self.skip_bytes(4),
             _ => return false,
         }
         true
@@ -339,7 +339,7 @@ impl ProtoReader<'_> {
 }
 
 /// The text of a file: by its byte order mark, else as UTF-8, in which bytes that are none read as U+FFFD.
-pub(super) fn decode(bytes: &[u8]) -> String {
+pub(super) fn decode_text(bytes: &[u8]) -> String {
     if let Some(rest) = bytes.strip_prefix(b"\xff\xfe\x00\x00") {
         return decode_32(rest, u32::from_le_bytes);
     }
@@ -375,7 +375,7 @@ fn decode_32(bytes: &[u8], unit: fn([u8; 4]) -> u32) -> String {
 }
 
 /// The lines of a text, which end with LF or CR LF. There is one more than there are ends.
-pub(super) fn lines(text: &str) -> Vec<&str> {
+pub(super) fn text_lines(text: &str) -> Vec<&str> {
     let mut lines: Vec<_> = text.split('\n').collect();
     let last = lines.len() - 1;
     for line in &mut lines[..last] {
@@ -385,7 +385,7 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
 }
 
 /// How long a text is in JavaScript.
-pub(super) fn units(text: &str) -> usize {
+pub(super) fn utf16_length(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Arguments, ReadingCall, declaration, failure, reading};
+use super::{Arguments, ReadingCall, tool_declaration, failed_output, reading_preview};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 
 macro_rules! embedded {
@@ -51,7 +51,7 @@ impl GetInternalDocsTool {
         });
         let description = "Reads a page of Lapidary's documentation, or lists the pages.";
         Self {
-            declaration: declaration("get_internal_docs", description, &properties, &[]),
+            declaration: tool_declaration("get_internal_docs", description, &properties, &[]),
         }
     }
 }
@@ -75,13 +75,13 @@ impl Tool for GetInternalDocsTool {
             None => "List documentation".to_owned(),
         };
         Ok(Box::new(ReadingCall {
-            preview: reading(CallKind::Read, title, Vec::new()),
-            work: move |_: &_| path.map_or_else(list, |path| page(&path)),
+            preview: reading_preview(CallKind::Read, title, Vec::new()),
+            work: move |_: &_| path.map_or_else(page_list, |path| page_output(&path)),
         }))
     }
 }
 
-fn list() -> ToolOutput {
+fn page_list() -> ToolOutput {
     let names: Vec<_> = PAGES.iter().map(|(name, _)| format!("- {name}")).collect();
     let text = format!(
         "Available Lapidary documentation files:\n\n{}",
@@ -92,7 +92,7 @@ fn list() -> ToolOutput {
     output
 }
 
-fn page(path: &str) -> ToolOutput {
+fn page_output(path: &str) -> ToolOutput {
     let name = path.trim_start_matches("./");
     if let Some((_, text)) = PAGES.iter().find(|(own, _)| *own == name) {
         let mut output = ToolOutput::from_text(*text);
@@ -104,7 +104,7 @@ fn page(path: &str) -> ToolOutput {
     } else {
         format!("ENOENT: no such file or directory, open '{path}'")
     };
-    failure(
+    failed_output(
         "execution_failed",
         why.clone(),
         format!("Failed to access documentation: {why}"),
@@ -135,8 +135,8 @@ mod tests {
 
     #[test]
     fn a_page_outside_the_documentation_is_refused() {
-        assert!(page("../Cargo.toml").text.starts_with("Access denied"));
-        assert!(page("nothing.md").text.starts_with("ENOENT"));
-        assert!(page("skills.md").error.is_none());
+        assert!(page_output("../Cargo.toml").text.starts_with("Access denied"));
+        assert!(page_output("nothing.md").text.starts_with("ENOENT"));
+        assert!(page_output("skills.md").error.is_none());
     }
 }

@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::glob_pattern::{Case, GlobPattern, GlobState};
-use super::{Arguments, ReadingCall, declaration, failure, invalid, reading};
+use super::{Arguments, ReadingCall, tool_declaration, failed_output, invalid_parameters, reading_preview};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
-use crate::workspace::{IgnoreFiles, Visitor, WalkRules, WalkedEntry, Workspace, walk};
+use crate::workspace::{IgnoreFiles, Visitor, WalkRules, WalkedEntry, Workspace, walk_tree};
 
 /// Directories that are never searched.
 pub(super) const SKIPPED: [&str; 5] = ["node_modules", ".git", "bower_components", ".svn", ".hg"];
@@ -59,7 +59,7 @@ impl GlobTool {
         let description = "Finds files by a glob pattern and returns their absolute paths, files changed in the last day first. Use it to find files by name; use `grep_search` to find them by content.";
         Self {
             workspace,
-            declaration: declaration("glob", description, &properties, &["pattern"]),
+            declaration: tool_declaration("glob", description, &properties, &["pattern"]),
         }
     }
 }
@@ -73,32 +73,32 @@ impl Tool for GlobTool {
         let arguments = Arguments::check(&self.declaration, arguments)?;
         let asked = arguments.optional_text("dir_path");
         let path = self.workspace.absolute(asked.unwrap_or("."));
-        let place = self.workspace.place_by_target(&path).map_err(invalid)?;
+        let place = self.workspace.place_by_target(&path).map_err(invalid_parameters)?;
         match place.stat() {
             Ok(found) if found.is_directory() => {}
             Ok(_) => {
-                return Err(invalid(format!(
+                return Err(invalid_parameters(format!(
                     "Search path is not a directory: {}",
                     place.path.display()
                 )));
             }
             Err(_) => {
-                return Err(invalid(format!(
+                return Err(invalid_parameters(format!(
                     "Search path does not exist {}",
                     place.path.display()
                 )));
             }
         }
-        let pattern = arguments.text("pattern");
+        let pattern = arguments.text_argument("pattern");
         if js::trim(pattern).is_empty() {
-            return Err(invalid("The 'pattern' parameter cannot be empty."));
+            return Err(invalid_parameters("The 'pattern' parameter cannot be empty."));
         }
         let directories = if asked.is_some() {
             vec![place.path]
         } else {
             self.workspace.roots()
         };
-        let preview = reading(
+        let preview = reading_preview(
             CallKind::Search,
             format!("Find {pattern}"),
             directories.clone(),
@@ -107,14 +107,14 @@ impl Tool for GlobTool {
             workspace: Arc::clone(&self.workspace),
             pattern: pattern.to_owned(),
             directories,
-            case: if arguments.flag("case_sensitive") == Some(true) {
+            case: if arguments.flag_argument("case_sensitive") == Some(true) {
                 Case::Sensitive
             } else {
                 Case::Ignored
             },
             files: IgnoreFiles {
-                git: arguments.flag("respect_git_ignore").unwrap_or(true),
-                gemini: arguments.flag("respect_gemini_ignore").unwrap_or(true),
+                git: arguments.flag_argument("respect_git_ignore").unwrap_or(true),
+                gemini: arguments.flag_argument("respect_gemini_ignore").unwrap_or(true),
                 ..IgnoreFiles::ALL
             },
         };
@@ -143,14 +143,14 @@ impl GlobSearch {
     fn run(&self, cancelled: &CancellationToken) -> ToolOutput {
         let (mut hits, mut ignored) = (Vec::new(), 0);
         for directory in &self.directories {
-            match self.search(directory, cancelled) {
+            match self.search_directory(directory, cancelled) {
                 Ok(found) => {
                     hits.extend(found.hits);
                     ignored += found.ignored;
                 }
                 Err(error) => {
                     let words = format!("Error during glob search operation: {error}");
-                    return failure(
+                    return failed_output(
                         "glob_execution_error",
                         words,
                         "Error: An unexpected error occurred.",
@@ -159,16 +159,16 @@ impl GlobSearch {
             }
         }
         if cancelled.is_cancelled() {
-            return failure(
+            return failed_output(
                 "execution_failed",
                 "The search was cancelled.",
                 "Cancelled.",
             );
         }
-        self.told(hits, ignored)
+        self.search_output(hits, ignored)
     }
 
-    fn search(
+    fn search_directory(
         &self,
         directory: &Path,
         cancelled: &CancellationToken,
@@ -182,25 +182,25 @@ impl GlobSearch {
             .and_then(Path::to_str);
         let pattern = match below.unwrap_or(pattern) {
             pattern if pattern.starts_with('/') => return Ok(GlobFound::default()),
-            pattern if is_path => GlobPattern::literal(pattern, self.case),
+            pattern if is_path => GlobPattern::from_literal_path(pattern, self.case),
             pattern => GlobPattern::new(pattern, self.case),
         };
         let rules = self.workspace.rules().walk_rules(directory, self.files);
-        let first = (pattern.start(), rules);
+        let first = (pattern.start_state(), rules);
         let finder = GlobFinder {
             search: self,
             directory,
             pattern,
             found: Mutex::new(GlobFound::default()),
         };
-        walk(directory, &finder, first, cancelled)?;
+        walk_tree(directory, &finder, first, cancelled)?;
         Ok(finder
             .found
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn told(&self, mut hits: Vec<GlobHit>, ignored: usize) -> ToolOutput {
+    fn search_output(&self, mut hits: Vec<GlobHit>, ignored: usize) -> ToolOutput {
         let pattern = &self.pattern;
         let (one, count) = (self.directories.first(), self.directories.len());
         let within = one
@@ -219,7 +219,7 @@ impl GlobSearch {
             output.display = Some("No files found".to_owned());
             return output;
         }
-        sort(&mut hits);
+        sort_hits(&mut hits);
         let within = within.unwrap_or_else(|| format!(" across {count} workspace directories"));
         let more = if ignored > 0 {
             format!(" ({ignored} additional files were ignored)")
@@ -250,7 +250,7 @@ impl GlobSearch {
 }
 
 /// Files of the last day first, the newest before; then the others by path.
-fn sort(hits: &mut [GlobHit]) {
+fn sort_hits(hits: &mut [GlobHit]) {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -290,7 +290,7 @@ impl Visitor for GlobFinder<'_> {
             return None;
         }
         let (state, rules) = above;
-        let state = self.pattern.enter(state, name)?;
+        let state = self.pattern.enter_directory(state, name)?;
         // An ignored directory is walked, too: its files are counted.
         let path = self.directory.join(relative);
         let below = self.search.workspace.rules().walk_rules_below(rules, &path);
@@ -298,13 +298,13 @@ impl Visitor for GlobFinder<'_> {
     }
 
     fn file(&self, (state, rules): &Self::State, entry: &WalkedEntry<'_>) {
-        if !self.pattern.matches(state, entry.name) {
+        if !self.pattern.matches_file(state, entry.name) {
             return;
         }
         let path = self.directory.join(&entry.relative);
         let all = self.search.workspace.rules();
         let is_ignored = all.is_walked_ignored(rules, &path);
-        let stat = if is_ignored { None } else { entry.stat().ok() };
+        let stat = if is_ignored { None } else { entry.file_stat().ok() };
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if is_ignored {
             found.ignored += 1;

@@ -39,51 +39,51 @@ pub(super) enum Case {
 impl GlobPattern {
     /// Reads a pattern. One that leaves the directory matches nothing.
     pub(super) fn new(pattern: &str, case: Case) -> Self {
-        let alternatives = expand(pattern);
+        let alternatives = expand_braces(pattern);
         let alternatives = alternatives
             .iter()
-            .filter_map(|pattern| segments(pattern, case));
+            .filter_map(|pattern| parse_segments(pattern, case));
         Self {
             alternatives: alternatives.collect(),
         }
     }
 
     /// A pattern that is a path, whatever its letters mean elsewhere.
-    pub(super) fn literal(path: &str, case: Case) -> Self {
+    pub(super) fn from_literal_path(path: &str, case: Case) -> Self {
         let names = path
             .split('/')
             .filter(|name| !name.is_empty() && *name != ".");
-        let segments: Option<Vec<_>> = names.map(|name| literal(name, case)).collect();
+        let segments: Option<Vec<_>> = names.map(|name| literal_segment(name, case)).collect();
         Self {
             alternatives: segments.into_iter().collect(),
         }
     }
 
     /// The state of the directory where matching begins.
-    pub(super) fn start(&self) -> GlobState {
+    pub(super) fn start_state(&self) -> GlobState {
         let places = (0..self.alternatives.len()).map(|alternative| (alternative, 0));
-        self.closed(places.collect())
+        self.closed_state(places.collect())
     }
 
     /// The state of a directory; none if nothing in it can match.
-    pub(super) fn enter(&self, above: &GlobState, name: &str) -> Option<GlobState> {
+    pub(super) fn enter_directory(&self, above: &GlobState, name: &str) -> Option<GlobState> {
         let mut places = Vec::new();
         for (alternative, place) in &above.0 {
             match &self.alternatives[*alternative][*place] {
                 Segment::Any => places.push((*alternative, *place)),
-                segment if segment.matches(name) => places.push((*alternative, place + 1)),
+                segment if segment.matches_name(name) => places.push((*alternative, place + 1)),
                 _ => {}
             }
         }
-        let state = self.closed(places);
+        let state = self.closed_state(places);
         (!state.0.is_empty()).then_some(state)
     }
 
     /// Whether a file in a directory matches.
-    pub(super) fn matches(&self, directory: &GlobState, name: &str) -> bool {
+    pub(super) fn matches_file(&self, directory: &GlobState, name: &str) -> bool {
         directory.0.iter().any(|(alternative, place)| {
             let segments = &self.alternatives[*alternative];
-            place + 1 == segments.len() && segments[*place].matches(name)
+            place + 1 == segments.len() && segments[*place].matches_name(name)
         })
     }
 
@@ -92,18 +92,18 @@ impl GlobPattern {
         let (directories, name) = path
             .rsplit_once('/')
             .map_or(("", path), |(above, name)| (above, name));
-        let mut state = self.start();
+        let mut state = self.start_state();
         for directory in directories.split('/').filter(|name| !name.is_empty()) {
-            match self.enter(&state, directory) {
+            match self.enter_directory(&state, directory) {
                 Some(next) => state = next,
                 None => return false,
             }
         }
-        self.matches(&state, name)
+        self.matches_file(&state, name)
     }
 
     /// Adds the places behind `**`, which may stand for nothing. Places at the end of a pattern lead nowhere.
-    fn closed(&self, mut places: Vec<(usize, usize)>) -> GlobState {
+    fn closed_state(&self, mut places: Vec<(usize, usize)>) -> GlobState {
         let mut next = 0;
         while let Some((alternative, place)) = places.get(next).copied() {
             next += 1;
@@ -122,7 +122,7 @@ impl GlobPattern {
 }
 
 impl Segment {
-    fn matches(&self, name: &str) -> bool {
+    fn matches_name(&self, name: &str) -> bool {
         match self {
             Self::Any => true,
             Self::Literal(literal) => literal == name,
@@ -131,9 +131,9 @@ impl Segment {
     }
 }
 
-fn segments(pattern: &str, case: Case) -> Option<Vec<Segment>> {
+fn parse_segments(pattern: &str, case: Case) -> Option<Vec<Segment>> {
     let mut segments: Vec<Segment> = Vec::new();
-    for part in split(pattern) {
+    for part in split_pattern(pattern) {
         match part.as_str() {
             "" | "." => {}
             ".." => match segments.pop() {
@@ -142,39 +142,39 @@ fn segments(pattern: &str, case: Case) -> Option<Vec<Segment>> {
             },
             "**" if matches!(segments.last(), Some(Segment::Any)) => {}
             "**" => segments.push(Segment::Any),
-            part => segments.push(segment(part, case)?),
+            part => segments.push(parse_segment(part, case)?),
         }
     }
     (!segments.is_empty()).then_some(segments)
 }
 
 /// The parts between slashes. A slash in a class does not part.
-fn split(pattern: &str) -> Vec<String> {
+fn split_pattern(pattern: &str) -> Vec<String> {
     pattern.split('/').map(str::to_owned).collect()
 }
 
-fn segment(part: &str, case: Case) -> Option<Segment> {
+fn parse_segment(part: &str, case: Case) -> Option<Segment> {
     let is_magic = part.contains(['*', '?', '[', '(', '\\', '+', '@', '!']);
     if !is_magic {
-        return literal(part, case);
+        return literal_segment(part, case);
     }
     let letters: Vec<char> = part.chars().collect();
     let mut writer = SegmentWriter {
         letters: &letters,
         at: 0,
     };
-    let body = writer.sequence(None)?;
-    matched(&body, case)
+    let body = writer.write_sequence(None)?;
+    regex_segment(&body, case)
 }
 
-fn literal(name: &str, case: Case) -> Option<Segment> {
+fn literal_segment(name: &str, case: Case) -> Option<Segment> {
     match case {
         Case::Sensitive => Some(Segment::Literal(name.to_owned())),
-        Case::Ignored => matched(&regex::escape(name), case),
+        Case::Ignored => regex_segment(&regex::escape(name), case),
     }
 }
 
-fn matched(body: &str, case: Case) -> Option<Segment> {
+fn regex_segment(body: &str, case: Case) -> Option<Segment> {
     let flag = if case == Case::Ignored { "(?i)" } else { "" };
     let mut builder = fancy_regex::RegexBuilder::new(&format!(r"(?s){flag}\A(?:{body})\z"));
     let regex = builder.backtrack_limit(MOST_STEPS).build().ok()?;
@@ -189,7 +189,7 @@ struct SegmentWriter<'a> {
 
 impl SegmentWriter<'_> {
     /// Items up to the end, or up to the end of a group.
-    fn sequence(&mut self, group: Option<char>) -> Option<String> {
+    fn write_sequence(&mut self, group: Option<char>) -> Option<String> {
         let mut out = String::new();
         let is_first_star = self.letters.first() == Some(&'*') && self.at == 0 && group.is_none();
         if is_first_star && self.letters.get(1) != Some(&'(') {
@@ -200,21 +200,21 @@ impl SegmentWriter<'_> {
                 return Some(out);
             }
             self.at += 1;
-            self.item(letter, &mut out);
+            self.write_item(letter, &mut out);
         }
         group.is_none().then_some(out)
     }
 
-    fn item(&mut self, letter: char, out: &mut String) {
+    fn write_item(&mut self, letter: char, out: &mut String) {
         let opens = self.letters.get(self.at) == Some(&'(');
         match letter {
-            '?' | '*' | '+' | '@' | '!' if opens => match self.group(letter) {
+            '?' | '*' | '+' | '@' | '!' if opens => match self.write_group(letter) {
                 Some(group) => out.push_str(&group),
                 None => push_plain(letter, out),
             },
             '*' => out.push_str("[^/]*?"),
             '?' => out.push_str("[^/]"),
-            '[' => match self.class() {
+            '[' => match self.write_class() {
                 Some(class) => out.push_str(&class),
                 None => out.push_str(r"\["),
             },
@@ -230,12 +230,12 @@ impl SegmentWriter<'_> {
     }
 
     /// A group such as `@(a|b)`; none if it is not closed, and nothing is read then.
-    fn group(&mut self, kind: char) -> Option<String> {
+    fn write_group(&mut self, kind: char) -> Option<String> {
         let start = self.at;
         self.at += 1;
         let mut alternatives = Vec::new();
         loop {
-            let Some(alternative) = self.sequence(Some(kind)) else {
+            let Some(alternative) = self.write_sequence(Some(kind)) else {
                 self.at = start;
                 return None;
             };
@@ -258,7 +258,7 @@ impl SegmentWriter<'_> {
                     letters: self.letters,
                     at: self.at,
                 }
-                .sequence(None)
+                .write_sequence(None)
                 .unwrap_or_default();
                 format!("(?:(?!(?:{all}){behind}\\z)[^/]*?)")
             }
@@ -268,7 +268,7 @@ impl SegmentWriter<'_> {
     }
 
     /// A class such as `[a-z]`; none if it is not closed.
-    fn class(&mut self) -> Option<String> {
+    fn write_class(&mut self) -> Option<String> {
         let mut at = self.at;
         let is_negated = matches!(self.letters.get(at), Some('!' | '^'));
         at += usize::from(is_negated);
@@ -318,7 +318,7 @@ fn push_plain(letter: char, out: &mut String) {
 }
 
 /// The patterns that braces stand for: `{a,b}` and `{1..3}`.
-fn expand(pattern: &str) -> Vec<String> {
+fn expand_braces(pattern: &str) -> Vec<String> {
     let mut done = Vec::new();
     let mut waiting = vec![pattern.to_owned()];
     while let Some(pattern) = waiting.pop() {
@@ -380,7 +380,7 @@ fn braces_at(pattern: &str, open: usize) -> Option<(usize, Vec<String>)> {
         at += 1;
     }
     if commas.len() == 1 {
-        return range(&pattern[open + 1..at]).map(|parts| (at, parts));
+        return expand_range(&pattern[open + 1..at]).map(|parts| (at, parts));
     }
     commas.push(at);
     let parts = commas
@@ -390,7 +390,7 @@ fn braces_at(pattern: &str, open: usize) -> Option<(usize, Vec<String>)> {
 }
 
 /// The numbers or letters of a range.
-fn range(inside: &str) -> Option<Vec<String>> {
+fn expand_range(inside: &str) -> Option<Vec<String>> {
     let (first, last) = inside.split_once("..")?;
     if let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) {
         let count = usize::try_from(first.abs_diff(last)).ok()?;

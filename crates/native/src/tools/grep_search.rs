@@ -14,14 +14,14 @@ use lapidary_gemini::js;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::file_text::lines;
+use super::file_text::text_lines;
 use super::glob::SKIPPED;
 use super::glob_pattern::{Case, GlobPattern};
 use super::line_pattern::LinePattern;
-use super::{Arguments, ReadingCall, declaration, failure, invalid, reading};
+use super::{Arguments, ReadingCall, tool_declaration, failed_output, invalid_parameters, reading_preview};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 use crate::workspace::{
-    IgnoreFiles, MOST_BYTES, Visitor, WalkRules, WalkedEntry, Workspace, is_blocked, walk,
+    IgnoreFiles, MOST_BYTES, Visitor, WalkRules, WalkedEntry, Workspace, is_blocked, walk_tree,
 };
 
 /// Matches that are returned if the call names no number.
@@ -80,26 +80,26 @@ impl GrepSearchTool {
         let description = "Searches the lines of files for a regular expression and returns them with their files and numbers; up to three matches come with the lines around them. Ignored and binary files are not searched.";
         Self {
             workspace,
-            declaration: declaration("grep_search", description, &properties, &["pattern"]),
+            declaration: tool_declaration("grep_search", description, &properties, &["pattern"]),
         }
     }
 
-    fn directories(&self, asked: Option<&str>) -> Result<Vec<PathBuf>, ToolError> {
+    fn search_directories(&self, asked: Option<&str>) -> Result<Vec<PathBuf>, ToolError> {
         let Some(asked) = asked else {
             return Ok(self.workspace.roots());
         };
         let path = self.workspace.absolute(asked);
-        let place = self.workspace.place_by_target(&path).map_err(invalid)?;
+        let place = self.workspace.place_by_target(&path).map_err(invalid_parameters)?;
         let shown = place.path.display();
         match place.stat() {
             Ok(found) if found.is_directory() => Ok(vec![place.path]),
-            Ok(_) => Err(invalid(format!("Path is not a directory: {shown}"))),
+            Ok(_) => Err(invalid_parameters(format!("Path is not a directory: {shown}"))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(invalid(format!("Path does not exist: {shown}")))
+                Err(invalid_parameters(format!("Path does not exist: {shown}")))
             }
             Err(error) => {
-                let words = super::node_error::sentence(&error, "stat", &place.path);
-                Err(invalid(format!(
+                let words = super::node_error::error_sentence(&error, "stat", &place.path);
+                Err(invalid_parameters(format!(
                     "Failed to access path stats for {shown}: {words}"
                 )))
             }
@@ -114,9 +114,9 @@ impl Tool for GrepSearchTool {
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;
-        let source = arguments.text("pattern");
+        let source = arguments.text_argument("pattern");
         let wrong = |what: &str, source: &str, why: String| {
-            invalid(format!(
+            invalid_parameters(format!(
                 "Invalid {what}pattern provided: {source}. Error: {why}"
             ))
         };
@@ -128,7 +128,7 @@ impl Tool for GrepSearchTool {
         });
         let exclude = exclude.transpose()?;
         let asked = arguments.optional_text("dir_path");
-        let directories = self.directories(asked)?;
+        let directories = self.search_directories(asked)?;
         let place = match asked {
             Some(asked) => format!("in path \"{asked}\""),
             None if directories.len() > 1 => {
@@ -141,12 +141,12 @@ impl Tool for GrepSearchTool {
             workspace: Arc::clone(&self.workspace),
             pattern,
             exclude,
-            include: include.map(included),
+            include: include.map(include_filter),
             per_file: arguments
-                .count("max_matches_per_file")
+                .count_argument("max_matches_per_file")
                 .unwrap_or(usize::MAX),
             most: arguments
-                .count("total_max_matches")
+                .count_argument("total_max_matches")
                 .unwrap_or(DEFAULT_MATCHES),
             words: GrepWords {
                 source: source.to_owned(),
@@ -154,11 +154,11 @@ impl Tool for GrepSearchTool {
                 filter: include
                     .map(|include| format!(" (filter: \"{include}\")"))
                     .unwrap_or_default(),
-                names_only: arguments.flag("names_only") == Some(true),
+                names_only: arguments.flag_argument("names_only") == Some(true),
             },
             directories: directories.clone(),
         };
-        let preview = reading(CallKind::Search, format!("Search {source}"), directories);
+        let preview = reading_preview(CallKind::Search, format!("Search {source}"), directories);
         Ok(Box::new(ReadingCall {
             preview,
             work: move |cancelled: &_| search.run(cancelled),
@@ -167,7 +167,7 @@ impl Tool for GrepSearchTool {
 }
 
 /// A filter for files: without a slash it is for names in any directory, as Git and ripgrep have it.
-fn included(pattern: &str) -> GlobPattern {
+fn include_filter(pattern: &str) -> GlobPattern {
     let anywhere = if pattern.contains('/') {
         pattern.to_owned()
     } else {
@@ -217,10 +217,10 @@ impl GrepSearch {
                 count: AtomicUsize::new(0),
                 found: Mutex::new(GrepFound::default()),
             };
-            let rules = self.workspace.rules().walk_rules(directory, self.files());
-            if let Err(error) = walk(directory, &finder, rules, cancelled) {
+            let rules = self.workspace.rules().walk_rules(directory, self.ignore_files());
+            if let Err(error) = walk_tree(directory, &finder, rules, cancelled) {
                 let words = error.to_string();
-                return failure(
+                return failed_output(
                     "grep_execution_error",
                     words.clone(),
                     format!("Error: {words}"),
@@ -244,7 +244,7 @@ impl GrepSearch {
             }
         }
         if cancelled.is_cancelled() {
-            return failure(
+            return failed_output(
                 "execution_failed",
                 "The search was cancelled.",
                 "Cancelled.",
@@ -255,17 +255,17 @@ impl GrepSearch {
                 "Operation timed out after {}ms. In large repositories, consider narrowing your search scope by specifying a 'dir_path' or an 'include_pattern'.",
                 MOST_TIME.as_millis()
             );
-            return failure(
+            return failed_output(
                 "grep_execution_error",
                 words.clone(),
                 format!("Error: {words}"),
             );
         }
-        self.told(&limited(all, self.most))
+        self.search_output(&limit_matches(all, self.most))
     }
 
     /// Gemini CLI asks `git grep` in a repository, which reads ignore files its own way.
-    fn files(&self) -> IgnoreFiles {
+    fn ignore_files(&self) -> IgnoreFiles {
         if self.workspace.rules().is_repository() {
             IgnoreFiles::ALL_AS_GIT
         } else {
@@ -279,7 +279,7 @@ impl GrepSearch {
             || !self.workspace.rules().is_repository() && SKIPPED.contains(&name)
     }
 
-    fn told(&self, all: &[(String, PathBuf, FileMatches)]) -> ToolOutput {
+    fn search_output(&self, all: &[(String, PathBuf, FileMatches)]) -> ToolOutput {
         let GrepWords {
             source,
             place,
@@ -322,7 +322,7 @@ impl GrepSearch {
         );
         for (shown, path, matches) in all {
             let _ = writeln!(text, "File: {shown}");
-            match self.around(path, matches, count) {
+            match self.context_lines(path, matches, count) {
                 Some(lines) => text += &lines,
                 None => matches
                     .iter()
@@ -336,7 +336,7 @@ impl GrepSearch {
     }
 
     /// Up to three matches come with the lines around them: that saves reading the file.
-    fn around(&self, path: &Path, matches: &FileMatches, count: usize) -> Option<String> {
+    fn context_lines(&self, path: &Path, matches: &FileMatches, count: usize) -> Option<String> {
         let around = match count {
             1 => AROUND_ONE,
             2 | 3 => AROUND_FEW,
@@ -344,7 +344,7 @@ impl GrepSearch {
         };
         let bytes = self.workspace.place(path).ok()?.read().ok()?;
         let text = String::from_utf8_lossy(&bytes);
-        let lines = lines(&text);
+        let lines = text_lines(&text);
         let mut told = String::new();
         let mut next = 0;
         for (number, _) in matches {
@@ -361,7 +361,7 @@ impl GrepSearch {
 }
 
 /// The first matches, file by file.
-fn limited(
+fn limit_matches(
     mut all: Vec<(String, PathBuf, FileMatches)>,
     most: usize,
 ) -> Vec<(String, PathBuf, FileMatches)> {
@@ -422,7 +422,7 @@ impl Visitor for GrepFinder<'_> {
         if search.workspace.rules().is_walked_ignored(rules, &path) {
             return;
         }
-        let matches = with_text(entry, |text| self.matches(text)).unwrap_or_default();
+        let matches = with_text(entry, |text| self.find_matches(text)).unwrap_or_default();
         if !matches.is_empty() {
             self.count.fetch_add(matches.len(), Ordering::Relaxed);
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -444,12 +444,12 @@ impl GrepFinder<'_> {
         include.is_none_or(|include| include.matches_path(&relative.to_string_lossy()))
     }
 
-    fn matches(&self, text: &[u8]) -> FileMatches {
+    fn find_matches(&self, text: &[u8]) -> FileMatches {
         let search = self.search;
         let mut matches = Vec::new();
         let (mut at, mut number, mut counted) = (0, 1, 0);
         while matches.len() < search.per_file.min(search.most)
-            && let Some(found) = search.pattern.candidate(text, at)
+            && let Some(found) = search.pattern.next_candidate(text, at)
         {
             let start = memchr::memrchr(b'\n', &text[..found]).map_or(0, |place| place + 1);
             let end =
@@ -459,12 +459,12 @@ impl GrepFinder<'_> {
             let line = text[start..end]
                 .strip_suffix(b"\r")
                 .unwrap_or(&text[start..end]);
-            let is_match = search.pattern.matches(line);
+            let is_match = search.pattern.matches_line(line);
             let is_excluded = || {
                 search
                     .exclude
                     .as_ref()
-                    .is_some_and(|exclude| exclude.matches(line))
+                    .is_some_and(|exclude| exclude.matches_line(line))
             };
             if is_match && !is_excluded() {
                 matches.push((number, String::from_utf8_lossy(line).into_owned()));

@@ -63,7 +63,7 @@ impl LinePattern {
     }
 
     /// Whether a line without its end matches.
-    pub(super) fn matches(&self, line: &[u8]) -> bool {
+    pub(super) fn matches_line(&self, line: &[u8]) -> bool {
         match self {
             Self::Swept { line: regex, .. } => regex.is_match(line),
             Self::Stepped(regex) => regex
@@ -73,7 +73,7 @@ impl LinePattern {
     }
 
     /// Where a line may match, from a place that begins a line. None if none behind it does.
-    pub(super) fn candidate(&self, text: &[u8], from: usize) -> Option<usize> {
+    pub(super) fn next_candidate(&self, text: &[u8], from: usize) -> Option<usize> {
         match self {
             Self::Swept { text: regex, .. } => regex.find_at(text, from).map(|found| found.start()),
             Self::Stepped(_) => (from < text.len()).then_some(from),

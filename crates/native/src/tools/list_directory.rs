@@ -7,9 +7,9 @@ use std::sync::Arc;
 use lapidary_gemini::js;
 use serde_json::{Map, Value, json};
 
-use super::{Arguments, ReadingCall, declaration, failure, invalid, node_error, reading, shown};
+use super::{Arguments, ReadingCall, tool_declaration, failed_output, invalid_parameters, node_error, reading_preview, display_path};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
-use crate::workspace::{EntryKind, IgnoreFiles, Workspace, real};
+use crate::workspace::{EntryKind, IgnoreFiles, Workspace, followed_path};
 
 /// The entries of a directory that are looked at. Behind them a listing says that it is cut.
 const MOST_ENTRIES: usize = 100_000;
@@ -52,7 +52,7 @@ impl ListDirectoryTool {
         let description = "Lists the files and directories directly inside one directory, with the size of each file. Ignored names are left out and counted.";
         Self {
             workspace,
-            declaration: declaration("list_directory", description, &properties, &["dir_path"]),
+            declaration: tool_declaration("list_directory", description, &properties, &["dir_path"]),
         }
     }
 }
@@ -64,17 +64,17 @@ impl Tool for ListDirectoryTool {
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;
-        let path = self.workspace.absolute(arguments.text("dir_path"));
-        self.workspace.place(&path).map_err(invalid)?;
-        let title = format!("List {}", shown(&self.workspace, &path));
-        let preview = reading(CallKind::Read, title, vec![path.clone()]);
-        let options = arguments.value("file_filtering_options");
+        let path = self.workspace.absolute(arguments.text_argument("dir_path"));
+        self.workspace.place(&path).map_err(invalid_parameters)?;
+        let title = format!("List {}", display_path(&self.workspace, &path));
+        let preview = reading_preview(CallKind::Read, title, vec![path.clone()]);
+        let options = arguments.argument_value("file_filtering_options");
         let option = |name: &str| {
             options
                 .and_then(|all| all.get(name))
                 .and_then(Value::as_bool)
         };
-        let left_out = arguments.value("ignore").and_then(Value::as_array);
+        let left_out = arguments.argument_value("ignore").and_then(Value::as_array);
         let left_out = left_out.into_iter().flatten().filter_map(Value::as_str);
         let listing = Listing {
             workspace: Arc::clone(&self.workspace),
@@ -87,7 +87,7 @@ impl Tool for ListDirectoryTool {
         };
         Ok(Box::new(ReadingCall {
             preview,
-            work: move |_: &_| listing.of(&path),
+            work: move |_: &_| listing.list_directory(&path),
         }))
     }
 }
@@ -105,27 +105,27 @@ struct Listed {
 }
 
 impl Listing {
-    fn of(&self, path: &Path) -> ToolOutput {
+    fn list_directory(&self, path: &Path) -> ToolOutput {
         let shown = path.display();
         let place = match self.workspace.place(path) {
             Ok(place) => place,
-            Err(words) => return failure("path_not_in_workspace", words, "Path not in workspace."),
+            Err(words) => return failed_output("path_not_in_workspace", words, "Path not in workspace."),
         };
         match place.stat() {
-            Ok(found) if !found.is_directory() => failure(
+            Ok(found) if !found.is_directory() => failed_output(
                 "path_is_not_a_directory",
                 format!("Error: Path is not a directory: {shown}"),
                 "Error: Path is not a directory.",
             ),
             Ok(_) => match place.list(MOST_ENTRIES) {
-                Ok(entries) => self.told(path, &entries),
-                Err(error) => failed(&error, "scandir", path),
+                Ok(entries) => self.listing_output(path, &entries),
+                Err(error) => failed_listing(&error, "scandir", path),
             },
-            Err(error) => failed(&error, "stat", path),
+            Err(error) => failed_listing(&error, "stat", path),
         }
     }
 
-    fn told(&self, path: &Path, entries: &[crate::workspace::DirectoryEntry]) -> ToolOutput {
+    fn listing_output(&self, path: &Path, entries: &[crate::workspace::DirectoryEntry]) -> ToolOutput {
         if entries.is_empty() {
             let mut output =
                 ToolOutput::from_text(format!("Directory {} is empty.", path.display()));
@@ -139,14 +139,14 @@ impl Listing {
             if self.is_ignored(&full, entry.kind) {
                 ignored += 1;
             } else if !self.is_left_out(&name) {
-                listed.extend(self.listed(name, &full));
+                listed.extend(self.listed_entry(name, &full));
             }
         }
         listed.sort_by(|one, other| {
             let by_kind = other.is_directory.cmp(&one.is_directory);
             by_kind.then_with(|| js::locale_compare(&one.name, &other.name))
         });
-        let lines: Vec<_> = listed.iter().map(Listed::line).collect();
+        let lines: Vec<_> = listed.iter().map(Listed::entry_line).collect();
         let mut text = format!(
             "Directory listing for {}:\n{}",
             path.display(),
@@ -174,8 +174,8 @@ impl Listing {
         if kind != EntryKind::Link {
             return false;
         }
-        let Ok(target) = real(full) else { return false };
-        let Ok(root) = real(self.workspace.target()) else {
+        let Ok(target) = followed_path(full) else { return false };
+        let Ok(root) = followed_path(self.workspace.target()) else {
             return false;
         };
         let is_directory = std::fs::metadata(&target).is_ok_and(|found| found.is_dir());
@@ -187,7 +187,7 @@ impl Listing {
     }
 
     /// A link is listed as what it leads to, if that is inside.
-    fn listed(&self, name: String, full: &Path) -> Option<Listed> {
+    fn listed_entry(&self, name: String, full: &Path) -> Option<Listed> {
         let found = self.workspace.place(full).ok()?.stat().ok()?;
         Some(Listed {
             name,
@@ -198,7 +198,7 @@ impl Listing {
 }
 
 impl Listed {
-    fn line(&self) -> String {
+    fn entry_line(&self) -> String {
         if self.is_directory {
             format!("[DIR] {}", self.name)
         } else {
@@ -207,9 +207,9 @@ impl Listed {
     }
 }
 
-fn failed(error: &std::io::Error, call: &str, path: &Path) -> ToolOutput {
-    let words = node_error::sentence(error, call, path);
-    failure(
+fn failed_listing(error: &std::io::Error, call: &str, path: &Path) -> ToolOutput {
+    let words = node_error::error_sentence(error, call, path);
+    failed_output(
         "ls_execution_error",
         format!("Error listing directory: {words}"),
         "Error: Failed to list directory.",

@@ -36,7 +36,7 @@ fn by_number(number: i32) -> Option<(&'static str, &'static str)> {
 }
 
 /// Node's sentence for a call that failed.
-pub(super) fn sentence(error: &io::Error, call: &str, path: &Path) -> String {
+pub(super) fn error_sentence(error: &io::Error, call: &str, path: &Path) -> String {
     let (code, words) = code_of(error);
     format!("{code}: {words}, {call} '{}'", path.display())
 }

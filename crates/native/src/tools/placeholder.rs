@@ -13,11 +13,11 @@ const PREFIXES: [&str; 7] = [
 ];
 
 /// The placeholders in a text, as prefix.
-pub(super) fn placeholders(text: &str) -> Vec<String> {
-    text.split('\n').filter_map(placeholder).collect()
+pub(super) fn find_placeholders(text: &str) -> Vec<String> {
+    text.split('\n').filter_map(placeholder_prefix).collect()
 }
 
-fn placeholder(line: &str) -> Option<String> {
+fn placeholder_prefix(line: &str) -> Option<String> {
     let mut text = js::trim(line);
     if let Some(comment) = text.strip_prefix("//") {
         text = js::trim(comment);
@@ -52,7 +52,7 @@ mod tests {
             "Unchanged  code....",
             "rest of ...",
         ] {
-            assert_eq!(placeholders(line).len(), 1, "{line}");
+            assert_eq!(find_placeholders(line).len(), 1, "{line}");
         }
         for line in [
             "...",
@@ -61,7 +61,7 @@ mod tests {
             "let x = rest of code...;",
             "(",
         ] {
-            assert_eq!(placeholders(line).len(), 0, "{line}");
+            assert_eq!(find_placeholders(line).len(), 0, "{line}");
         }
     }
 }

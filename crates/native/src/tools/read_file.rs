@@ -9,8 +9,8 @@ use lapidary_gemini::js;
 use serde_json::{Map, Value, json};
 
 use super::error_names::{FILE_NOT_FOUND, READ_FAILURE};
-use super::file_text::{FileKind, SNIFFED, decode, first_units, kind_of, lines, units};
-use super::{Arguments, ReadingCall, declaration, failure, invalid, node_error, reading, shown};
+use super::file_text::{FileKind, SNIFFED, decode_text, first_units, kind_of, text_lines, utf16_length};
+use super::{Arguments, ReadingCall, tool_declaration, failed_output, invalid_parameters, node_error, reading_preview, display_path};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 use crate::workspace::{IgnoreFiles, MOST_BYTES, Workspace, WorkspacePlace};
 
@@ -52,7 +52,7 @@ impl ReadFileTool {
         let description = "Reads a file. Text is cut behind 2000 lines unless a range is named, and the answer says how to read on. Images (PNG, JPG, GIF, WEBP, BMP), PDF files and sound (MP3, WAV, AIFF, AAC, OGG, FLAC) are returned as they are; SVG is returned as text.";
         Self {
             workspace,
-            declaration: declaration("read_file", description, &properties, &["file_path"]),
+            declaration: tool_declaration("read_file", description, &properties, &["file_path"]),
         }
     }
 }
@@ -64,20 +64,20 @@ impl Tool for ReadFileTool {
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;
-        let asked = arguments.text("file_path");
+        let asked = arguments.text_argument("file_path");
         if js::trim(asked).is_empty() {
-            return Err(invalid("The 'file_path' parameter must be non-empty."));
+            return Err(invalid_parameters("The 'file_path' parameter must be non-empty."));
         }
         let named = self.workspace.absolute(&self.workspace.without_mark(asked));
-        let place = self.workspace.place_by_target(&named).map_err(invalid)?;
+        let place = self.workspace.place_by_target(&named).map_err(invalid_parameters)?;
         let range = LineRange {
-            start: arguments.count("start_line"),
-            end: arguments.count("end_line"),
+            start: arguments.count_argument("start_line"),
+            end: arguments.count_argument("end_line"),
         };
         if let (Some(start), Some(end)) = (range.start, range.end)
             && start > end
         {
-            return Err(invalid("start_line cannot be greater than end_line"));
+            return Err(invalid_parameters("start_line cannot be greater than end_line"));
         }
         let is_ignored = |path: &Path| {
             self.workspace
@@ -85,13 +85,13 @@ impl Tool for ReadFileTool {
                 .is_ignored(path, false, IgnoreFiles::ALL)
         };
         if is_ignored(&named) || is_ignored(&place.path) {
-            return Err(invalid(format!(
+            return Err(invalid_parameters(format!(
                 "File path '{}' is ignored by configured ignore patterns.",
                 place.path.display()
             )));
         }
-        let name = shown(&self.workspace, &place.path);
-        let preview = reading(
+        let name = display_path(&self.workspace, &place.path);
+        let preview = reading_preview(
             CallKind::Read,
             format!("Read {name}"),
             vec![place.path.clone()],
@@ -99,7 +99,7 @@ impl Tool for ReadFileTool {
         let reader = FileReader { place, name, range };
         Ok(Box::new(ReadingCall {
             preview,
-            work: move |_: &_| reader.read(),
+            work: move |_: &_| reader.read_output(),
         }))
     }
 }
@@ -118,44 +118,44 @@ struct FileReader {
 }
 
 impl FileReader {
-    fn read(&self) -> ToolOutput {
+    fn read_output(&self) -> ToolOutput {
         let path = self.place.path.display();
         let found = match self.place.stat() {
             Ok(found) => found,
             Err(error) if matches!(node_error::code_of(&error).0, "ENOENT" | "ENOTDIR") => {
-                return failure(
+                return failed_output(
                     FILE_NOT_FOUND,
                     format!("File not found: {path}"),
                     "File not found.",
                 );
             }
-            Err(error) => return self.failed(&error),
+            Err(error) => return self.failed_read(&error),
         };
         if found.is_directory() {
             let words = format!("Path is a directory, not a file: {path}");
-            return failure("target_is_directory", words, "Path is a directory.");
+            return failed_output("target_is_directory", words, "Path is a directory.");
         }
         if found.size > MOST_BYTES {
             return self.too_large(found.size);
         }
         match self.place.read_start(SNIFFED) {
             Ok(start) => self.read_as(kind_of(&self.place.path, &start), found.size),
-            Err(error) => self.failed(&error),
+            Err(error) => self.failed_read(&error),
         }
     }
 
     fn read_as(&self, kind: FileKind, size: u64) -> ToolOutput {
         let name = &self.name;
         match kind {
-            FileKind::Binary => told(
+            FileKind::Binary => output_with_display(
                 format!("Cannot display content of binary file: {name}"),
                 format!("Skipped binary file: {name}"),
             ),
-            FileKind::Vector if size > MOST_VECTOR_BYTES => told(
+            FileKind::Vector if size > MOST_VECTOR_BYTES => output_with_display(
                 format!("Cannot display content of SVG file larger than 1MB: {name}"),
                 format!("Skipped large SVG file (>1MB): {name}"),
             ),
-            FileKind::UnknownAudio => failure(
+            FileKind::UnknownAudio => failed_output(
                 READ_FAILURE,
                 format!(
                     "Unsupported audio file format for {}. Supported audio formats are {AUDIO_FORMATS}.",
@@ -164,16 +164,16 @@ impl FileReader {
                 format!("Unsupported audio file format: {name}"),
             ),
             FileKind::Text | FileKind::Vector | FileKind::Media(..) => match self.place.read() {
-                Ok(bytes) => self.content(kind, &bytes),
+                Ok(bytes) => self.content_output(kind, &bytes),
                 Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
                     self.too_large(MOST_BYTES + 1)
                 }
-                Err(error) => self.failed(&error),
+                Err(error) => self.failed_read(&error),
             },
         }
     }
 
-    fn content(&self, kind: FileKind, bytes: &[u8]) -> ToolOutput {
+    fn content_output(&self, kind: FileKind, bytes: &[u8]) -> ToolOutput {
         let name = &self.name;
         match kind {
             FileKind::Media(mime, word) => ToolOutput {
@@ -183,17 +183,17 @@ impl FileReader {
                 display: Some(format!("Read {word} file: {name}")),
                 ..ToolOutput::default()
             },
-            FileKind::Vector => told(decode(bytes), format!("Read SVG as text: {name}")),
-            FileKind::Text | FileKind::Binary | FileKind::UnknownAudio => self.text(&decode(bytes)),
+            FileKind::Vector => output_with_display(decode_text(bytes), format!("Read SVG as text: {name}")),
+            FileKind::Text | FileKind::Binary | FileKind::UnknownAudio => self.text_output(&decode_text(bytes)),
         }
     }
 
-    fn text(&self, text: &str) -> ToolOutput {
-        let lines = lines(text);
+    fn text_output(&self, text: &str) -> ToolOutput {
+        let lines = text_lines(text);
         let total = lines.len();
-        let (start, end) = self.range.of(total);
+        let (start, end) = self.range.line_bounds(total);
         let chosen = if start < end { &lines[start..end] } else { &[] };
-        let is_long = |line: &str| units(line) > LONGEST_LINE;
+        let is_long = |line: &str| utf16_length(line) > LONGEST_LINE;
         let has_long = chosen.iter().any(|line| is_long(line));
         let cut = chosen.iter().map(|line| {
             if is_long(line) {
@@ -213,9 +213,9 @@ impl FileReader {
         } else {
             body
         };
-        told(
+        output_with_display(
             text,
-            self.summary(
+            self.display_summary(
                 LineRange {
                     start: Some(start),
                     end: Some(end),
@@ -226,7 +226,7 @@ impl FileReader {
         )
     }
 
-    fn summary(&self, shown: LineRange, total: usize, has_long: bool) -> String {
+    fn display_summary(&self, shown: LineRange, total: usize, has_long: bool) -> String {
         let (start, end) = (shown.start.unwrap_or(0), shown.end.unwrap_or(total));
         let shortened = if has_long {
             " (some lines were shortened)"
@@ -251,17 +251,17 @@ impl FileReader {
         let limit = MOST_BYTES / 1024 / 1024;
         let megabytes = size as f64 / 1024.0 / 1024.0;
         let path = self.place.path.display();
-        failure(
+        failed_output(
             "file_too_large",
             format!("File size exceeds the {limit}MB limit: {path} ({megabytes:.2}MB)"),
             format!("File size exceeds the {limit}MB limit."),
         )
     }
 
-    fn failed(&self, error: &std::io::Error) -> ToolOutput {
+    fn failed_read(&self, error: &std::io::Error) -> ToolOutput {
         let path = &self.place.path;
-        let words = node_error::sentence(error, "open", path);
-        failure(
+        let words = node_error::error_sentence(error, "open", path);
+        failed_output(
             READ_FAILURE,
             format!("Error reading file {}: {words}", path.display()),
             format!("Error reading file {}: {words}", self.name),
@@ -271,7 +271,7 @@ impl FileReader {
 
 impl LineRange {
     /// The lines from the first to the one behind the last, counted from 0. The first may be behind the last of the file.
-    fn of(self, total: usize) -> (usize, usize) {
+    fn line_bounds(self, total: usize) -> (usize, usize) {
         if self.start.is_none() && self.end.is_none() {
             return (0, MOST_LINES.min(total));
         }
@@ -284,7 +284,7 @@ impl LineRange {
     }
 }
 
-fn told(text: String, display: String) -> ToolOutput {
+fn output_with_display(text: String, display: String) -> ToolOutput {
     ToolOutput {
         text,
         display: Some(display),

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::edit::{EditRequest, EditResult, edit, nearest};
+use super::edit::{EditRequest, EditResult, edit_text, nearest_place_hint};
 use super::error_names::{FILE_NOT_FOUND, WRITE_FAILURE};
-use super::placeholder::placeholders;
-use super::snippet::snippet;
-use super::{Arguments, declaration, failure, invalid, node_error, on_thread, shown};
+use super::placeholder::find_placeholders;
+use super::snippet::changed_snippet;
+use super::{Arguments, tool_declaration, failed_output, invalid_parameters, node_error, on_thread, display_path};
 use crate::tool::{
     BoxFuture, CallKind, CallPreview, FileChange, PreparedCall, Tool, ToolDeclaration, ToolError,
     ToolOutput,
@@ -57,11 +57,11 @@ impl ReplaceTool {
         let required = ["file_path", "instruction", "old_string", "new_string"];
         Self {
             workspace,
-            declaration: declaration("replace", description, &properties, &required),
+            declaration: tool_declaration("replace", description, &properties, &required),
         }
     }
 
-    fn place(&self, asked: &str) -> Result<WorkspacePlace, String> {
+    fn requested_place(&self, asked: &str) -> Result<WorkspacePlace, String> {
         let plain = self.workspace.without_mark(asked);
         let path = PathBuf::from(&plain);
         let path = if path.is_absolute() {
@@ -80,25 +80,25 @@ impl Tool for ReplaceTool {
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;
-        let asked = arguments.text("file_path");
+        let asked = arguments.text_argument("file_path");
         if asked.is_empty() {
-            return Err(invalid("The 'file_path' parameter must be non-empty."));
+            return Err(invalid_parameters("The 'file_path' parameter must be non-empty."));
         }
-        let (old, new) = (arguments.text("old_string"), arguments.text("new_string"));
-        let place = self.place(asked);
+        let (old, new) = (arguments.text_argument("old_string"), arguments.text_argument("new_string"));
+        let place = self.requested_place(asked);
         if let Some(left_out) = new_placeholder(old, new) {
             return Err(left_out);
         }
-        let place = place.map_err(invalid)?;
+        let place = place.map_err(invalid_parameters)?;
         let request = ReplaceRequest {
             asked,
             old: &old.replace("\r\n", "\n"),
             new: &new.replace("\r\n", "\n"),
             written: new,
-            allow_multiple: arguments.flag("allow_multiple") == Some(true),
+            allow_multiple: arguments.flag_argument("allow_multiple") == Some(true),
         };
-        let edit = request.made(&place)?;
-        let name = shown(&self.workspace, &place.path);
+        let edit = request.work_out_change(&place)?;
+        let name = display_path(&self.workspace, &place.path);
         let title = if edit.before.is_none() {
             format!("Create {name}")
         } else {
@@ -125,10 +125,10 @@ impl Tool for ReplaceTool {
 
 /// A placeholder in the new text that is not in the old one either.
 fn new_placeholder(old: &str, new: &str) -> Option<ToolError> {
-    let known = placeholders(old);
+    let known = find_placeholders(old);
     let is_new = |found: &String| !known.contains(found);
     let words = "`new_string` contains an omission placeholder (for example 'rest of methods ...'). Provide exact literal replacement text.";
-    placeholders(new).iter().any(is_new).then(|| invalid(words))
+    find_placeholders(new).iter().any(is_new).then(|| invalid_parameters(words))
 }
 
 struct ReplaceRequest<'a> {
@@ -150,7 +150,7 @@ struct WorkedOut {
 }
 
 impl ReplaceRequest<'_> {
-    fn made(&self, place: &WorkspacePlace) -> Result<WorkedOut, ToolError> {
+    fn work_out_change(&self, place: &WorkspacePlace) -> Result<WorkedOut, ToolError> {
         let path = place.path.display();
         let before = match bytes_at(place) {
             Ok(bytes) => bytes,
@@ -177,20 +177,20 @@ impl ReplaceRequest<'_> {
             return Err(ToolError::new("attempt_to_create_existing_file", words));
         }
         match String::from_utf8(bytes) {
-            Ok(before) => self.edited(before),
+            Ok(before) => self.edit_existing_text(before),
             // Writing the file would destroy its other bytes. A miss is told as one all the same.
             Err(error) => {
-                let _ = self.edited(String::from_utf8_lossy(error.as_bytes()).into_owned())?;
+                let _ = self.edit_existing_text(String::from_utf8_lossy(error.as_bytes()).into_owned())?;
                 let words = format!("Error preparing edit: `{path}` is not UTF-8 text");
                 Err(ToolError::new("edit_preparation_failure", words))
             }
         }
     }
 
-    fn edited(&self, before: String) -> Result<WorkedOut, ToolError> {
+    fn edit_existing_text(&self, before: String) -> Result<WorkedOut, ToolError> {
         let has_crlf = before.contains("\r\n");
         let plain = before.replace("\r\n", "\n");
-        let result = edit(EditRequest {
+        let result = edit_text(EditRequest {
             text: &plain,
             old: self.old,
             new: self.new,
@@ -207,11 +207,11 @@ impl ReplaceRequest<'_> {
                 occurrences,
                 nearly,
             }),
-            other => Err(self.refused(&plain, &other)),
+            other => Err(self.edit_error(&plain, &other)),
         }
     }
 
-    fn refused(&self, text: &str, result: &EditResult) -> ToolError {
+    fn edit_error(&self, text: &str, result: &EditResult) -> ToolError {
         let asked = self.asked;
         let missing =
             format!("Could not find an exact match for 'old_string' in '{asked}'. {MISSING}");
@@ -236,7 +236,7 @@ impl ReplaceRequest<'_> {
                 format!("{missing} Lines {first}-{last} are nearly the same, but {why}."),
             ),
             EditResult::Missing | EditResult::Edited { .. } => {
-                let nearest = nearest(text, self.old).map(|words| format!(" {words}"));
+                let nearest = nearest_place_hint(text, self.old).map(|words| format!(" {words}"));
                 let words = missing + &nearest.unwrap_or_default();
                 ToolError::new("edit_no_occurrence_found", words)
             }
@@ -255,7 +255,7 @@ fn bytes_at(place: &WorkspacePlace) -> Result<Option<Vec<u8>>, String> {
             if code == "EISDIR" {
                 return Err(format!("{code}: {words}, read"));
             }
-            Err(node_error::sentence(&error, "open", &place.path))
+            Err(node_error::error_sentence(&error, "open", &place.path))
         }
     }
 }
@@ -278,24 +278,24 @@ impl PreparedCall for ReplaceCall {
     }
 
     fn run(self: Box<Self>, _cancelled: CancellationToken) -> BoxFuture<'static, ToolOutput> {
-        Box::pin(on_thread(move || self.write()))
+        Box::pin(on_thread(move || self.write_change()))
     }
 }
 
 impl ReplaceCall {
     /// Writes exactly what was permitted: a file that has changed since is not touched.
-    fn write(self) -> ToolOutput {
+    fn write_change(self) -> ToolOutput {
         let path = self.place.path.display();
         let before = self.edit.before.clone().map(String::into_bytes);
         if bytes_at(&self.place).ok() != Some(before) {
             let words = format!(
                 "Error executing edit: `{path}` has changed since the edit was prepared. Read it again."
             );
-            return failure(WRITE_FAILURE, words.clone(), words);
+            return failed_output(WRITE_FAILURE, words.clone(), words);
         }
         if let Err(error) = self.place.write(self.edit.after.as_bytes()) {
-            let words = node_error::sentence(&error, "open", &self.place.path);
-            return failure(
+            let words = node_error::error_sentence(&error, "open", &self.place.path);
+            return failed_output(
                 WRITE_FAILURE,
                 words.clone(),
                 format!("Error writing file: {words}"),
@@ -317,9 +317,9 @@ impl ReplaceCall {
         let _ = write!(
             text,
             " Here is the updated code:\n{}",
-            snippet(&before, &self.edit.after)
+            changed_snippet(&before, &self.edit.after)
         );
-        text += &feedback(&self.edit.nearly);
+        text += &near_match_note(&self.edit.nearly);
         ToolOutput {
             text,
             display: Some(self.preview.title.clone()),
@@ -330,7 +330,7 @@ impl ReplaceCall {
 }
 
 /// A sentence about places that were only nearly the same.
-fn feedback(nearly: &[(usize, usize)]) -> String {
+fn near_match_note(nearly: &[(usize, usize)]) -> String {
     if nearly.is_empty() {
         return String::new();
     }

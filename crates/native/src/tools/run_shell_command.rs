@@ -15,7 +15,7 @@ use lapidary_process::Supervisor;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Arguments, declaration, invalid};
+use super::{Arguments, tool_declaration, invalid_parameters};
 use crate::tool::{
     BoxFuture, CallKind, CallPreview, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput,
 };
@@ -88,7 +88,7 @@ impl RunShellCommandTool {
         Self {
             workspace,
             settings: Arc::new(settings),
-            declaration: declaration("run_shell_command", description, &properties, &["command"]),
+            declaration: tool_declaration("run_shell_command", description, &properties, &["command"]),
         }
     }
 }
@@ -100,19 +100,19 @@ impl Tool for RunShellCommandTool {
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;
-        let command = arguments.text("command");
+        let command = arguments.text_argument("command");
         if js::trim(command).is_empty() {
-            return Err(invalid("Command cannot be empty."));
+            return Err(invalid_parameters("Command cannot be empty."));
         }
-        if arguments.flag("is_background") == Some(true) {
-            return Err(invalid(
+        if arguments.flag_argument("is_background") == Some(true) {
+            return Err(invalid_parameters(
                 "A command cannot run in the background: everything that it starts ends with the call. Run it without `is_background`.",
             ));
         }
         let directory = self
             .workspace
             .absolute(arguments.optional_text("dir_path").unwrap_or("."));
-        let place = self.workspace.place(&directory).map_err(invalid)?;
+        let place = self.workspace.place(&directory).map_err(invalid_parameters)?;
         Ok(Box::new(ShellCall {
             preview: CallPreview {
                 title: command.to_owned(),
@@ -165,14 +165,14 @@ impl PreparedCall for ShellCall {
                 output.display = Some("Command cancelled by user.".to_owned());
                 return output;
             }
-            self.done(&cancelled).await
+            self.run_command(&cancelled).await
         })
     }
 }
 
 #[cfg(not(unix))]
 impl ShellCall {
-    async fn done(self, _cancelled: &CancellationToken) -> ToolOutput {
+    async fn run_command(self, _cancelled: &CancellationToken) -> ToolOutput {
         super::failure(
             "shell_execute_error",
             "commands run on Unix only",

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::file_text::lines;
+use super::file_text::text_lines;
 
 /// Lines that are shown around a change.
 const CONTEXT: usize = 5;
@@ -13,15 +13,15 @@ const CONTEXT: usize = 5;
 const LONGEST_SCRIPT: usize = 2000;
 
 /// The changed parts of `new`, with `...` where lines are left out.
-pub(super) fn snippet(old: &str, new: &str) -> String {
+pub(super) fn changed_snippet(old: &str, new: &str) -> String {
     if old.is_empty() {
         return new.to_owned();
     }
-    let ranges = changed(&whole_lines(old), &whole_lines(new));
+    let ranges = changed_ranges(&whole_lines(old), &whole_lines(new));
     if ranges.is_empty() {
         return new.to_owned();
     }
-    let lines = lines(new);
+    let lines = text_lines(new);
     let mut shown: Vec<(usize, usize)> = Vec::new();
     for (start, end) in ranges {
         let start = start.saturating_sub(CONTEXT);
@@ -53,9 +53,9 @@ fn whole_lines(text: &str) -> Vec<&str> {
 }
 
 /// The places in the new lines where lines were added or, if start and end are the same, removed.
-fn changed(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
-    let (old, new) = numbered(old, new);
-    let steps = script(&old, &new).unwrap_or_else(|| rough_script(&old, &new));
+fn changed_ranges(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    let (old, new) = number_lines(old, new);
+    let steps = edit_script(&old, &new).unwrap_or_else(|| rough_script(&old, &new));
     let (mut at, mut ranges) = (0, Vec::new());
     for (step, count) in steps {
         match step {
@@ -71,7 +71,7 @@ fn changed(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
 }
 
 /// Equal lines get equal numbers: they are compared often.
-fn numbered(old: &[&str], new: &[&str]) -> (Vec<usize>, Vec<usize>) {
+fn number_lines(old: &[&str], new: &[&str]) -> (Vec<usize>, Vec<usize>) {
     fn number<'a>(known: &mut HashMap<&'a str, usize>, lines: &[&'a str]) -> Vec<usize> {
         let mut numbers = Vec::with_capacity(lines.len());
         for line in lines {
@@ -102,7 +102,7 @@ struct Way {
 struct Steps(Vec<(Step, usize, usize)>);
 
 impl Steps {
-    fn add(&mut self, step: Step, count: usize, before: usize) -> usize {
+    fn add_step(&mut self, step: Step, count: usize, before: usize) -> usize {
         if count == 0 {
             return before;
         }
@@ -115,7 +115,7 @@ impl Steps {
         self.0.len() - 1
     }
 
-    fn until(&self, mut at: usize) -> Vec<(Step, usize)> {
+    fn steps_until(&self, mut at: usize) -> Vec<(Step, usize)> {
         let mut steps = Vec::new();
         while at > 0 {
             let (step, count, before) = self.0[at];
@@ -128,7 +128,7 @@ impl Steps {
 }
 
 /// The shortest edit script, none if it is too long.
-fn script(old: &[usize], new: &[usize]) -> Option<Vec<(Step, usize)>> {
+fn edit_script(old: &[usize], new: &[usize]) -> Option<Vec<(Step, usize)>> {
     let (old_len, new_len) = (old.len().cast_signed(), new.len().cast_signed());
     let mut steps = Steps(vec![(Step::Keep, 0, 0)]);
     let follow = |way: Way, diagonal: isize, steps: &mut Steps| -> Way {
@@ -145,14 +145,14 @@ fn script(old: &[usize], new: &[usize]) -> Option<Vec<(Step, usize)>> {
         let count = (at - way.old).cast_unsigned();
         Way {
             old: at,
-            last: steps.add(Step::Keep, count, way.last),
+            last: steps.add_step(Step::Keep, count, way.last),
         }
     };
     let is_end =
         |way: Way, diagonal: isize| way.old + 1 >= old_len && way.old - diagonal + 1 >= new_len;
     let start = follow(Way { old: -1, last: 0 }, 0, &mut steps);
     if is_end(start, 0) {
-        return Some(steps.until(start.last));
+        return Some(steps.steps_until(start.last));
     }
     let middle = LONGEST_SCRIPT + 1;
     let mut ways: Vec<Option<Way>> = vec![None; 2 * middle + 1];
@@ -176,14 +176,14 @@ fn script(old: &[usize], new: &[usize]) -> Option<Vec<(Step, usize)>> {
                         && (!can_remove
                             || removing.is_some_and(|removing| removing.old < adding.old)) =>
                 {
-                    let last = steps.add(Step::Add, 1, adding.last);
+                    let last = steps.add_step(Step::Add, 1, adding.last);
                     Some(Way {
                         old: adding.old,
                         last,
                     })
                 }
                 (Some(removing), _) if can_remove => {
-                    let last = steps.add(Step::Remove, 1, removing.last);
+                    let last = steps.add_step(Step::Remove, 1, removing.last);
                     Some(Way {
                         old: removing.old + 1,
                         last,
@@ -195,7 +195,7 @@ fn script(old: &[usize], new: &[usize]) -> Option<Vec<(Step, usize)>> {
             if let Some(way) = way
                 && is_end(way, diagonal)
             {
-                return Some(steps.until(way.last));
+                return Some(steps.steps_until(way.last));
             }
             if way.is_some_and(|way| way.old + 1 >= old_len) {
                 highest = highest.min(diagonal - 1);
@@ -241,17 +241,17 @@ mod tests {
         let old = numbered("", 1..=20);
         let new = old.replace("10\n", "ten\n");
         assert_eq!(
-            snippet(&old, &new),
+            changed_snippet(&old, &new),
             "...\n5\n6\n7\n8\n9\nten\n11\n12\n13\n14\n15\n..."
         );
-        assert_eq!(snippet("", "a\nb"), "a\nb");
-        assert_eq!(snippet("a\n", "a\n"), "a\n");
-        assert_eq!(snippet("a\nb\n", "a\n"), "a\n");
+        assert_eq!(changed_snippet("", "a\nb"), "a\nb");
+        assert_eq!(changed_snippet("a\n", "a\n"), "a\n");
+        assert_eq!(changed_snippet("a\nb\n", "a\n"), "a\n");
     }
 
     #[test]
     fn a_long_script_ends() {
         let (old, new) = (numbered("", 1..=5000), numbered("new ", 1..=5000));
-        assert_eq!(lines(&snippet(&old, &new)).len(), 5001);
+        assert_eq!(text_lines(&changed_snippet(&old, &new)).len(), 5001);
     }
 }

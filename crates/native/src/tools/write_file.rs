@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::error_names::WRITE_FAILURE;
-use super::placeholder::placeholders;
+use super::placeholder::find_placeholders;
 use super::replace::with_crlf;
-use super::snippet::snippet;
-use super::{Arguments, declaration, failure, invalid, node_error, on_thread, shown};
+use super::snippet::changed_snippet;
+use super::{Arguments, tool_declaration, failed_output, invalid_parameters, node_error, on_thread, display_path};
 use crate::tool::{
     BoxFuture, CallKind, CallPreview, FileChange, PreparedCall, Tool, ToolDeclaration, ToolError,
     ToolOutput,
@@ -40,7 +40,7 @@ impl WriteFileTool {
         let description = "Writes a file with the given content. A file that is there already is replaced whole; its line ends are kept.";
         Self {
             workspace,
-            declaration: declaration(
+            declaration: tool_declaration(
                 "write_file",
                 description,
                 &properties,
@@ -57,30 +57,30 @@ impl Tool for WriteFileTool {
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;
-        let asked = arguments.text("file_path");
+        let asked = arguments.text_argument("file_path");
         if asked.is_empty() {
-            return Err(invalid("Missing or empty \"file_path\""));
+            return Err(invalid_parameters("Missing or empty \"file_path\""));
         }
         let named = self.workspace.absolute(&self.workspace.without_mark(asked));
-        let place = self.workspace.place_by_target(&named).map_err(invalid)?;
+        let place = self.workspace.place_by_target(&named).map_err(invalid_parameters)?;
         if place.stat().is_ok_and(|found| found.is_directory()) {
             let words = format!("Path is a directory, not a file: {}", place.path.display());
-            return Err(invalid(words));
+            return Err(invalid_parameters(words));
         }
-        let content = arguments.text("content");
-        if !placeholders(content).is_empty() {
-            return Err(invalid(
+        let content = arguments.text_argument("content");
+        if !find_placeholders(content).is_empty() {
+            return Err(invalid_parameters(
                 "`content` contains an omission placeholder (for example 'rest of methods ...'). Provide complete file content.",
             ));
         }
-        let before = before(&place).map_err(|error| unreadable(&place, &error))?;
+        let before = text_before(&place).map_err(|error| unreadable_error(&place, &error))?;
         let has_crlf = before.as_ref().is_some_and(|text| text.contains("\r\n"));
         let after = if has_crlf {
             with_crlf(content)
         } else {
             content.to_owned()
         };
-        let name = shown(&self.workspace, &place.path);
+        let name = display_path(&self.workspace, &place.path);
         Ok(Box::new(WriteCall {
             preview: CallPreview {
                 title: format!("Write {name}"),
@@ -102,7 +102,7 @@ impl Tool for WriteFileTool {
 }
 
 /// The text of the file that is replaced, none if there is no file.
-fn before(place: &WorkspacePlace) -> io::Result<Option<String>> {
+fn text_before(place: &WorkspacePlace) -> io::Result<Option<String>> {
     match place.read() {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -110,9 +110,9 @@ fn before(place: &WorkspacePlace) -> io::Result<Option<String>> {
     }
 }
 
-fn unreadable(place: &WorkspacePlace, error: &io::Error) -> ToolError {
+fn unreadable_error(place: &WorkspacePlace, error: &io::Error) -> ToolError {
     let (code, _) = node_error::code_of(error);
-    let words = node_error::sentence(error, "open", &place.path);
+    let words = node_error::error_sentence(error, "open", &place.path);
     let path = place.path.display();
     let words = format!("Error checking existing file '{path}': {words} ({code})");
     ToolError::new(WRITE_FAILURE, words)
@@ -132,28 +132,28 @@ impl PreparedCall for WriteCall {
     }
 
     fn run(self: Box<Self>, _cancelled: CancellationToken) -> BoxFuture<'static, ToolOutput> {
-        Box::pin(on_thread(move || self.write()))
+        Box::pin(on_thread(move || self.write_content()))
     }
 }
 
 impl WriteCall {
     /// Writes exactly what was permitted: a file that has changed since is not touched.
-    fn write(self) -> ToolOutput {
+    fn write_content(self) -> ToolOutput {
         let path = self.place.path.display();
-        if before(&self.place).ok() != Some(self.before.clone()) {
+        if text_before(&self.place).ok() != Some(self.before.clone()) {
             let words = format!(
                 "Error writing to file: `{path}` has changed since the call was prepared. Read it again."
             );
-            return failure(WRITE_FAILURE, words.clone(), words);
+            return failed_output(WRITE_FAILURE, words.clone(), words);
         }
         if let Err(error) = self.place.write(self.after.as_bytes()) {
-            return self.failed(&error);
+            return self.failed_write(&error);
         }
         let text = match &self.before {
             None => format!("Successfully created and wrote to new file: {path}."),
             Some(_) => format!("Successfully overwrote file: {path}."),
         };
-        let snippet = snippet(self.before.as_deref().unwrap_or_default(), &self.after);
+        let snippet = changed_snippet(self.before.as_deref().unwrap_or_default(), &self.after);
         ToolOutput {
             text: format!("{text} Here is the updated code:\n{snippet}"),
             display: Some(self.preview.title.clone()),
@@ -162,7 +162,7 @@ impl WriteCall {
         }
     }
 
-    fn failed(&self, error: &io::Error) -> ToolOutput {
+    fn failed_write(&self, error: &io::Error) -> ToolOutput {
         let path = self.place.path.display();
         let (code, _) = node_error::code_of(error);
         let (kind, words) = match code {
@@ -179,13 +179,13 @@ impl WriteCall {
                 format!("Target is a directory, not a file: {path} ({code})"),
             ),
             _ => {
-                let words = node_error::sentence(error, "open", &self.place.path);
+                let words = node_error::error_sentence(error, "open", &self.place.path);
                 (
                     WRITE_FAILURE,
                     format!("Error writing to file '{path}': {words} ({code})"),
                 )
             }
         };
-        failure(kind, words.clone(), words)
+        failed_output(kind, words.clone(), words)
     }
 }

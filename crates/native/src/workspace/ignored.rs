@@ -77,7 +77,7 @@ struct DirectoryRules {
 
 impl IgnoreRules {
     /// The rules of a project.
-    pub(super) fn read(root: &Path) -> Self {
+    pub(super) fn read_project(root: &Path) -> Self {
         let is_repository = root.ancestors().any(|at| at.join(".git").exists());
         let gemini = lines_of(&root.join(".geminiignore"));
         let gemini = gemini.iter().map(|line| js::trim(line).to_owned());
@@ -104,7 +104,7 @@ impl IgnoreRules {
             return false;
         };
         let rules = self.rules_of(parent, files);
-        rules.is_ignored || matches(&rules.matcher, relative, is_directory)
+        rules.is_ignored || matcher_ignores(&rules.matcher, relative, is_directory)
     }
 
     /// The rules for the entries of a directory, from which a walk begins. A walk passes them on and looks nothing up.
@@ -137,14 +137,14 @@ impl IgnoreRules {
 
     fn rules_of(&self, relative: &Path, files: IgnoreFiles) -> Arc<DirectoryRules> {
         let key = (relative.to_owned(), files);
-        if let Some(known) = self.lock().get(&key) {
+        if let Some(known) = self.lock_cache().get(&key) {
             return Arc::clone(known);
         }
         let rules = Arc::new(match relative.parent() {
             None => self.rules_of_root(files),
             Some(parent) => self.rules_below(&self.rules_of(parent, files), relative, files),
         });
-        let mut cache = self.lock();
+        let mut cache = self.lock_cache();
         if cache.len() >= MOST_DIRECTORIES {
             cache.clear();
         }
@@ -156,15 +156,15 @@ impl IgnoreRules {
         let mut git = Vec::new();
         if files.git && self.is_repository {
             git.push(".git".to_owned());
-            git.extend(patterns(
+            git.extend(gitignore_patterns(
                 &self.root.join(".git/info/exclude"),
                 Path::new(""),
             ));
-            git.extend(patterns(&self.root.join(".gitignore"), Path::new("")));
+            git.extend(gitignore_patterns(&self.root.join(".gitignore"), Path::new("")));
         }
         let git = Arc::new(git);
         DirectoryRules {
-            matcher: self.matcher(&git, files),
+            matcher: self.build_matcher(&git, files),
             git,
             is_ignored: false,
         }
@@ -176,7 +176,7 @@ impl IgnoreRules {
         relative: &Path,
         files: IgnoreFiles,
     ) -> DirectoryRules {
-        let is_ignored = above.is_ignored || matches(&above.matcher, relative, true);
+        let is_ignored = above.is_ignored || matcher_ignores(&above.matcher, relative, true);
         let same = |is_ignored| DirectoryRules {
             git: Arc::clone(&above.git),
             matcher: Arc::clone(&above.matcher),
@@ -185,19 +185,19 @@ impl IgnoreRules {
         if is_ignored || !files.git || !self.is_repository {
             return same(is_ignored);
         }
-        let own = patterns(&self.root.join(relative).join(".gitignore"), relative);
+        let own = gitignore_patterns(&self.root.join(relative).join(".gitignore"), relative);
         if own.is_empty() {
             return same(false);
         }
         let git: Vec<String> = above.git.iter().cloned().chain(own).collect();
         DirectoryRules {
-            matcher: self.matcher(&git, files),
+            matcher: self.build_matcher(&git, files),
             git: Arc::new(git),
             is_ignored: false,
         }
     }
 
-    fn matcher(&self, git: &[String], files: IgnoreFiles) -> Arc<Gitignore> {
+    fn build_matcher(&self, git: &[String], files: IgnoreFiles) -> Arc<Gitignore> {
         let mut builder = GitignoreBuilder::new("");
         let _ = builder.case_insensitive(!files.case_sensitive); // as the `ignore` package of npm
         let gemini: &[String] = if files.gemini { &self.gemini } else { &[] };
@@ -211,14 +211,14 @@ impl IgnoreRules {
         Arc::new(builder.build().unwrap_or_else(|_| Gitignore::empty()))
     }
 
-    fn lock(
+    fn lock_cache(
         &self,
     ) -> std::sync::MutexGuard<'_, HashMap<(PathBuf, IgnoreFiles), Arc<DirectoryRules>>> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn matches(matcher: &Gitignore, relative: &Path, is_directory: bool) -> bool {
+fn matcher_ignores(matcher: &Gitignore, relative: &Path, is_directory: bool) -> bool {
     !matcher.is_empty()
         && !relative.as_os_str().is_empty()
         && matcher
@@ -242,7 +242,7 @@ fn is_pattern(line: &str) -> bool {
 }
 
 /// The patterns of a `.gitignore`, written from the project's directory.
-fn patterns(path: &Path, base: &Path) -> Vec<String> {
+fn gitignore_patterns(path: &Path, base: &Path) -> Vec<String> {
     let lines = lines_of(path);
     let lines = lines
         .iter()

@@ -87,7 +87,7 @@ fn is_short_name(name: &str) -> bool {
 }
 
 /// Where a path leads, as the system would find it. A path to nothing leads to itself.
-pub(crate) fn real(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn followed_path(path: &Path) -> io::Result<PathBuf> {
     follow(path).map_err(|lost| lost.error)
 }
 

@@ -37,7 +37,7 @@ impl WalkedEntry<'_> {
     }
 
     /// Its kind, size and write time, without opening it.
-    pub(crate) fn stat(&self) -> io::Result<FileStat> {
+    pub(crate) fn file_stat(&self) -> io::Result<FileStat> {
         self.directory.stat(self.file_name)
     }
 }
@@ -61,7 +61,7 @@ struct Queue<S> {
 }
 
 /// Walks until every directory was seen, or the call is cancelled. Entries come in no order.
-pub(crate) fn walk<V: Visitor>(
+pub(crate) fn walk_tree<V: Visitor>(
     root: &Path,
     visitor: &V,
     first: V::State,
@@ -81,9 +81,9 @@ pub(crate) fn walk<V: Visitor>(
             let below = if cancelled.is_cancelled() {
                 Vec::new()
             } else {
-                visit(&top, &relative, &state, visitor)
+                visit_directory(&top, &relative, &state, visitor)
             };
-            let mut queue = lock(&queue);
+            let mut queue = lock_queue(&queue);
             queue.busy -= 1;
             queue.waiting.extend(below);
             drop(queue);
@@ -101,7 +101,7 @@ pub(crate) fn walk<V: Visitor>(
 
 /// The next directory, once there is one. None when no thread can find more.
 fn next<S>(queue: &Mutex<Queue<S>>, changed: &Condvar) -> Option<(PathBuf, S)> {
-    let mut queue = lock(queue);
+    let mut queue = lock_queue(queue);
     loop {
         if let Some(directory) = queue.waiting.pop_back() {
             queue.busy += 1;
@@ -114,12 +114,12 @@ fn next<S>(queue: &Mutex<Queue<S>>, changed: &Condvar) -> Option<(PathBuf, S)> {
     }
 }
 
-fn lock<S>(queue: &Mutex<Queue<S>>) -> MutexGuard<'_, Queue<S>> {
+fn lock_queue<S>(queue: &Mutex<Queue<S>>) -> MutexGuard<'_, Queue<S>> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Shows the entries of one directory to the visitor, and returns the directories in it. One that cannot be read has none.
-fn visit<V: Visitor>(
+fn visit_directory<V: Visitor>(
     top: &OpenDirectory,
     relative: &Path,
     state: &V::State,

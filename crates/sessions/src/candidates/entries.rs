@@ -139,7 +139,7 @@ mod linux {
                 names.push(entry.ino(), name);
             }
         }
-        names.sort();
+        names.sort_by_inode();
         Ok(names)
     }
 

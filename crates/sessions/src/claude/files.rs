@@ -37,35 +37,35 @@ impl FoundFiles {
         let Ok(inside) = projects.canonicalize() else {
             return found;
         };
-        for (path, about) in found.entries(&inside) {
+        for (path, about) in found.directory_entries(&inside) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if !is_wanted(&name, scope) {
                 continue;
             }
-            match within(&path, &about, &inside) {
-                Ok(about) if about.is_dir() => found.directory(&path, &inside),
+            match metadata_within(&path, &about, &inside) {
+                Ok(about) if about.is_dir() => found.add_directory(&path, &inside),
                 Ok(_) => {}
-                Err(why) => found.hide(&path, &about, HiddenReason::LinkOutside, why),
+                Err(why) => found.hide_file(&path, &about, HiddenReason::LinkOutside, why),
             }
         }
         found
     }
 
     fn add_directory(&mut self, directory: &Path, inside: &Path) {
-        for (path, about) in self.entries(directory) {
+        for (path, about) in self.directory_entries(directory) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let Some(id) = name.strip_suffix(".jsonl") else {
                 continue; // directories of sub-agents and of tools' results, and whatever else lies there
             };
-            match within(&path, &about, inside) {
-                Err(why) => self.hide(&path, &about, HiddenReason::LinkOutside, why),
+            match metadata_within(&path, &about, inside) {
+                Err(why) => self.hide_file(&path, &about, HiddenReason::LinkOutside, why),
                 Ok(about) if !about.is_file() => {
                     let why = "it is not a file".to_owned();
-                    self.hide(&path, &about, HiddenReason::NotAFile, why);
+                    self.hide_file(&path, &about, HiddenReason::NotAFile, why);
                 }
                 Ok(about) if id.starts_with("agent-") => {
                     let why = "a sub-agent wrote it".to_owned();
-                    self.hide(&path, &about, HiddenReason::Subagent, why);
+                    self.hide_file(&path, &about, HiddenReason::Subagent, why);
                 }
                 Ok(about) => self.files.push(ClaudeFile {
                     id: id.to_owned(),

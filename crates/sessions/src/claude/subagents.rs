@@ -47,7 +47,7 @@ impl ClaudeSubagents for ClaudeSubagentFiles {
     fn agent_of_call(&self, call_id: &str) -> Option<String> {
         self.own_files().into_iter().find_map(|(name, path)| {
             let agent = agent_in(&name, ".meta.json")?;
-            let note = read(&path, LONGEST_NOTE)?;
+            let note = read_plain_file(&path, LONGEST_NOTE)?;
             let note = String::from_utf8(note).ok()?;
             let call = Token::parse(&note).ok()?.get("toolUseId")?;
             call.is(call_id).then(|| agent.to_owned())
@@ -59,7 +59,7 @@ impl ClaudeSubagents for ClaudeSubagentFiles {
             return None;
         }
         let name = format!("agent-{agent_id}.jsonl");
-        read(&self.own.join(&name), LONGEST).or_else(|| read(&self.shared.join(&name), LONGEST))
+        read_plain_file(&self.own.join(&name), LONGEST).or_else(|| read_plain_file(&self.shared.join(&name), LONGEST))
     }
 
     fn ids(&self) -> Vec<String> {

@@ -54,7 +54,7 @@ impl ClaudeSummary {
         let mut lines = LineBuffer::with_limit(LONGEST_LINE);
         loop {
             while let Some(line) = lines.next_line() {
-                summary.line(line);
+                summary.add_line(line);
             }
             match file.read(lines.room()).map_err(unreadable)? {
                 0 => break,
@@ -62,7 +62,7 @@ impl ClaudeSummary {
             }
         }
         if let Some(line) = lines.last_line() {
-            summary.line(line);
+            summary.add_line(line);
         }
         Ok(summary)
     }
@@ -90,7 +90,7 @@ impl ClaudeSummary {
         let Some(object) = object.and_then(|it| it.if_kind(TokenKind::Object)) else {
             return;
         };
-        self.record(&ClaudeRecord::from_token(object));
+        self.add_record(&ClaudeRecord::from_token(object));
     }
 
     fn add_record(&mut self, record: &ClaudeRecord<'_>) {
@@ -114,7 +114,7 @@ impl ClaudeSummary {
             let is_later = self.updated.as_ref().is_none_or(|last| time > *last);
             self.updated = Some(time).filter(|_| is_later).or(self.updated.take());
         }
-        self.message(record);
+        self.add_message(record);
     }
 
     fn add_message(&mut self, record: &ClaudeRecord<'_>) {

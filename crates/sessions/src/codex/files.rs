@@ -35,14 +35,14 @@ impl FoundRollouts {
         for place in ["sessions", "archived_sessions"] {
             let place = home.join(place);
             if place.is_dir() {
-                found.directory(&place, 0);
+                found.add_directory(&place, 0);
             }
         }
         found
     }
 
     fn add_directory(&mut self, directory: &Path, depth: usize) {
-        let entries = match entries(directory) {
+        let entries = match directory_entries(directory) {
             Ok(entries) => entries,
             Err(error) => {
                 let directory = directory.display();
@@ -54,23 +54,23 @@ impl FoundRollouts {
         for (name, path, about) in entries {
             let is_rollout = name.starts_with("rollout-");
             match name.strip_suffix(".zst") {
-                _ if about.is_dir() && depth < DEEPEST => self.directory(&path, depth + 1),
+                _ if about.is_dir() && depth < DEEPEST => self.add_directory(&path, depth + 1),
                 _ if !is_rollout => {}
                 _ if about.is_symlink() => {
                     let why = "it is a link, which is not followed";
-                    self.hide(&path, &about, HiddenReason::LinkOutside, why);
+                    self.hide_file(&path, &about, HiddenReason::LinkOutside, why);
                 }
                 _ if !about.is_file() => {
-                    self.hide(&path, &about, HiddenReason::NotAFile, "it is not a file");
+                    self.hide_file(&path, &about, HiddenReason::NotAFile, "it is not a file");
                 }
                 // Codex CLI compresses a rollout after a week, and has both for a moment.
                 Some(plain) if names.contains(plain) => {
                     let why = "the same session is there uncompressed";
-                    self.hide(&path, &about, HiddenReason::Duplicate, why);
+                    self.hide_file(&path, &about, HiddenReason::Duplicate, why);
                 }
                 Some(_) => {
                     let why = "it is compressed (`zstd -d` makes a file that is listed)";
-                    self.hide(&path, &about, HiddenReason::Unreadable, why);
+                    self.hide_file(&path, &about, HiddenReason::Unreadable, why);
                 }
                 None if path.extension().is_some_and(|it| it == "jsonl") => {
                     self.files.push(RolloutFile {

@@ -51,7 +51,7 @@ impl RolloutSummary {
         let mut lines = LineBuffer::with_limit(LONGEST_LINE);
         loop {
             while let Some(line) = lines.next_line() {
-                summary.line(line, scope);
+                summary.add_line(line, scope);
             }
             if summary.is_elsewhere {
                 return Ok(summary);
@@ -62,7 +62,7 @@ impl RolloutSummary {
             }
         }
         if let Some(line) = lines.last_line() {
-            summary.line(line, scope);
+            summary.add_line(line, scope);
         }
         Ok(summary)
     }
@@ -104,7 +104,7 @@ impl RolloutSummary {
                 self.directory = text(record.string("cwd"));
                 self.is_elsewhere = !self.is_in(scope);
             }
-            Some("response_item") => self.item(&record),
+            Some("response_item") => self.add_item(&record),
             _ => {}
         }
     }

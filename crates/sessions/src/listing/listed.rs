@@ -133,7 +133,7 @@ impl ListedSession {
         match &self.source {
             InfoSource::Info(info) => info,
             InfoSource::File(file) => {
-                let info = || Box::new(file.row(&self.path).into_info());
+                let info = || Box::new(file.session_row(&self.path).into_info());
                 file.info.get_or_init(info)
             }
         }
@@ -143,7 +143,7 @@ impl ListedSession {
     pub fn row(&self) -> SessionRow<'_> {
         match &self.source {
             InfoSource::Info(info) => SessionRow::from(&**info),
-            InfoSource::File(file) => file.row(&self.path),
+            InfoSource::File(file) => file.session_row(&self.path),
         }
     }
 
@@ -151,14 +151,14 @@ impl ListedSession {
     pub fn into_info(self) -> SessionInfo {
         match self.source {
             InfoSource::Info(info) => *info,
-            InfoSource::File(file) => file.row(&self.path).into_info(),
+            InfoSource::File(file) => file.session_row(&self.path).into_info(),
         }
     }
 
     /// The entry of a list about it, to be changed.
     pub fn info_mut(&mut self) -> &mut SessionInfo {
         if let InfoSource::File(file) = &self.source {
-            let info = file.row(&self.path).into_info();
+            let info = file.session_row(&self.path).into_info();
             self.source = InfoSource::Info(Box::new(info));
         }
         match &mut self.source {
@@ -275,11 +275,11 @@ impl SummarisedFile {
     fn session_row<'s>(&'s self, path: &'s Path) -> SessionRow<'s> {
         let summary = &self.summary;
         let file_name = self.name.in_path(path);
-        let (start_time, last_updated) = times(summary, &self.project.now);
+        let (start_time, last_updated) = session_times(summary, &self.project.now);
         SessionRow {
             provider: &Provider::Gemini,
             run: None,
-            file: stem(file_name),
+            file: session_file_stem(file_name),
             path: path_text(path),
             start_time,
             last_updated,
@@ -325,8 +325,8 @@ fn session_times<'s>(summary: &'s CompactSummary, now: &'s str) -> (&'s str, &'s
 
 /// The same in milliseconds since 1970, of times that can be read.
 fn times_ms(summary: &CompactSummary, now: Option<i64>) -> (Option<i64>, Option<i64>) {
-    let start = summary.start_time().map(|_| summary.facts.started.ms());
-    let last = summary.last_updated().map(|_| summary.facts.updated.ms());
+    let start = summary.start_time().map(|_| summary.facts.started.unix_ms());
+    let last = summary.last_updated().map(|_| summary.facts.updated.unix_ms());
     either_time(summary, start, last, now)
 }
 

@@ -52,11 +52,11 @@ impl AssignedDetector {
             r"^(?:(?:{quote})?(?:\s{{1,3}}[A-Za-z0-9_.@'`/-]{{1,30}}){{0,4}}?\s{{1,3}}(?:is|was|to)\s{{0,2}}:?\s{{1,3}}|\(\s{{0,3}}|\s{{0,3}}\|\s{{0,3}}|>|\s{{1,3}}\()"
         );
         Self {
-            in_text: regex(&format!("{names}{SUFFIX}")),
-            name: regex(&format!("{names}{SUFFIX}$")),
-            assignment: regex(&assignment),
-            mention: regex(&mention),
-            blank: regex(&format!(r"^(?:{quote})?\s+")),
+            in_text: caseless_regex(&format!("{names}{SUFFIX}")),
+            name: caseless_regex(&format!("{names}{SUFFIX}$")),
+            assignment: caseless_regex(&assignment),
+            mention: caseless_regex(&mention),
+            blank: caseless_regex(&format!(r"^(?:{quote})?\s+")),
         }
     }
 
@@ -71,10 +71,10 @@ impl AssignedDetector {
             let is_in_last = hits
                 .last()
                 .is_some_and(|it| it.range.contains(&name.range.start));
-            if !is_in_last && let Some(range) = self.value(text, &name, &mut values) {
+            if !is_in_last && let Some(range) = self.secret_range(text, &name, &mut values) {
                 hits.push(SecretHit {
                     range,
-                    kind: name.kind(text),
+                    kind: name.secret_kind(text),
                 });
             }
         }
@@ -89,7 +89,7 @@ impl AssignedDetector {
         let is_short = value.len() <= 4096 && !value.contains(&b'\n');
         (is_short && value.len() >= 4 && is_secret(value, name.class, manner)).then(|| SecretHit {
             range: 0..value.len(),
-            kind: name.kind(key),
+            kind: name.secret_kind(key),
         })
     }
 
@@ -121,7 +121,7 @@ impl AssignedDetector {
             return values.assigned_at(behind + found.end(), assigned);
         }
         if let Some(found) = self.blank.find(gap) {
-            let value = values.at(behind + found.end());
+            let value = values.value_at(behind + found.end());
             let is_told = |value: &AssignedValue| {
                 let is_option = is_option(&text[..name.range.start]);
                 is_option && assigned(value) || mentioned(value)
@@ -131,7 +131,7 @@ impl AssignedDetector {
             }
         }
         let found = self.mention.find(gap)?;
-        let value = values.at(behind + found.end())?;
+        let value = values.value_at(behind + found.end())?;
         // `hash_password(user1.name)` is code.
         let is_argument = found.as_bytes().ends_with(b"(") && name.class == NameClass::Password;
         let may_be = value.is_quoted || !is_argument;

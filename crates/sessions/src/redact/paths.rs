@@ -26,8 +26,8 @@ impl HomeDetector {
             r#"{windows}(?P<spaced>[^\\/:*?"<>|\r\n$~]{{1,64}})\\|(?:{windows}|/home/|/Users/|/export/home/)(?P<name>{name})"#
         );
         Self {
-            homes: regex(&homes),
-            own: home.and_then(own).map(|pattern| regex(&pattern)),
+            homes: bytes_regex(&homes),
+            own: home.and_then(own_home_pattern).map(|pattern| bytes_regex(&pattern)),
         }
     }
 
@@ -41,7 +41,7 @@ impl HomeDetector {
                 continue;
             };
             if begins_path(text, whole.start()) && !NOBODY.contains(&name.as_bytes()) {
-                hits.push(hit(whole.start()..end_of_name(text, name.range())));
+                hits.push(path_hit(whole.start()..end_of_name(text, name.range())));
             }
         }
         for found in self.own.iter().flat_map(|own| own.find_iter(text)) {
@@ -49,7 +49,7 @@ impl HomeDetector {
             let is_longer =
                 next.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte));
             if begins_path(text, found.start()) && !is_longer {
-                hits.push(hit(found.range()));
+                hits.push(path_hit(found.range()));
             }
         }
         hits
@@ -66,7 +66,7 @@ pub(super) fn slug_hits(text: &[u8], names: &BTreeSet<Vec<u8>>) -> Vec<SecretHit
                 let end = start + slug.len();
                 let next = text.get(end);
                 if !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
-                    hits.push(hit(start..end));
+                    hits.push(path_hit(start..end));
                 }
             }
         }

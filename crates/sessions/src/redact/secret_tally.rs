@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::report::masked;
+use super::report::masked_secret;
 use super::{RedactedSecret, RedactionReport, SecretHit, SecretKind, paths};
 
 /// How many secrets are told apart. Further ones are removed as well, under a placeholder without a number.
@@ -32,7 +32,7 @@ impl SecretTally {
         secret: &[u8],
         message: Option<u64>,
     ) -> String {
-        let place = self.found(kind, secret);
+        let place = self.find_or_add(kind, secret);
         let finding = &mut self.findings[place];
         finding.count += 1;
         if let Some(message) = message
@@ -54,14 +54,14 @@ impl SecretTally {
         let next = self.findings.len();
         let place = *self.places.entry((kind, key)).or_insert(next);
         if place == next {
-            self.add(kind, secret, is_full);
+            self.add_finding(kind, secret, is_full);
         }
         place
     }
 
     fn add_finding(&mut self, kind: SecretKind, secret: &[u8], is_full: bool) {
         if kind == SecretKind::HomePath && self.names.len() < MOST_NAMES {
-            self.names.extend(paths::owner(secret).map(<[u8]>::to_vec));
+            self.names.extend(paths::home_owner(secret).map(<[u8]>::to_vec));
         }
         let number = self.numbers.entry(kind).or_default();
         *number += 1;
@@ -75,7 +75,7 @@ impl SecretTally {
             placeholder,
             count: 0,
             messages: Vec::new(),
-            sample: masked(kind, secret),
+            sample: masked_secret(kind, secret),
         });
     }
 

@@ -23,7 +23,7 @@ pub(super) struct StringPiece<'a> {
 /// The pieces of a file, in order, without gaps. A line that is no JSON is one piece, because the places of its strings are
 /// unknown.
 pub(super) fn string_pieces(file: &[u8]) -> impl Iterator<Item = StringPiece<'_>> {
-    segments(file).flat_map(move |(segment, is_json)| {
+    json_segments(file).flat_map(move |(segment, is_json)| {
         let whole = StringPiece {
             file,
             start: segment.start,
@@ -96,9 +96,9 @@ impl<'a> Iterator for JsonStrings<'a> {
             return None;
         }
         let piece = match self.state {
-            StringState::InString => self.string(),
-            StringState::Outside => self.gap(self.at),
-            StringState::BehindString => self.gap(self.at + 1),
+            StringState::InString => self.next_string(),
+            StringState::Outside => self.next_gap(self.at),
+            StringState::BehindString => self.next_gap(self.at + 1),
         };
         self.at = piece.end;
         Some(piece)
@@ -117,14 +117,14 @@ impl<'a> JsonStrings<'a> {
         }
         self.last_string = Some((self.at, end));
         self.state = StringState::BehindString;
-        self.piece(end, true)
+        self.piece_until(end, true)
     }
 
     /// The bytes up to and including the quote with which the next string begins; the quote is searched for from `from`.
     fn next_gap(&mut self, from: usize) -> StringPiece<'a> {
         let quote = memchr::memchr(b'"', &self.file[from..]).map(|found| from + found);
         let between = &self.file[from..quote.unwrap_or(from)];
-        let piece = self.piece(quote.map_or(self.file.len(), |quote| quote + 1), false);
+        let piece = self.piece_until(quote.map_or(self.file.len(), |quote| quote + 1), false);
         self.key = self.last_string.filter(|_| between.trim_ascii() == b":");
         self.state = StringState::InString;
         piece
@@ -153,15 +153,15 @@ impl<'a> StringPiece<'a> {
     /// The key of the member whose value this is.
     pub(super) fn member_key(&self) -> Option<Cow<'a, [u8]>> {
         let (start, end) = self.key?;
-        Some(decoded(&self.file[start..end]))
+        Some(resolve_escapes(&self.file[start..end]))
     }
 
     /// The decoded text: of a string with its escapes resolved.
     pub(super) fn decoded_text(&self) -> Cow<'a, [u8]> {
         if self.is_string {
-            decoded(self.raw())
+            resolve_escapes(self.raw_bytes())
         } else {
-            Cow::Borrowed(self.raw())
+            Cow::Borrowed(self.raw_bytes())
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> StringPiece<'a> {
         mut instead: impl FnMut(&SecretHit) -> String,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        let raw = self.raw();
+        let raw = self.raw_bytes();
         let mut walk = StringWalk::new(raw, self.is_string);
         let mut written = 0;
         for hit in hits {
@@ -216,7 +216,7 @@ impl<'a> StringWalk<'a> {
             self.at += step;
             self.said += step;
             if step == plain && self.said < said {
-                let (raw, spoken) = escape(&self.raw[self.at..]);
+                let (raw, spoken) = first_escape(&self.raw[self.at..]);
                 self.at += raw;
                 self.said += spoken.len_utf8();
             }
@@ -233,7 +233,7 @@ fn resolve_escapes(raw: &[u8]) -> Cow<'_, [u8]> {
     let mut rest = raw;
     while let Some(found) = memchr::memchr(b'\\', rest) {
         text.extend_from_slice(&rest[..found]);
-        let (length, char) = escape(&rest[found..]);
+        let (length, char) = first_escape(&rest[found..]);
         text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
         rest = &rest[found + length..];
     }
@@ -249,7 +249,7 @@ fn first_escape(raw: &[u8]) -> (usize, char) {
         Some(b'r') => '\r',
         Some(b'b') => '\u{8}',
         Some(b'f') => '\u{c}',
-        Some(b'u') => return unicode(raw),
+        Some(b'u') => return unicode_escape(raw),
         Some(byte) if byte.is_ascii() => char::from(*byte),
         _ => return (1, '\\'),
     };
@@ -257,11 +257,11 @@ fn first_escape(raw: &[u8]) -> (usize, char) {
 }
 
 fn unicode_escape(raw: &[u8]) -> (usize, char) {
-    let Some(high) = unit(raw) else {
+    let Some(high) = utf16_unit(raw) else {
         return (2, char::REPLACEMENT_CHARACTER);
     };
     if (0xD800..0xDC00).contains(&high)
-        && let Some(low) = raw.get(6..).and_then(unit)
+        && let Some(low) = raw.get(6..).and_then(utf16_unit)
         && let Some(Ok(char)) = char::decode_utf16([high, low]).next()
     {
         return (12, char);

@@ -35,10 +35,10 @@ impl<'a> AssignedValues<'a> {
         start: usize,
         is_wanted: impl Fn(&AssignedValue) -> bool,
     ) -> Option<Range<usize>> {
-        if let Some(value) = self.at(start).filter(&is_wanted) {
+        if let Some(value) = self.value_at(start).filter(&is_wanted) {
             return Some(value.range);
         }
-        let value = self.at(behind_type(self.text, start)?)?;
+        let value = self.value_at(behind_type(self.text, start)?)?;
         is_wanted(&value).then_some(value.range)
     }
 
@@ -46,12 +46,12 @@ impl<'a> AssignedValues<'a> {
     /// end it.
     pub(super) fn value_at(&mut self, start: usize) -> Option<AssignedValue> {
         let start = self.behind_marks(start);
-        let escapes = count(&self.text[start..], |byte| byte == b'\\');
+        let escapes = prefix_length(&self.text[start..], |byte| byte == b'\\');
         let quote = self.text.get(start + escapes)?;
         if let Some(place) = QUOTES.iter().position(|it| it == quote) {
-            return self.quoted(start + escapes + 1, place);
+            return self.quoted_value(start + escapes + 1, place);
         }
-        let end = self.end(start, 3, is_bare);
+        let end = self.value_end(start, 3, is_bare);
         let word = &self.text[start..end];
         // `password:` alone on its line, and the next name below it; or `token::Kind`.
         if word.ends_with(b":") || word.starts_with(b":") {
@@ -67,11 +67,11 @@ impl<'a> AssignedValues<'a> {
 
     fn quoted_value(&mut self, start: usize, place: usize) -> Option<AssignedValue> {
         let quote = QUOTES[place];
-        let end = self.end(start, place, |byte| {
+        let end = self.value_end(start, place, |byte| {
             byte != quote && !b"\r\n\\".contains(&byte)
         });
         let rest = &self.text[end..];
-        let escapes = count(rest, |byte| byte == b'\\');
+        let escapes = prefix_length(rest, |byte| byte == b'\\');
         let is_closed = rest.get(escapes).is_none_or(|byte| *byte == quote);
         (is_closed && end - start >= SHORTEST_QUOTED).then_some(AssignedValue {
             range: start..end,
@@ -94,7 +94,7 @@ impl<'a> AssignedValues<'a> {
     fn value_end(&mut self, start: usize, place: usize, is_part: impl Fn(u8) -> bool) -> usize {
         let last = &mut self.ends[place];
         if !last.contains(&start) {
-            *last = start..start + count(&self.text[start..], is_part);
+            *last = start..start + prefix_length(&self.text[start..], is_part);
         }
         last.end
     }
@@ -104,11 +104,11 @@ impl<'a> AssignedValues<'a> {
 fn behind_type(text: &[u8], start: usize) -> Option<usize> {
     const LONGEST_TYPE: usize = 32;
     let rest = &text[start..text.len().min(start + LONGEST_TYPE)];
-    let of_type = count(rest, |byte| {
+    let of_type = prefix_length(rest, |byte| {
         byte.is_ascii_alphanumeric() || b"_&'<>[]. ".contains(&byte)
     });
     let sign = rest[of_type..].strip_prefix(b"=")?;
-    let blanks = count(sign, |byte| byte == b' ');
+    let blanks = prefix_length(sign, |byte| byte == b' ');
     Some(start + of_type + 1 + blanks)
 }
 

@@ -68,19 +68,19 @@ pub(super) fn is_secret(value: &[u8], class: NameClass, manner: ValuePosition) -
     if is_stand_in(value) {
         return false;
     }
-    let is_mixed = has(value, u8::is_ascii_digit) && has(value, u8::is_ascii_alphabetic);
+    let is_mixed = has_byte(value, u8::is_ascii_digit) && has_byte(value, u8::is_ascii_alphabetic);
     match (class, manner) {
         (NameClass::Password, ValuePosition::Mentioned { is_quoted }) => {
             is_mixed && !is_code(value) && !is_term(value) && (is_quoted || !is_identifier(value))
         }
         (NameClass::ShortPassword, ValuePosition::Mentioned { .. }) => false,
         (NameClass::Token, ValuePosition::Assigned { .. }) => {
-            value.len() >= 12 && is_mixed && !is_code(value) && bits(value) >= 3.0
+            value.len() >= 12 && is_mixed && !is_code(value) && bits_per_byte(value) >= 3.0
         }
         (NameClass::Token | NameClass::Secret, ValuePosition::Mentioned { .. })
         | (NameClass::Weak, _) => is_random(value),
         (_, ValuePosition::Assigned { is_quoted: true }) => {
-            !has(value, u8::is_ascii_whitespace) || is_phrase(value)
+            !has_byte(value, u8::is_ascii_whitespace) || is_phrase(value)
         }
         // Without quotes it may as well be code: `password = read_password`, `pwd: /home`.
         (_, ValuePosition::Assigned { is_quoted: false }) => is_mixed && !is_code(value),
@@ -132,11 +132,11 @@ pub(super) fn is_random(value: &[u8]) -> bool {
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
     value.len() >= 16
         && digits >= 2
-        && has(value, u8::is_ascii_alphabetic)
-        && !has(value, u8::is_ascii_whitespace)
+        && has_byte(value, u8::is_ascii_alphabetic)
+        && !has_byte(value, u8::is_ascii_whitespace)
         && !is_code(value)
         && !is_wordy(value)
-        && bits(value) >= 3.0
+        && bits_per_byte(value) >= 3.0
 }
 
 /// A few words that say nothing about passwords: then they may be one.

@@ -46,14 +46,14 @@ pub(super) struct VariableDetector {
 impl VariableDetector {
     pub(super) fn new() -> Self {
         Self {
-            variable: regex(VARIABLE),
-            places: PLACES.iter().map(|place| regex(place)).collect(),
-            signatures: SIGNATURES.iter().map(|place| regex(place)).collect(),
+            variable: bytes_regex(VARIABLE),
+            places: PLACES.iter().map(|place| bytes_regex(place)).collect(),
+            signatures: SIGNATURES.iter().map(|place| bytes_regex(place)).collect(),
         }
     }
 
     pub(super) fn all_hits(&self, text: &[u8]) -> Vec<SecretHit> {
-        let mut hits = self.variables(text);
+        let mut hits = self.variable_hits(text);
         for place in &self.places {
             for found in place.captures_iter(text) {
                 let Some(value) = found.get(1) else { continue };

@@ -95,7 +95,7 @@ impl RetentionLimits {
             }
         }
         let get = |key: &str| settings.get(&["general", "sessionRetention", key], workspace);
-        let text = |key: &str| get(key).filter(|value| is_truthy(value)).map(plain);
+        let text = |key: &str| get(key).filter(|value| is_truthy(value)).map(plain_text);
         Ok(Self {
             enabled: get("enabled").is_none_or(is_truthy),
             max_age: match get("maxAge") {
@@ -128,7 +128,7 @@ impl RetentionLimits {
         if max_age.is_some_and(|age| age < min_retention) {
             return Err(RetentionError::BelowMinimum(named.to_owned()));
         }
-        let max_count = self.max_count.as_ref().map(count).transpose()?;
+        let max_count = self.max_count.as_ref().map(parse_count).transpose()?;
         if max_age.is_none() && max_count.is_none() {
             return Err(RetentionError::NoLimit);
         }

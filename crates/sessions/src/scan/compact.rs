@@ -96,32 +96,32 @@ impl CompactSummary {
 
     /// The session's id.
     pub fn id(&self) -> &str {
-        self.text(ID).unwrap_or_default()
+        self.text_at(ID).unwrap_or_default()
     }
 
     /// When it began.
     pub fn start_time(&self) -> Option<&str> {
-        self.text(START_TIME)
+        self.text_at(START_TIME)
     }
 
     /// The time of the last addition.
     pub fn last_updated(&self) -> Option<&str> {
-        self.text(LAST_UPDATED)
+        self.text_at(LAST_UPDATED)
     }
 
     /// The summary that a model wrote.
     pub fn summary(&self) -> Option<&str> {
-        self.text(SUMMARY)
+        self.text_at(SUMMARY)
     }
 
     /// The first message with a text of the user's own, as the CLI shows it.
     pub fn first_user_message(&self) -> &str {
-        self.text(OPENING).unwrap_or(message_text::NOTHING_SAID)
+        self.text_at(OPENING).unwrap_or(message_text::NOTHING_SAID)
     }
 
     /// The session's name in a list: the summary, or else the first message on one line, in its own letters.
     pub fn display_name(&self) -> &str {
-        let name = self.text(NAME).or(self.summary());
+        let name = self.text_at(NAME).or(self.summary());
         name.unwrap_or_else(|| self.first_user_message())
     }
 
@@ -150,8 +150,8 @@ impl CompactSummary {
         if self.lengths[place] == ABSENT {
             return None;
         }
-        let from: usize = self.lengths[..place].iter().copied().map(present).sum();
-        self.texts.get(from..from + present(self.lengths[place]))
+        let from: usize = self.lengths[..place].iter().copied().map(present_length).sum();
+        self.texts.get(from..from + present_length(self.lengths[place]))
     }
 }
 
@@ -169,7 +169,7 @@ impl From<&FileSummary> for CompactSummary {
         let opening = said.map(message_text::title);
         // A name that is no different is not kept twice.
         let name = match summary.summary.as_deref() {
-            Some(summary) => Some(message_text::harmless(summary)).filter(|name| name != summary),
+            Some(summary) => Some(message_text::printable_summary(summary)).filter(|name| name != summary),
             None => message_text::own_letters(said),
         };
         let texts = [

@@ -15,10 +15,10 @@ pub(super) fn parse_document(text: &str) -> Option<FileSummary> {
     let whole = scan_object_and_list(
         text,
         "messages",
-        |message| count(message, &mut counted, &mut is_titled),
+        |message| count_message(message, &mut counted, &mut is_titled),
         |key, value| {
             is_session |= key.as_str() == "\"sessionId\"" && value.kind() == TokenKind::String;
-            reading.metadatum(key, value);
+            reading.read_metadata_field(key, value);
         },
     );
     whole.ok()?;
@@ -43,8 +43,8 @@ fn count_message(message: Token<'_>, summary: &mut FileSummary, is_titled: &mut 
     if summary.is_resumable && !is_untitled {
         return;
     }
-    let fields = RecordFields::read(message);
-    let counts = fields.counts();
+    let fields = RecordFields::from_record(message);
+    let counts = fields.message_counts();
     summary.is_resumable |= counts.is_resumable;
     if is_untitled && counts.is_resumable {
         *is_titled = true;

@@ -44,10 +44,10 @@ impl RecordGlance {
         if line.len() < WORTH_IT || !line.starts_with(b"{\"id\":\"") || !line.ends_with(b"}") {
             return None;
         }
-        let beginning = beginning(line)?;
-        let (id, rest) = string(beginning.strip_prefix("{\"id\":")?)?;
-        let (_, rest) = string(rest.strip_prefix(",\"timestamp\":")?)?;
-        let (kind, rest) = string(rest.strip_prefix(",\"type\":")?)?;
+        let beginning = line_beginning(line)?;
+        let (id, rest) = split_string(beginning.strip_prefix("{\"id\":")?)?;
+        let (_, rest) = split_string(rest.strip_prefix(",\"timestamp\":")?)?;
+        let (kind, rest) = split_string(rest.strip_prefix(",\"type\":")?)?;
         let kind = kind.trim_matches('"');
         let is_resumable = glance_resumable(kind, rest.strip_prefix(",\"content\":")?)?;
         if self.holds_another(line) {

@@ -8,7 +8,7 @@ use lapidary_json::{Token, TokenKind, scan_object};
 
 use super::super::message_text;
 use super::glance::{RecordGlance, time_of_touch};
-use super::{FileSummary, UnreadableFile, text};
+use super::{FileSummary, UnreadableFile, lossy_text};
 
 /// An append log, as far as it was read.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl<'a> RecordFields<'a> {
     pub(super) fn from_record(record: Token<'a>) -> Self {
         let mut fields = Self::default();
         for (key, value) in record.members() {
-            fields.take(key, value);
+            fields.take_field(key, value);
         }
         fields
     }
@@ -92,13 +92,13 @@ impl LogReading {
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let line = &rest[..end];
-            if !self.touched(line) && !self.glanced(line) {
-                self.line(&text(line));
+            if !self.read_update_time(line) && !self.read_at_glance(line) {
+                self.read_line(&lossy_text(line));
             }
             rest = &rest[end + 1..];
         }
         // The last line may be torn.
-        self.line(&text(rest));
+        self.read_line(&lossy_text(rest));
     }
 
     /// True if it says when the log was last added to, and nothing else.
@@ -115,14 +115,14 @@ impl LogReading {
 
     /// True if a look at its beginning was enough.
     fn read_at_glance(&mut self, line: &[u8]) -> bool {
-        let Some(seen) = self.glance.at(line) else {
+        let Some(seen) = self.glance.line_class(line) else {
             return false;
         };
         let titles = seen.counts.is_user && seen.counts.is_resumable;
         if titles && self.summary.first_user_message.is_none() {
             return false;
         }
-        self.note(hash(seen.id), seen.counts);
+        self.note_message(hash(seen.id), seen.counts);
         true
     }
 
@@ -132,8 +132,8 @@ impl LogReading {
         }
         self.count += 1;
         let mut fields = RecordFields::default();
-        match scan_object(line, |key, value| fields.take(key, value)) {
-            Ok(record) => self.record(&fields, record),
+        match scan_object(line, |key, value| fields.take_field(key, value)) {
+            Ok(record) => self.read_record(&fields, record),
             Err(_) => self.summary.unreadable_lines += 1,
         }
     }
@@ -143,9 +143,9 @@ impl LogReading {
         let string =
             |token: Option<Token<'_>>| token.is_some_and(|token| token.kind() == TokenKind::String);
         if let Some(id) = fields.rewind.and_then(|id| id.if_kind(TokenKind::String)) {
-            self.rewind(id);
+            self.rewind_to(id);
         } else if string(fields.id) {
-            self.message(fields);
+            self.read_message(fields);
         } else if let Some(patch) = fields
             .patch
             .filter(|patch| matches!(patch.kind(), TokenKind::Object | TokenKind::Array))
@@ -157,23 +157,23 @@ impl LogReading {
                 self.records.clear();
                 self.places = None;
                 self.messages.clear();
-                self.all(messages);
+                self.read_messages(messages);
             }
-            self.metadata(patch);
+            self.read_metadata(patch);
         } else if string(fields.session) && string(fields.project) {
-            self.metadata(record);
+            self.read_metadata(record);
             if let Some(messages) = fields
                 .messages
                 .and_then(|list| list.if_kind(TokenKind::Array))
             {
-                self.all(messages);
+                self.read_messages(messages);
             }
         }
     }
 
     fn read_messages(&mut self, messages: Token<'_>) {
         for message in messages.elements() {
-            self.message(&RecordFields::read(message));
+            self.read_message(&RecordFields::from_record(message));
         }
     }
 
@@ -181,8 +181,8 @@ impl LogReading {
         let Some(id) = fields.id.and_then(|id| id.if_kind(TokenKind::String)) else {
             return;
         };
-        let counts = fields.counts();
-        self.note(hash(id.as_str()), counts);
+        let counts = fields.message_counts();
+        self.note_message(hash(id.as_str()), counts);
         let titled = self.summary.first_user_message.is_some();
         if counts.is_user && counts.is_resumable && !titled {
             let said = fields.content.map(message_text::says).unwrap_or_default();
@@ -220,7 +220,7 @@ impl LogReading {
 
     fn read_metadata(&mut self, record: Token<'_>) {
         for (key, value) in record.members() {
-            self.metadatum(key, value);
+            self.read_metadata_field(key, value);
         }
     }
 
@@ -294,7 +294,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Option<FileSummary> {
         let mut reading = LogReading::default();
-        reading.lines(bytes);
+        reading.read_lines(bytes);
         reading.finish().ok()
     }
 
@@ -302,7 +302,7 @@ mod tests {
     fn to_the_letter(bytes: &[u8]) -> Option<FileSummary> {
         let mut reading = LogReading::default();
         for line in bytes.split(|&byte| byte == b'\n') {
-            reading.line(&text(line));
+            reading.read_line(&lossy_text(line));
         }
         reading.finish().ok()
     }

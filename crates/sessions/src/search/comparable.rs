@@ -1,27 +1,27 @@
 //! Short texts, such as titles, in the form in which a search compares them: for callers that look for parts of words.
 
 use super::letters::LetterForm;
-use super::tokens::tokens;
+use super::tokens::text_tokens;
 
 /// The text without cases and marks: `Café_NOIR` is `cafe noir`.
 pub fn folded(text: &str) -> String {
-    compared(text, LetterForm::Folded)
+    comparable_text(text, LetterForm::Folded)
 }
 
 /// The text without cases, but with its marks: `Café_NOIR` is `café noir`.
 pub fn exact(text: &str) -> String {
-    compared(text, LetterForm::Exact)
+    comparable_text(text, LetterForm::Exact)
 }
 
 /// The text in the form in which it is compared. Each run of separators becomes a blank.
 fn comparable_text(text: &str, form: LetterForm) -> String {
     let mut compared = String::with_capacity(text.len());
     let mut end = 0;
-    for token in tokens(text) {
+    for token in text_tokens(text) {
         if token.range.start > end && !compared.is_empty() {
             compared.push(' ');
         }
-        token.add(text, form, &mut compared);
+        token.add_comparable(text, form, &mut compared);
         end = token.range.end;
     }
     compared

@@ -45,16 +45,16 @@ pub(crate) fn look_at_files(
             is_over.store(true, Ordering::Relaxed);
             return FileLook::Odd;
         }
-        let Ok(bytes) = read(&file.path, file.size, buffer) else {
+        let Ok(bytes) = read_file_bytes(&file.path, file.size, buffer) else {
             return FileLook::Odd;
         };
-        if let SweepResult::Nothing(id) = prefilter.sweep(bytes) {
+        if let SweepResult::Nothing(id) = prefilter.sweep_bytes(bytes) {
             return id.map_or(FileLook::Odd, |id| FileLook::Miss(id.to_owned()));
         }
         let Ok(summary) = FileScanner::bytes(bytes) else {
             return FileLook::Odd;
         };
-        match snippet::cut(query, filters, &summary, bytes) {
+        match snippet::cut_snippets(query, filters, &summary, bytes) {
             Some((score, snippets)) => FileLook::Hit(Box::new(summary), score, snippets),
             None => FileLook::Miss(summary.id),
         }
@@ -96,7 +96,7 @@ pub(super) fn search_sessions(
 ) -> Option<Vec<MatchedSession>> {
     let opened: Vec<&SessionCandidate> =
         files.iter().filter(|file| file.refused.is_none()).collect();
-    let looks = look(&opened, query, filters, watch)?;
+    let looks = look_at_files(&opened, query, filters, watch)?;
     if !looks.iter().any(|look| matches!(look, FileLook::Hit(..))) {
         return Some(Vec::new());
     }
@@ -133,7 +133,7 @@ pub(super) fn search_sessions(
         now,
         &mut PreloadedSummaries(summaries),
     );
-    Some(super::matched(listing, &some, fits))
+    Some(super::matched_sessions(listing, &some, fits))
 }
 
 fn ids_of_hits(files: &[&SessionCandidate], looks: &[FileLook]) -> HashSet<(usize, String)> {

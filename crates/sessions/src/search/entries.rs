@@ -68,11 +68,11 @@ pub(crate) fn for_each_text<'a>(
     is_worth_it: impl Fn(&[u8]) -> bool,
     mut take: impl FnMut(&TextEntry<'a>) -> bool,
 ) {
-    if !take(&title(summary)) {
+    if !take(&title_entry(summary)) {
         return;
     }
     let glance = RecordGlance::default();
-    let log = ReplayedLog::read_glancing(bytes, |line| glimpse(&glance, line, &is_worth_it));
+    let log = ReplayedLog::read_glancing(bytes, |line| preview_line(&glance, line, &is_worth_it));
     for (place, record) in log.messages().enumerate() {
         if !is_worth_it(record.as_str().as_bytes()) {
             continue;
@@ -94,7 +94,7 @@ fn preview_line<'a>(
     if scan::time_of_touch(line).is_some() {
         return LinePreview::Nothing;
     }
-    let seen = glance.at(line).filter(|_| !is_worth_it(line));
+    let seen = glance.line_class(line).filter(|_| !is_worth_it(line));
     // A line that is no text is no record, however it begins.
     let seen = seen.filter(|_| simdutf8::basic::from_utf8(line).is_ok());
     let id = seen.and_then(|seen| Token::parse(seen.id).ok());
@@ -145,14 +145,14 @@ fn of_message<'a>(number: u64, message: &MessageRecord<'a>) -> Vec<TextEntry<'a>
     }
     for thought in message.thoughts() {
         let pieces = [thought.subject, thought.description];
-        let text = leaves(pieces.into_iter().flatten());
+        let text = scalar_lines(pieces.into_iter().flatten());
         entries.push(entry(role, None, Cow::Owned(text)));
     }
     for call in message.tool_calls() {
         let tool = call.name.and_then(Token::string);
-        let input = leaves(call.args.into_iter());
+        let input = scalar_lines(call.args.into_iter());
         entries.push(entry(EntryRole::Tool, tool.clone(), Cow::Owned(input)));
-        entries.push(entry(EntryRole::Tool, tool, output(&call)));
+        entries.push(entry(EntryRole::Tool, tool, call_output(&call)));
     }
     entries
 }
@@ -172,9 +172,9 @@ fn call_output<'a>(call: &SessionToolCall<'a>) -> Cow<'a, str> {
             one.string().unwrap_or_default()
         }
         (Some(told), Some(shown)) if told.as_str() == shown.as_str() => {
-            Cow::Owned(leaves(std::iter::once(told)))
+            Cow::Owned(scalar_lines(std::iter::once(told)))
         }
-        _ => Cow::Owned(leaves(told.into_iter().chain(shown))),
+        _ => Cow::Owned(scalar_lines(told.into_iter().chain(shown))),
     }
 }
 
@@ -187,8 +187,8 @@ pub(super) fn scalar_lines<'a>(values: impl Iterator<Item = Token<'a>>) -> Strin
     while let Some(value) = rest.pop() {
         match value.kind() {
             TokenKind::Null => {}
-            TokenKind::Bool | TokenKind::Number => add(&mut text, value.as_str()),
-            TokenKind::String => add(&mut text, &value.string().unwrap_or_default()),
+            TokenKind::Bool | TokenKind::Number => append_piece(&mut text, value.as_str()),
+            TokenKind::String => append_piece(&mut text, &value.string().unwrap_or_default()),
             TokenKind::Array => {
                 let from = rest.len();
                 rest.extend(value.elements());

@@ -7,7 +7,7 @@ use lapidary_json::Token;
 use lapidary_vocab::event::{TextEvent, TextKind, ToolCompletion, ToolInvocation};
 use lapidary_vocab::{Body, Event, Text};
 
-use super::entries::{EntryRole, TextEntry, is_context, leaves};
+use super::entries::{EntryRole, TextEntry, is_context, scalar_lines};
 
 /// Reads the events of one session in order.
 #[derive(Debug, Default)]
@@ -26,21 +26,21 @@ impl EventTexts {
     /// Passes on the texts of an event.
     pub(super) fn read_event(&mut self, event: &Event, take: &mut dyn FnMut(&TextEntry<'_>)) {
         match &event.body {
-            Body::SessionInit(init) => self.model = owned(init.model.as_ref()),
+            Body::SessionInit(init) => self.model = owned_text(init.model.as_ref()),
             Body::UserInput(input) => {
                 self.message += 1;
                 self.is_speaking = false;
                 let text = input.text.to_str();
                 if !is_context(EntryRole::User, &text) {
-                    take(&self.entry(EntryRole::User, None, text));
+                    take(&self.text_entry(EntryRole::User, None, text));
                 }
             }
-            Body::Text(text) => self.text(text, take),
-            Body::ToolInvocation(call) => self.call(call, take),
-            Body::ToolCompletion(done) => self.completion(done, take),
+            Body::Text(text) => self.read_text(text, take),
+            Body::ToolInvocation(call) => self.read_call(call, take),
+            Body::ToolCompletion(done) => self.read_completion(done, take),
             Body::SessionStatus(status) => {
                 if let Some(message) = &status.message {
-                    take(&self.entry(EntryRole::Notice, None, message.to_str()));
+                    take(&self.text_entry(EntryRole::Notice, None, message.to_str()));
                 }
             }
             _ => {}
@@ -49,10 +49,10 @@ impl EventTexts {
 
     fn read_text(&mut self, text: &TextEvent, take: &mut dyn FnMut(&TextEntry<'_>)) {
         if text.kind == TextKind::Error {
-            return take(&self.entry(EntryRole::Notice, None, text.text.to_str()));
+            return take(&self.text_entry(EntryRole::Notice, None, text.text.to_str()));
         }
-        self.speak();
-        let mut entry = self.entry(EntryRole::Assistant, None, text.text.to_str());
+        self.begin_message();
+        let mut entry = self.text_entry(EntryRole::Assistant, None, text.text.to_str());
         if let Some(model) = &text.model {
             entry.model = Some(model.to_str());
         }
@@ -60,10 +60,10 @@ impl EventTexts {
     }
 
     fn read_call(&mut self, call: &ToolInvocation, take: &mut dyn FnMut(&TextEntry<'_>)) {
-        self.speak();
+        self.begin_message();
         let name = call.tool_name.to_str().into_owned();
-        let input = leaves(std::iter::once(call.input.token()));
-        take(&self.entry(EntryRole::Tool, Some(&name), input.into()));
+        let input = scalar_lines(std::iter::once(call.input.token()));
+        take(&self.text_entry(EntryRole::Tool, Some(&name), input.into()));
         self.tools.insert(call.call_id.to_str().into_owned(), name);
     }
 
@@ -71,11 +71,11 @@ impl EventTexts {
         self.is_speaking = false;
         let tool = self.tools.get(&*done.call_id.to_str());
         let output = match &done.output {
-            Some(output) => leaves(std::iter::once(output.token())),
+            Some(output) => scalar_lines(std::iter::once(output.token())),
             None => said_in(&serde_json::to_string(&done.content).unwrap_or_default()),
         };
         let tool = tool.map(String::as_str);
-        take(&self.entry(EntryRole::Tool, tool, output.into()));
+        take(&self.text_entry(EntryRole::Tool, tool, output.into()));
     }
 
     fn begin_message(&mut self) {
@@ -101,7 +101,7 @@ impl EventTexts {
 }
 
 fn said_in(json: &str) -> String {
-    leaves(Token::parse(json).into_iter())
+    scalar_lines(Token::parse(json).into_iter())
 }
 
 fn owned_text(text: Option<&Text>) -> Option<String> {

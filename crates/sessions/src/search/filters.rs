@@ -85,6 +85,6 @@ impl SessionTally {
 
 impl SearchFilters {
     pub(super) fn take_entry(&self, entry: &TextEntry<'_>) -> bool {
-        self.take(entry.role, entry.tool.as_deref(), entry.model.as_deref())
+        self.is_wanted_text(entry.role, entry.tool.as_deref(), entry.model.as_deref())
     }
 }

@@ -38,7 +38,7 @@ pub(super) enum LetterClass {
 
 /// The class of a character.
 pub(super) fn letter_class(letter: char) -> LetterClass {
-    match usual(letter) {
+    match usual_width(letter) {
         letter if letter.is_ascii_alphanumeric() => LetterClass::Letter,
         letter if letter.is_ascii() => LetterClass::Separator,
         letter if is_invisible(letter) || is_diacritic(letter) => LetterClass::Invisible,
@@ -168,10 +168,10 @@ pub(super) fn add_word(word: &str, form: LetterForm, to: &mut String) {
 
 /// The characters of a script without words, as they are compared: of a letter and the marks on it.
 pub(super) fn units_of(cluster: &str) -> impl Iterator<Item = char> {
-    let base = cluster.chars().next().map(usual).unwrap_or_default();
+    let base = cluster.chars().next().map(usual_width).unwrap_or_default();
     let kept = cluster
         .chars()
-        .flat_map(widened)
+        .flat_map(usual_width_chars)
         .nfd()
         .filter(|letter| !is_invisible(*letter) && !is_diacritic(*letter));
     // A mark of these makes another letter: `が` is no `か`.
@@ -190,7 +190,7 @@ fn add_by_table(word: &str, form: LetterForm, to: &mut String) -> bool {
         if letter.is_ascii() {
             to.push(letter.to_ascii_lowercase());
         } else {
-            let Some(known) = known(letter) else {
+            let Some(known) = known_letter(letter) else {
                 return false;
             };
             if form == LetterForm::Exact && known.is_mark {
@@ -208,7 +208,7 @@ fn add_by_table(word: &str, form: LetterForm, to: &mut String) -> bool {
 
 /// Adds a word by the rules. Composed in the exact form, so that a word does not begin like one whose next mark it lacks.
 fn add_thoroughly(word: &str, form: LetterForm, to: &mut String) {
-    let parts = word.chars().flat_map(widened).nfd().flat_map(small).nfd();
+    let parts = word.chars().flat_map(usual_width_chars).nfd().flat_map(lowercase_letters).nfd();
     let mut was_i = false;
     let kept = parts.filter(|letter| {
         let is_dot_of_i = was_i && *letter == '\u{307}';
@@ -326,7 +326,7 @@ pub(super) fn known_letter(letter: char) -> Option<&'static FoldedLetter> {
 
 /// Adds a single letter as it is compared without marks: nothing for a mark, a blank for a separator.
 pub(super) fn add_letter(letter: char, to: &mut String) {
-    match class(letter) {
+    match letter_class(letter) {
         LetterClass::Separator => to.push(' '),
         LetterClass::Invisible => {}
         LetterClass::Symbol => to.push(letter),

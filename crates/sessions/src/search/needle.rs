@@ -2,8 +2,8 @@
 
 use fearless_simd::{Level, Simd, dispatch};
 
-use super::letters::{self, LetterClass, LetterForm, class};
-use super::tokens::{GAP, tokens};
+use super::letters::{self, LetterClass, LetterForm, letter_class};
+use super::tokens::{GAP, text_tokens};
 
 /// How many bytes are looked at in one go.
 pub(super) const BLOCK: usize = 128;
@@ -30,10 +30,10 @@ pub(crate) struct Needle {
 impl Needle {
     /// The longest run of letters that has to stand together where this text is found. None if there is none.
     pub(super) fn new(text: &str) -> Option<Self> {
-        let run = runs(text).into_iter().max_by_key(String::len)?;
+        let run = letter_runs(text).into_iter().max_by_key(String::len)?;
         let bytes = run.as_bytes();
         let mut places: Vec<usize> = (0..run.len()).collect();
-        places.sort_by_key(|&place| commonness(bytes[place]));
+        places.sort_by_key(|&place| byte_commonness(bytes[place]));
         let last = *places.last()?;
         let rare = std::array::from_fn(|nth| places.get(nth).copied().unwrap_or(last));
         Some(Self { run, rare })
@@ -59,7 +59,7 @@ impl Needle {
             return false;
         };
         let blocks = |place: usize| bytes[place..place + starts].as_chunks::<BLOCK>().0;
-        let [(one, first), (two, second), ..] = self.rarest().map(|(at, byte)| (blocks(at), byte));
+        let [(one, first), (two, second), ..] = self.rarest_bytes().map(|(at, byte)| (blocks(at), byte));
         for (place, (one, two)) in one.iter().zip(two).enumerate() {
             let mut may_be = 0u8;
             for (one, two) in one.iter().zip(two) {
@@ -141,12 +141,12 @@ impl Needle {
             (0..run.len()).any(|at| run[at] == only && is_after(at) && is_before(at + 1))
         };
         let mut buffer = String::new();
-        match letters::known(letter) {
+        match letters::known_letter(letter) {
             Some(known) => match known.folded_ascii() {
                 Some(only) => return has(only),
                 None => known.add_folded(&mut buffer),
             },
-            None if class(letter) == LetterClass::Separator => return false,
+            None if letter_class(letter) == LetterClass::Separator => return false,
             None => letters::add_letter(letter, &mut buffer),
         }
         match buffer.as_bytes() {
@@ -180,9 +180,9 @@ impl Needle {
 fn letter_runs(text: &str) -> Vec<String> {
     let mut runs = vec![String::new()];
     let mut was_unit = false;
-    for token in tokens(text) {
+    for token in text_tokens(text) {
         let mut word = String::new();
-        token.add(text, LetterForm::Folded, &mut word);
+        token.add_comparable(text, LetterForm::Folded, &mut word);
         if !(was_unit && token.is_unit()) {
             runs.push(String::new());
         }
@@ -318,7 +318,7 @@ mod tests {
         for letter in ('\u{80}'..=char::MAX).filter(|letter| letters::is_surely_itself(*letter)) {
             let mut compared = String::new();
             letters::add_letter(letter, &mut compared);
-            let is_sign = class(letter) == LetterClass::Separator;
+            let is_sign = letter_class(letter) == LetterClass::Separator;
             assert!(
                 is_sign || is_itself(&compared, letter),
                 "{letter:?} {compared:?}"
@@ -383,9 +383,9 @@ mod tests {
             let wanted = wanted.concat();
             let text = before.concat() + &wanted + &behind.concat();
             let words = |text: &str| -> Vec<String> {
-                tokens(text).map(|token| {
+                text_tokens(text).map(|token| {
                     let mut word = String::new();
-                    token.add(text, LetterForm::Folded, &mut word);
+                    token.add_comparable(text, LetterForm::Folded, &mut word);
                     word
                 }).collect()
             };

@@ -42,7 +42,7 @@ pub(super) struct Prefilter<'q> {
 
 impl<'q> Prefilter<'q> {
     pub(super) fn new(query: &'q SearchQuery) -> Self {
-        let needles = query.terms.iter().filter_map(QueryTerm::needle);
+        let needles = query.terms.iter().filter_map(QueryTerm::term_needle);
         Self {
             needed: needles.max_by_key(|needle| needle.len()),
             id: memmem::Finder::new(ID),
@@ -166,7 +166,7 @@ fn is_escaped_in(bytes: &[u8], from: usize, count: usize, matters: impl Fn(char)
 
 /// True for a character that may be part of a term.
 fn is_word(letter: char) -> bool {
-    letters::class(letter) != LetterClass::Separator
+    letters::letter_class(letter) != LetterClass::Separator
 }
 
 /// The code unit of the escape at this place.
@@ -183,7 +183,7 @@ mod tests {
     fn bytes_are_let_through_unless_nothing_can_be_in_them() {
         let lets = |query: &str, bytes: &str| {
             let query = SearchQuery::words(query).unwrap();
-            Prefilter::new(&query).sweep(bytes.as_bytes()) == SweepResult::Perhaps
+            Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) == SweepResult::Perhaps
         };
         assert!(lets("word", r#"a "sWOrdfish""#));
         assert!(!lets("word", r#"a "wor d" \u001b[0m \ud83d"#));
@@ -207,10 +207,10 @@ mod tests {
             let query = SearchQuery::words(word).unwrap();
             for at in 0..3 * BLOCK {
                 let mut bytes = " ".repeat(at);
-                assert!(Prefilter::new(&query).sweep(bytes.as_bytes()) != SweepResult::Perhaps);
+                assert!(Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) != SweepResult::Perhaps);
                 bytes += &word.to_uppercase();
                 bytes += &" ".repeat(at % 50);
-                let swept = Prefilter::new(&query).sweep(bytes.as_bytes());
+                let swept = Prefilter::new(&query).sweep_bytes(bytes.as_bytes());
                 assert_eq!(swept, SweepResult::Perhaps, "{word} at {at}");
             }
         }
@@ -237,7 +237,7 @@ mod tests {
                 let bytes = " ".repeat(at) + text + &" ".repeat(at % 50);
                 let query = SearchQuery::words("word").unwrap();
                 let is_let_through =
-                    Prefilter::new(&query).sweep(bytes.as_bytes()) == SweepResult::Perhaps;
+                    Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) == SweepResult::Perhaps;
                 assert_eq!(is_let_through, is_of_word, "{text} at {at}");
                 assert_eq!(
                     is_letter_escaped(bytes.as_bytes()),
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn an_id_is_found_wherever_it_is_and_so_is_another() {
         let query = SearchQuery::words("word").unwrap();
-        let sweep = |bytes: &str| match Prefilter::new(&query).sweep(bytes.as_bytes()) {
+        let sweep = |bytes: &str| match Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) {
             SweepResult::Nothing(id) => id.map(ToOwned::to_owned),
             SweepResult::Perhaps => panic!("nothing of it is in {bytes}"),
         };
@@ -271,7 +271,7 @@ mod tests {
     fn an_id_is_told_only_where_it_is_beyond_doubt() {
         let id = |bytes: &str| {
             let query = SearchQuery::words("word").unwrap();
-            match Prefilter::new(&query).sweep(bytes.as_bytes()) {
+            match Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) {
                 SweepResult::Nothing(id) => id.map(ToOwned::to_owned),
                 SweepResult::Perhaps => panic!("nothing of it is in {bytes}"),
             }

@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::letters::LetterForm;
 use super::needle::Needle;
-use super::tokens::{TextToken, tokens};
+use super::tokens::{TextToken, text_tokens};
 
 /// How large a compiled expression may be.
 const LARGEST_REGEX: usize = 4 << 20;
@@ -71,10 +71,10 @@ impl SearchQuery {
         // Every other piece stands between quotes; one that is not closed reaches to the end.
         for (place, piece) in text.split('"').enumerate() {
             if place % 2 == 1 {
-                terms.extend(phrase(piece, LetterForm::Exact));
+                terms.extend(phrase_term(piece, LetterForm::Exact));
             } else {
                 let pieces = piece.split_whitespace();
-                terms.extend(pieces.filter_map(|piece| phrase(piece, LetterForm::Folded)));
+                terms.extend(pieces.filter_map(|piece| phrase_term(piece, LetterForm::Folded)));
             }
         }
         match terms.len() {
@@ -122,7 +122,7 @@ impl SearchQuery {
 
     /// False if nothing of it can be in these bytes, unless its letters are escaped.
     pub(super) fn may_stand_in(&self, bytes: &[u8]) -> bool {
-        let is_possible = |term: &QueryTerm| term.needle().is_none_or(|needle| needle.is_in(bytes));
+        let is_possible = |term: &QueryTerm| term.term_needle().is_none_or(|needle| needle.is_in(bytes));
         self.terms.iter().any(is_possible)
     }
 
@@ -144,7 +144,7 @@ impl SearchQuery {
         let longest = self.terms.iter().map(QueryTerm::len).max().unwrap_or(1);
         let mut last: Vec<TextToken> = Vec::with_capacity(longest + 1);
         let mut buffer = String::new();
-        for token in tokens(text) {
+        for token in text_tokens(text) {
             if last.len() == longest {
                 last.remove(0);
             }
@@ -161,10 +161,10 @@ impl SearchQuery {
 
     /// Which terms occur in a text, and where the first of them does.
     pub(super) fn look_at(&self, text: &str) -> (u32, Option<Range<usize>>) {
-        let everything = self.everything();
+        let everything = self.full_mask();
         let mut mask = 0;
         let mut first = None;
-        self.find(text, |place, range| {
+        self.find_terms(text, |place, range| {
             mask |= 1 << place;
             first.get_or_insert(range);
             mask != everything
@@ -177,10 +177,10 @@ impl SearchQuery {
 fn phrase_term(text: &str, form: LetterForm) -> Option<QueryTerm> {
     let as_compared = |token: TextToken| {
         let mut word = String::new();
-        token.add(text, form, &mut word);
+        token.add_comparable(text, form, &mut word);
         word
     };
-    let words: Vec<_> = tokens(text).map(as_compared).collect();
+    let words: Vec<_> = text_tokens(text).map(as_compared).collect();
     (!words.is_empty()).then(|| QueryTerm::Words {
         needle: Needle::new(text),
         last_is_prefix: text.trim_end().ends_with('*'),
@@ -219,7 +219,7 @@ impl QueryTerm {
         let from = last.len().checked_sub(wanted.len())?;
         let here = last.last()?;
         let is_last = if *last_is_prefix {
-            here.begins(text, *form, newest, buffer)
+            here.has_prefix(text, *form, newest, buffer)
         } else {
             here.is(text, *form, newest, buffer)
         };
@@ -239,7 +239,7 @@ mod tests {
         let mut all = Vec::new();
         SearchQuery::words(query)
             .unwrap()
-            .find(text, |term, range| {
+            .find_terms(text, |term, range| {
                 all.push((term, text[range].to_owned()));
                 true
             });

@@ -18,25 +18,25 @@ impl SessionSearch {
             .collect();
         let bytes = sessions.iter().map(|it| it.listed.info().size).sum();
         let each: Vec<_> = sessions.iter().collect();
-        let looks = each_file(&each, || (), |(), session| self.fit(session));
+        let looks = each_file(&each, || (), |(), session| self.session_fit(session));
         let mut matched: Vec<MatchedSession> = Vec::new();
         let mut warnings = Vec::new();
         for (session, look) in sessions.iter().zip(looks) {
             match look {
                 Ok(Some(fit)) => matched.push((session.listed.clone(), fit)),
                 Ok(None) => {}
-                Err(error) => warnings.push(unsearched(&error)),
+                Err(error) => warnings.push(unsearched_warning(&error)),
             }
         }
-        self.best(matched, bytes, warnings)
+        self.best_hits(matched, bytes, warnings)
     }
 
     fn session_fit(&self, session: &OtherSession<'_>) -> Result<Option<FileFit>, ReplaySessionError> {
         let mut finder = SnippetFinder::new(&self.query, &self.filters);
-        finder.look(&title(session.listed));
+        finder.look_at_text(&listed_title_entry(session.listed));
         let mut texts = EventTexts::default();
         session.replay(&mut |event| {
-            texts.read(&event, &mut |entry| finder.look(entry));
+            texts.read_event(&event, &mut |entry| finder.look_at_text(entry));
         })?;
         let found = finder.finish();
         Ok(found.map(|(score, snippets)| (score, Some(snippets))))

@@ -37,8 +37,8 @@ pub(super) fn cut_snippets(
     let may_be_in = |record: &[u8]| {
         query.may_stand_in(record) || is_escaped && prefilter::is_letter_escaped(record)
     };
-    entries::each(summary, bytes, may_be_in, |entry| {
-        finder.look(entry);
+    entries::for_each_text(summary, bytes, may_be_in, |entry| {
+        finder.look_at_text(entry);
         true
     });
     finder.finish()
@@ -71,7 +71,7 @@ impl<'q> SnippetFinder<'q> {
         if !self.filters.take_entry(entry) {
             return;
         }
-        let everything = self.query.everything();
+        let everything = self.query.full_mask();
         let (mask, first) = self.query.look_at(&entry.text);
         let is_title = entry.role == EntryRole::Title;
         self.tally.add_text(is_title, mask, everything);
@@ -83,13 +83,13 @@ impl<'q> SnippetFinder<'q> {
         if let Some(first) = first
             && list.len() < MOST
         {
-            list.push(excerpt(entry, first));
+            list.push(match_excerpt(entry, first));
         }
     }
 
     /// The score and the places, as [`cut_snippets`] has them.
     pub(super) fn finish(mut self) -> Option<(SearchScore, Vec<TextMatch>)> {
-        let score = self.tally.score(self.query.everything())?;
+        let score = self.tally.search_score(self.query.full_mask())?;
         self.whole.extend(self.others);
         self.whole.truncate(MOST);
         Some((score, self.whole))

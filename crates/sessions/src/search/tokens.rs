@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::letters::{
-    self, LetterClass, LetterForm, class, is_attached, is_half_flag, is_hangul,
+    self, LetterClass, LetterForm, letter_class, is_attached, is_half_flag, is_hangul,
     is_part_of_syllable, is_skin_tone,
 };
 
@@ -45,7 +45,7 @@ impl TextToken {
                 letters::add_word(&text[self.range.clone()], form, to);
             }
             TextTokenKind::Unit(unit) => to.push(unit),
-            TextTokenKind::Symbol => to.extend(symbol(&text[self.range.clone()], form)),
+            TextTokenKind::Symbol => to.extend(symbol_letters(&text[self.range.clone()], form)),
         }
     }
 
@@ -62,7 +62,7 @@ impl TextToken {
             TextTokenKind::Unit(unit) => is_char(wanted, unit),
             TextTokenKind::Word | TextTokenKind::Symbol => {
                 buffer.clear();
-                self.add(text, form, buffer);
+                self.add_comparable(text, form, buffer);
                 buffer == wanted
             }
         }
@@ -84,7 +84,7 @@ impl TextToken {
             TextTokenKind::Unit(unit) => is_char(wanted, unit),
             TextTokenKind::Word | TextTokenKind::Symbol => {
                 buffer.clear();
-                self.add(text, form, buffer);
+                self.add_comparable(text, form, buffer);
                 buffer.starts_with(wanted)
             }
         }
@@ -161,7 +161,7 @@ impl Iterator for TextTokenIter<'_> {
                             kind,
                         });
                     }
-                } else if let Some(token) = self.word() {
+                } else if let Some(token) = self.next_word() {
                     return Some(token);
                 }
             } else if byte.is_ascii() {
@@ -170,7 +170,7 @@ impl Iterator for TextTokenIter<'_> {
                 if bytes.get(self.at).is_some_and(|next| !next.is_ascii()) {
                     self.at = self.end_of_cluster(self.at - 1);
                 }
-            } else if let Some(token) = self.other() {
+            } else if let Some(token) = self.next_non_ascii() {
                 return Some(token);
             }
         }
@@ -192,13 +192,13 @@ impl TextTokenIter<'_> {
             // At the beginning of a text, or behind a symbol: there is nothing that it could change.
             LetterClass::Invisible
         } else {
-            class(letter)
+            letter_class(letter)
         };
         match class {
-            LetterClass::Letter => self.word(),
-            LetterClass::Symbol => Some(self.symbol(letter)),
+            LetterClass::Letter => self.next_word(),
+            LetterClass::Symbol => Some(self.next_symbol(letter)),
             LetterClass::Unit => {
-                self.units(letter);
+                self.take_letter(letter);
                 self.units.pop_front()
             }
             LetterClass::Invisible => {
@@ -221,7 +221,7 @@ impl TextTokenIter<'_> {
         let mut count = 0;
         let mut end = from;
         while let Some(letter) = self.text[self.at..].chars().next() {
-            match class(letter) {
+            match letter_class(letter) {
                 LetterClass::Letter => {
                     self.at = self.end_of_cluster(self.at);
                     end = self.at;
@@ -303,10 +303,10 @@ mod tests {
     fn words_of(text: &str, form: LetterForm) -> Vec<String> {
         let add = |token: TextToken| {
             let mut word = String::new();
-            token.add(text, form, &mut word);
+            token.add_comparable(text, form, &mut word);
             word
         };
-        tokens(text).map(add).collect()
+        text_tokens(text).map(add).collect()
     }
 
     fn folded(text: &str) -> Vec<String> {
@@ -447,12 +447,12 @@ mod tests {
         #[test]
         fn tokens_stand_in_order_at_characters_and_are_never_empty(text in any::<String>()) {
             let mut end = 0;
-            for token in tokens(&text) {
+            for token in text_tokens(&text) {
                 prop_assert!(token.range.start >= end || token.is_unit(), "{token:?}");
                 prop_assert!(text.get(token.range.clone()).is_some());
                 for form in [LetterForm::Folded, LetterForm::Exact] {
                     let mut word = String::new();
-                    token.add(&text, form, &mut word);
+                    token.add_comparable(&text, form, &mut word);
                     prop_assert!(!word.is_empty() && !word.contains(' '), "{token:?}");
                     // A query of the same text has the same tokens, unless it begins with a mark that now stands alone.
                     let again = words_of(&word, form).concat();

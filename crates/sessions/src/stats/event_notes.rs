@@ -64,15 +64,15 @@ impl EventNotes {
         let time = event.base.timestamp.as_ref();
         self.time = time.and_then(|time| epoch_ms(&time.to_str())).or(self.time);
         match &event.body {
-            Body::SessionInit(init) => self.model = init.model.as_ref().map(text),
-            Body::UserInput(input) if !input.is_synthetic => self.turn(&event.base.id),
-            Body::Text(said) if is_models(&said.kind) => self.speak(),
+            Body::SessionInit(init) => self.model = init.model.as_ref().map(owned_text),
+            Body::UserInput(input) if !input.is_synthetic => self.note_turn(&event.base.id),
+            Body::Text(said) if is_models(&said.kind) => self.begin_answer(),
             Body::ToolInvocation(call) => {
-                self.speak();
-                self.call(&call.call_id, &call.tool_name);
+                self.begin_answer();
+                self.note_call(&call.call_id, &call.tool_name);
             }
-            Body::ToolCompletion(done) => self.completion(done),
-            Body::UsageUpdate(update) => self.step(update),
+            Body::ToolCompletion(done) => self.note_completion(done),
+            Body::UsageUpdate(update) => self.note_step(update),
             Body::TurnComplete(turn) => self.turn_end(Some(turn)),
             Body::RunEnd(_) if self.answers > 0 => self.turn_end(None),
             _ => {}
@@ -88,7 +88,7 @@ impl EventNotes {
 
     fn note_turn(&mut self, id: &str) {
         let (time, id) = (self.time, hash(id));
-        self.notes.put(note(id, NoteKind::Turn, time));
+        self.notes.put_message(noted_message(id, NoteKind::Turn, time));
     }
 
     fn begin_answer(&mut self) {
@@ -103,8 +103,8 @@ impl EventNotes {
     }
 
     fn note_call(&mut self, id: &Text, tool: &Text) {
-        let (id, message) = (text(id), self.answer_id(0));
-        let tool = self.notes.name(&tool.to_str());
+        let (id, message) = (owned_text(id), self.answer_id(0));
+        let tool = self.notes.name_number(&tool.to_str());
         let call = NotedCall {
             id: hash((message, &id)),
             message,
@@ -130,10 +130,10 @@ impl EventNotes {
         let (input, output) = (count("input_tokens"), count("output_tokens"));
         if input.or(output).or(count("total_tokens")).is_some() {
             let cached = count("cache_read_input_tokens");
-            let counts = counts([input, output, cached, count("total_tokens")]);
+            let counts = counts_from_numbers([input, output, cached, count("total_tokens")]);
             match &update.model {
                 // Of a session file: it names the model of each response, and has no end of a turn.
-                Some(model) => self.response(&model.to_str(), counts),
+                Some(model) => self.note_response(&model.to_str(), counts),
                 None => self.steps.get_or_insert_default().add(&counts),
             }
         }
@@ -148,27 +148,27 @@ impl EventNotes {
         }
         self.answers = 0;
         self.is_speaking = false;
-        let model = self.notes.name(model);
-        self.notes.put(NotedMessage {
+        let model = self.notes.name_number(model);
+        self.notes.put_message(NotedMessage {
             model: Some(model),
             tokens: Some(counts),
-            ..note(id, NoteKind::Answer, self.time)
+            ..noted_message(id, NoteKind::Answer, self.time)
         });
     }
 
     fn turn_end(&mut self, turn: Option<&TurnComplete>) {
         let steps = self.steps.take();
         let mut used = turn.map(by_model).unwrap_or_default();
-        let total = turn.and_then(total).or(steps);
+        let total = turn.and_then(turn_tokens).or(steps);
         if used.is_empty() && (self.answers > 0 || total.is_some()) {
             used.push((self.model.clone(), total));
         }
         let last = used.len() as u64;
         for (place, (model, tokens)) in used.into_iter().enumerate() {
-            self.answer(place as u64, model, tokens);
+            self.note_answer(place as u64, model, tokens);
         }
         for place in last..self.answers {
-            self.answer(place, self.model.clone(), Some(TokenCounts::default()));
+            self.note_answer(place, self.model.clone(), Some(TokenCounts::default()));
         }
         self.turns += 1;
         self.recent.clear();
@@ -177,12 +177,12 @@ impl EventNotes {
     }
 
     fn note_answer(&mut self, place: u64, model: Option<String>, tokens: Option<TokenCounts>) {
-        let model = model.map(|model| self.notes.name(&model));
+        let model = model.map(|model| self.notes.name_number(&model));
         let id = self.answer_id(place);
-        self.notes.put(NotedMessage {
+        self.notes.put_message(NotedMessage {
             model,
             tokens,
-            ..note(id, NoteKind::Answer, self.time)
+            ..noted_message(id, NoteKind::Answer, self.time)
         });
     }
 }
@@ -213,7 +213,7 @@ fn by_model(turn: &TurnComplete) -> Vec<(Option<String>, Option<TokenCounts>)> {
             used.cache_read_tokens.as_ref(),
             used.total_tokens.as_ref(),
         ];
-        (Some(model.clone()), Some(counts(numbers.map(whole))))
+        (Some(model.clone()), Some(counts_from_numbers(numbers.map(whole_number))))
     });
     models.collect()
 }
@@ -226,8 +226,8 @@ fn turn_tokens(turn: &TurnComplete) -> Option<TokenCounts> {
         used.cache_read_tokens.as_ref(),
         used.total_tokens.as_ref(),
     ];
-    let numbers = numbers.map(whole);
-    numbers.iter().any(Option::is_some).then(|| counts(numbers))
+    let numbers = numbers.map(whole_number);
+    numbers.iter().any(Option::is_some).then(|| counts_from_numbers(numbers))
 }
 
 fn whole_number(number: Option<&Number>) -> Option<u64> {

@@ -44,7 +44,7 @@ impl<'r> StatsFold<'r> {
 
     /// Counts a session, as far as it was asked for.
     pub(super) fn add_session(&mut self, notes: &UsageNotes) {
-        let asked = self.asked(notes);
+        let asked = self.covered_messages(notes);
         if asked.is_empty() {
             return;
         }
@@ -52,18 +52,18 @@ impl<'r> StatsFold<'r> {
             self.stats.subagents += 1;
         } else {
             self.stats.sessions += 1;
-            self.provider(notes).sessions += 1;
+            self.provider_stats(notes).sessions += 1;
         }
         for note in &notes.messages {
             if asked.contains(&note.id) {
-                self.message(note, notes);
+                self.add_message(note, notes);
             }
         }
         for call in &notes.calls {
             if !asked.contains(&call.message) {
                 continue;
             }
-            let name = notes.named(call.tool);
+            let name = notes.numbered_name(call.tool);
             let tool = self.tools.entry(name.to_owned()).or_default();
             tool.calls += 1;
             tool.errors += u64::from(call.is_error);
@@ -83,7 +83,7 @@ impl<'r> StatsFold<'r> {
         let mut asked = HashSet::new();
         for note in notes.messages.iter().rev() {
             if note.kind == NoteKind::Answer {
-                model = note.model.map(|model| notes.named(model));
+                model = note.model.map(|model| notes.numbered_name(model));
             }
             if self.is_of_model(model) && self.is_in_time(note.time) {
                 asked.insert(note.id);
@@ -114,19 +114,19 @@ impl<'r> StatsFold<'r> {
         let turn = u64::from(note.kind == NoteKind::Turn);
         self.stats.messages += 1;
         self.stats.turns += turn;
-        let model = note.model.map(|model| notes.named(model));
+        let model = note.model.map(|model| notes.numbered_name(model));
         let cost = note.tokens.and_then(|tokens| {
             let rate = self.prices.price_for(model?)?;
             Some(price(&tokens, rate))
         });
         if note.kind == NoteKind::Answer {
-            self.answer(model, note.tokens, cost);
-            let provider = self.provider(notes);
+            self.add_answer(model, note.tokens, cost);
+            let provider = self.provider_stats(notes);
             provider.answers += 1;
             provider.tokens.add(&note.tokens.unwrap_or_default());
             add_cost(&mut provider.cost, cost);
         }
-        let Some(date) = note.time.and_then(date) else {
+        let Some(date) = note.time.and_then(utc_date) else {
             self.stats.undated += 1;
             return;
         };

@@ -81,16 +81,16 @@ impl NotesReader {
         if !self.is_record() {
             // A document over many lines, or a torn log: both are read whole.
             (&mut file).take(LONGEST).read_to_end(&mut self.line)?;
-            let text = text(&self.line);
-            if !notes.line(&text) {
+            let text = text_without_bom(&self.line);
+            if !notes.read_line(&text) {
                 for line in text.lines() {
-                    notes.line(line);
+                    notes.read_line(line);
                 }
             }
             return Ok(notes.finish());
         }
         while !self.line.is_empty() {
-            notes.line(&text(&self.line));
+            notes.read_line(&text_without_bom(&self.line));
             self.next(&mut file)?;
         }
         Ok(notes.finish())
@@ -103,7 +103,7 @@ impl NotesReader {
     }
 
     fn is_record(&self) -> bool {
-        let line = text(&self.line);
+        let line = text_without_bom(&self.line);
         let line = line.trim();
         line.is_empty() || Token::parse(line).is_ok()
     }
@@ -134,7 +134,7 @@ impl<'a> NoteFields<'a> {
     fn from_message(message: Token<'a>) -> Self {
         let mut fields = Self::default();
         for (key, value) in message.members() {
-            fields.take(key, value);
+            fields.take_field(key, value);
         }
         fields
     }
@@ -176,18 +176,18 @@ impl UsageNotes {
     /// Takes a record, or a whole document. False if it is neither.
     fn read_line(&mut self, line: &str) -> bool {
         let mut fields = NoteFields::default();
-        if scan_object(line, |key, value| fields.take(key, value)).is_err() {
+        if scan_object(line, |key, value| fields.take_field(key, value)).is_err() {
             return false;
         }
         if let Some(id) = fields.id.and_then(|id| id.if_kind(TokenKind::String)) {
-            self.message(hash(id.as_str()), &fields);
+            self.read_message(hash(id.as_str()), &fields);
         } else if let Some(patch) = fields
             .patch
             .and_then(|patch| patch.if_kind(TokenKind::Object))
         {
-            self.metadata(&NoteFields::read(patch));
+            self.read_metadata(&NoteFields::from_message(patch));
         } else {
-            self.metadata(&fields);
+            self.read_metadata(&fields);
         }
         true
     }
@@ -203,10 +203,10 @@ impl UsageNotes {
             .messages
             .and_then(|list| list.if_kind(TokenKind::Array));
         for message in messages.into_iter().flat_map(Token::elements) {
-            let fields = NoteFields::read(message);
+            let fields = NoteFields::from_message(message);
             // One without an id is itself.
             let id = fields.id.filter(|id| id.kind() == TokenKind::String);
-            self.message(hash(id.unwrap_or(message).as_str()), &fields);
+            self.read_message(hash(id.unwrap_or(message).as_str()), &fields);
         }
     }
 
@@ -223,16 +223,16 @@ impl UsageNotes {
             id,
             kind,
             time: time.as_deref().and_then(epoch_ms),
-            model: model.map(|model| self.name(&model)),
+            model: model.map(|model| self.name_number(&model)),
             tokens: fields
                 .tokens
                 .and_then(|tokens| tokens.if_kind(TokenKind::Object))
-                .map(counts),
+                .map(parse_token_counts),
         };
-        self.put(note);
+        self.put_message(note);
         let calls = fields.calls.and_then(|list| list.if_kind(TokenKind::Array));
         for (place, call) in calls.into_iter().flat_map(Token::elements).enumerate() {
-            self.call(id, place, call);
+            self.read_call(id, place, call);
         }
     }
 
@@ -265,7 +265,7 @@ impl UsageNotes {
         let call = NotedCall {
             id,
             message,
-            tool: self.name(name.as_deref().unwrap_or_default()),
+            tool: self.name_number(name.as_deref().unwrap_or_default()),
             is_error: status.as_deref() == Some("error"),
             is_cancelled: status.as_deref() == Some("cancelled"),
         };
@@ -298,11 +298,11 @@ impl UsageNotes {
 
     /// Merges the notes of another file of the same session.
     pub(super) fn merge(&mut self, other: Self) {
-        let renamed: Vec<_> = other.names.iter().map(|name| self.name(name)).collect();
+        let renamed: Vec<_> = other.names.iter().map(|name| self.name_number(name)).collect();
         let rename = |name: u32| renamed.get(name as usize).copied().unwrap_or(name);
         for note in other.messages {
             let model = note.model.map(rename);
-            self.put(NotedMessage { model, ..note });
+            self.put_message(NotedMessage { model, ..note });
         }
         for call in other.calls {
             let tool = rename(call.tool);

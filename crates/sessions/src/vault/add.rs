@@ -57,13 +57,13 @@ impl Vault {
     /// Adds files to the vault. Files that cannot be read are reported in `flaws`, the others are copied. If the vault itself
     /// cannot be written, nothing has changed.
     pub fn add(&self, request: &AddRequest<'_>) -> Result<AddedFiles, VaultError> {
-        let folder = folder(request);
-        let cache = self.cache(&folder);
+        let folder = cache_folder(request);
+        let cache = self.read_cache(&folder);
         if request.files.is_empty() && cache.snapshot.is_none() {
-            return Ok(AddedFiles::nothing(request));
+            return Ok(AddedFiles::without_sessions(request));
         }
-        self.make()?;
-        let (_shared, held) = self.share()?;
+        self.make_directories()?;
+        let (_shared, held) = self.lock_shared()?;
         let mut intake = VaultIntake {
             vault: self,
             folder,
@@ -74,7 +74,7 @@ impl Vault {
             flaws: held.into_iter().collect(),
         };
         for path in request.files {
-            intake.take(path, &cache)?;
+            intake.take_file(path, &cache)?;
         }
         intake.finish(cache)
     }
@@ -92,31 +92,31 @@ struct VaultIntake<'a> {
 
 impl VaultIntake<'_> {
     fn take_file(&mut self, path: &Path, cache: &FileCache) -> Result<(), VaultError> {
-        let name = relative(path, self.request.project);
+        let name = relative_path(path, self.request.project);
         let unchanged = fs::symlink_metadata(path)
             .ok()
             .and_then(|about| cache.get(&name, &FileStat::from_metadata(&about)))
-            .filter(|known| self.vault.has(&known.sha256, known.stat.size));
+            .filter(|known| self.vault.has_blob(&known.sha256, known.stat.size));
         if let Some(known) = unchanged {
             self.known.files.insert(name, known.clone());
             return Ok(());
         }
         match self.vault.copy_in(path) {
-            Ok(pending) => self.copied(name, pending),
+            Ok(pending) => self.take_copy(name, pending),
             Err(CopyRefusal::Vault(error)) => Err(error),
             Err(CopyRefusal::NotAFile) => {
-                self.flaw(path, FlawKind::Special);
+                self.add_flaw(path, FlawKind::Special);
                 Ok(())
             }
             Err(CopyRefusal::Source(error)) => {
-                self.flaw(path, why(path, &error));
+                self.add_flaw(path, flaw_kind(path, &error));
                 Ok(())
             }
         }
     }
 
     fn take_copy(&mut self, name: String, pending: PendingBlob) -> Result<(), VaultError> {
-        let temp = pending.path();
+        let temp = pending.temporary_path();
         let bytes = fs::read(temp).at("read", temp)?;
         let CopiedFile {
             sha256,
@@ -127,7 +127,7 @@ impl VaultIntake<'_> {
         if changing {
             self.changing.push(name.clone());
         }
-        let stat = stat.sized(size);
+        let stat = stat.with_size(size);
         let facts = ContentFacts::read(&bytes);
         let known = CachedContent {
             stat,
@@ -148,8 +148,8 @@ impl VaultIntake<'_> {
     fn finish(mut self, old: FileCache) -> Result<AddedFiles, VaultError> {
         let (vault, request) = (self.vault, self.request);
         let new = self.pending.len();
-        vault.settle(std::mem::take(&mut self.pending))?;
-        let files = self.entries();
+        vault.settle_blobs(std::mem::take(&mut self.pending))?;
+        let files = self.snapshot_entries();
         let last = old.snapshot.and_then(|id| vault.snapshot(&id).ok());
         let is_last = |last: &&Snapshot| is_same(&last.files, &files);
         let same = last.as_ref().filter(is_last).cloned();
@@ -159,7 +159,7 @@ impl VaultIntake<'_> {
         if changed {
             snapshot.sequence = vault.next_sequence()?;
             vault.write_snapshot(&snapshot)?;
-            fold(vault, last.as_ref(), &snapshot);
+            fold_grown_files(vault, last.as_ref(), &snapshot);
             vault.remember_gone(&self.folder, last.as_ref(), &snapshot)?;
         }
         let facts = self.known.files.iter();
@@ -170,7 +170,7 @@ impl VaultIntake<'_> {
             for name in &self.changing {
                 self.known.files.remove(name);
             }
-            let known = self.known.settled(request.now);
+            let known = self.known.without_unsettled(request.now);
             vault.write_cache(&self.folder, &known)?;
         }
         Ok(AddedFiles {
@@ -186,7 +186,7 @@ impl VaultIntake<'_> {
         let entry = |(name, known): (&String, &CachedContent)| SnapshotEntry {
             path: name.clone(),
             size: known.stat.size,
-            mtime: stat::rfc3339(known.stat.modified()),
+            mtime: stat::rfc3339_text(known.stat.modified_time()),
             sha256: known.sha256.clone(),
             session_id: known.facts.session_id.clone(),
             listed: known.facts.listed,
@@ -203,7 +203,7 @@ fn fold_grown_files(vault: &Vault, last: Option<&Snapshot>, new: &Snapshot) {
         let found = new.files.binary_search_by(|it| it.path.cmp(&old.path));
         if let Ok(at) = found {
             // It saves room and nothing else.
-            let _ = vault.fold(old, &new.files[at]);
+            let _ = vault.fold_content(old, &new.files[at]);
         }
     }
 }

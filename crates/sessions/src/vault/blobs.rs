@@ -67,7 +67,7 @@ impl From<VaultError> for CopyRefusal {
 
 /// The SHA-256 of bytes, in hexadecimal.
 pub(super) fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hex_digits(&Sha256::digest(bytes))
 }
 
 fn hex_digits(digest: &[u8]) -> String {
@@ -104,10 +104,10 @@ impl Vault {
     }
 
     fn copy_once(&self, mut source: &File) -> Result<(TempPath, String, u64), CopyRefusal> {
-        self.step("make a temporary file");
-        let mut temp = temporary(&self.blobs())?;
+        self.announce_step("make a temporary file");
+        let mut temp = temporary_file(&self.blobs_dir())?;
         let place = temp.path().to_owned();
-        self.step("copy");
+        self.announce_step("copy");
         let mut hasher = Sha256::new();
         let mut size = 0;
         let shares = clone(temp.as_file(), source);
@@ -132,7 +132,7 @@ impl Vault {
                     .at("write", &place)?;
             }
         }
-        Ok((temp.into_temp_path(), hex(&hasher.finalize()), size))
+        Ok((temp.into_temp_path(), hex_digits(&hasher.finalize()), size))
     }
 
     /// Gives contents their names, when they are safely on the disk.
@@ -140,24 +140,24 @@ impl Vault {
         let all_at_once = pending.len() > MANY && self.sync_everything();
         let mut folders = Vec::new();
         for PendingBlob { temp, copied } in pending {
-            let place = self.place(&copied.sha256);
+            let place = self.blob_path(&copied.sha256);
             if place.is_file() && self.check(&copied.sha256).is_ok() {
                 continue;
             }
             if !all_at_once {
-                self.step("sync a content");
+                self.announce_step("sync a content");
                 let file = File::options().append(true).open(&temp);
                 file.and_then(|file| file.sync_all()).at("write", &temp)?;
             }
             let folder = place.parent().unwrap_or(&self.dir).to_owned();
             make_private(&folder)?;
-            self.step("name a content");
+            self.announce_step("name a content");
             temp.persist(&place)
                 .map_err(|refused| refused.error)
                 .at("write", &place)?;
             folders.push(folder);
         }
-        folders.push(self.blobs());
+        folders.push(self.blobs_dir());
         if folders.len() <= MANY || !self.sync_everything() {
             folders.dedup();
             for folder in &folders {
@@ -169,7 +169,7 @@ impl Vault {
 
     /// One order for all of the file system, where there is such a thing.
     fn sync_everything(&self) -> bool {
-        self.step("sync all contents");
+        self.announce_step("sync all contents");
         #[cfg(target_os = "linux")]
         return File::open(&self.dir).is_ok_and(|dir| rustix::fs::syncfs(dir).is_ok());
         #[cfg(not(target_os = "linux"))]
@@ -179,12 +179,12 @@ impl Vault {
     /// Where a content lies.
     pub(super) fn blob_path(&self, sha256: &str) -> PathBuf {
         let folder = sha256.get(..2).unwrap_or("");
-        self.blobs().join(folder).join(sha256)
+        self.blobs_dir().join(folder).join(sha256)
     }
 
     /// True if there is a content of that name and size. Its bytes are not looked at.
     pub(super) fn has_blob(&self, sha256: &str, size: u64) -> bool {
-        fs::symlink_metadata(self.place(sha256))
+        fs::symlink_metadata(self.blob_path(sha256))
             .is_ok_and(|about| about.is_file() && about.len() == size)
     }
 
@@ -203,18 +203,18 @@ impl Vault {
     /// The SHA-256 of a content's first bytes.
     pub(super) fn hash_of_start(&self, sha256: &str, size: u64) -> Result<String, VaultError> {
         let (file, bytes) = self.open_bytes(sha256)?;
-        let place = self.place(&bytes.of);
+        let place = self.blob_path(&bytes.of);
         let size = bytes.size.unwrap_or(u64::MAX).min(size);
         let mut hasher = BlobHasher(Sha256::new());
         io::copy(&mut file.take(size), &mut hasher).at("read", &place)?;
-        Ok(hex(&hasher.0.finalize()))
+        Ok(hex_digits(&hasher.0.finalize()))
     }
 
     /// Opens the file that has a content's bytes. It may be folded into another one just now: then they are looked for again.
     fn open_bytes(&self, sha256: &str) -> Result<(File, ContentBytes), VaultError> {
         for _ in 0..TRIES {
             let bytes = self.bytes_of(sha256);
-            if let Ok(file) = File::open(self.place(&bytes.of)) {
+            if let Ok(file) = File::open(self.blob_path(&bytes.of)) {
                 return Ok((file, bytes));
             }
         }
@@ -225,7 +225,7 @@ impl Vault {
     /// False if a content cannot begin with a smaller one: the last bytes of that differ. Costs next to nothing.
     pub(super) fn may_begin_with(&self, whole: &str, part: &str, size: u64) -> bool {
         let last = |name: &str| -> io::Result<Vec<u8>> {
-            let mut file = File::open(self.place(name))?;
+            let mut file = File::open(self.blob_path(name))?;
             let length = size.min(LAST);
             io::Seek::seek(&mut file, io::SeekFrom::Start(size - length))?;
             let mut bytes = Vec::new();
@@ -248,18 +248,18 @@ impl Vault {
     /// begins with it.
     fn read_moved(&self, name: &str, entry: &SnapshotEntry) -> Result<Vec<u8>, VaultError> {
         let _shared = self.share_where_it_is();
-        let name = self.moved(entry)?.unwrap_or_else(|| name.to_owned());
+        let name = self.containing_content(entry)?.unwrap_or_else(|| name.to_owned());
         self.read_from(&name, entry)
     }
 
     fn read_from(&self, name: &str, entry: &SnapshotEntry) -> Result<Vec<u8>, VaultError> {
         let (file, found) = self.open_bytes(name)?;
-        let place = self.place(&found.of);
+        let place = self.blob_path(&found.of);
         let mut bytes = Vec::new();
         file.take(entry.size)
             .read_to_end(&mut bytes)
             .at("read", &place)?;
-        if sha256(&bytes) == entry.sha256 {
+        if sha256_hex(&bytes) == entry.sha256 {
             Ok(bytes)
         } else {
             Err(VaultError::Corrupt {
@@ -271,11 +271,11 @@ impl Vault {
     /// Writes a small file of ours: whole or not at all.
     pub(super) fn write_whole(&self, path: &Path, bytes: &[u8]) -> Result<(), VaultError> {
         let folder = path.parent().unwrap_or(&self.dir);
-        let mut temp = temporary(folder)?;
+        let mut temp = temporary_file(folder)?;
         temp.as_file_mut().write_all(bytes).at("write", path)?;
-        self.step("sync a record");
+        self.announce_step("sync a record");
         temp.as_file().sync_all().at("write", path)?;
-        self.step("name a record");
+        self.announce_step("name a record");
         temp.persist(path)
             .map_err(|refused| refused.error)
             .at("write", path)?;

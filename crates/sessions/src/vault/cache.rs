@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::blobs::sha256;
+use super::blobs::sha256_hex;
 use super::stat::FileStat;
 use super::{ContentFacts, Vault, VaultError};
 
@@ -58,8 +58,8 @@ impl Vault {
         session: Option<&str>,
         now: SystemTime,
     ) -> Result<(), VaultError> {
-        let mut cache = self.cache(folder);
-        let damaged: Vec<String> = due(&cache, session, now)
+        let mut cache = self.read_cache(folder);
+        let damaged: Vec<String> = due_contents(&cache, session, now)
             .filter(|(_, known)| self.check(&known.sha256).is_err())
             .map(|(name, _)| name.clone())
             .collect();
@@ -73,8 +73,8 @@ impl Vault {
     }
 
     pub(super) fn cache_path(&self, folder: &Path) -> PathBuf {
-        let name = sha256(folder.to_string_lossy().as_bytes());
-        self.caches().join(format!("{}.json", &name[..16]))
+        let name = sha256_hex(folder.to_string_lossy().as_bytes());
+        self.caches_dir().join(format!("{}.json", &name[..16]))
     }
 
     /// The cache of a directory of sessions; empty if it cannot be read.
@@ -90,7 +90,7 @@ impl Vault {
     }
 
     pub(super) fn write_cache(&self, folder: &Path, cache: &FileCache) -> Result<(), VaultError> {
-        self.step("write the cache");
+        self.announce_step("write the cache");
         let bytes = serde_json::to_vec(cache).expect("its fields are text and numbers");
         self.write_whole(&self.cache_path(folder), &bytes)
     }

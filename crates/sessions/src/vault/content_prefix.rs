@@ -26,10 +26,10 @@ impl Vault {
             size: None,
         };
         for _ in 0..STEPS {
-            if self.place(&bytes.of).is_file() {
+            if self.blob_path(&bytes.of).is_file() {
                 break;
             }
-            let Some((of, size)) = self.note(&bytes.of) else {
+            let Some((of, size)) = self.read_note(&bytes.of) else {
                 break;
             };
             bytes = ContentBytes {
@@ -43,7 +43,7 @@ impl Vault {
     /// Drops the older of two contents of a file, if the newer begins with it. The caller shares the vault.
     pub(super) fn fold_content(&self, old: &SnapshotEntry, new: &SnapshotEntry) -> Result<(), VaultError> {
         let is_candidate = old.within.is_none() && old.size > 0 && old.size < new.size;
-        let place = self.place(&old.sha256);
+        let place = self.blob_path(&old.sha256);
         if !is_candidate || !place.is_file() {
             return Ok(());
         }
@@ -51,10 +51,10 @@ impl Vault {
         if begins != old.sha256 {
             return Ok(());
         }
-        make_private(&self.notes())?;
+        make_private(&self.notes_dir())?;
         let note = format!("{} {}", new.sha256, old.size);
-        self.write_whole(&self.notes().join(&old.sha256), note.as_bytes())?;
-        self.step("remove a content");
+        self.write_whole(&self.notes_dir().join(&old.sha256), note.as_bytes())?;
+        self.announce_step("remove a content");
         fs::remove_file(&place).at("remove", &place)
     }
 
@@ -76,16 +76,16 @@ impl Vault {
 
     /// Removes notes that lead nowhere.
     pub(super) fn forget_notes(&self) {
-        for path in verify::children(&self.notes()) {
+        for path in verify::sorted_entries(&self.notes_dir()) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if !self.place(&self.bytes_of(&name).of).is_file() {
+            if !self.blob_path(&self.bytes_of(&name).of).is_file() {
                 let _ = fs::remove_file(&path);
             }
         }
     }
 
     fn read_note(&self, sha256: &str) -> Option<(String, u64)> {
-        let note = fs::read_to_string(self.notes().join(sha256)).ok()?;
+        let note = fs::read_to_string(self.notes_dir().join(sha256)).ok()?;
         let (of, size) = note.split_once(' ')?;
         let is_name = of.len() == 64 && of.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_name.then_some((of.to_owned(), size.parse().ok()?))

@@ -188,12 +188,12 @@ impl Guard {
     /// Takes a snapshot of all sessions, and moves files that endanger others out of the way. If that fails, the agent should not
     /// be started.
     pub fn before(vault: &Vault, request: GuardRequest) -> Result<Self, VaultError> {
-        Self::begin(vault, request, false)
+        Self::begin_or_tidy(vault, request, false)
     }
 
     /// The same where any session may be loaded at any time.
     pub fn before_any(vault: &Vault, request: GuardRequest) -> Result<Self, VaultError> {
-        Self::begin(vault, request, true)
+        Self::begin_or_tidy(vault, request, true)
     }
 
     /// Puts back sessions that killed runs have lost, so that the user can choose among them before the next run begins. `chats`
@@ -207,7 +207,7 @@ impl Guard {
     /// The holdings that keep the session files of each directory alive while the run lasts.
     pub fn holdings(&self) -> Vec<SessionHolding> {
         let places = self.places.iter();
-        places.map(|place| self.holding(place)).collect()
+        places.map(|place| self.session_holding(place)).collect()
     }
 
     fn session_holding(&self, place: &ChatDir) -> SessionHolding {
@@ -227,7 +227,7 @@ impl Guard {
             && places.all(|place| {
                 place.before.is_empty()
                     && !has_entries(&place.chats)
-                    && HeldFiles::open(&place.chats).files().is_empty()
+                    && HeldFiles::open(&place.chats).held_files().is_empty()
             })
     }
 
@@ -237,8 +237,8 @@ impl Guard {
             .iter()
             .map(|place| HeldFiles::open(&place.chats))
         {
-            if let Some(_owned) = held.own() {
-                held.tidy();
+            if let Some(_owned) = held.lock_for_release() {
+                held.remove_if_empty();
             }
         }
     }
@@ -248,8 +248,8 @@ impl Guard {
         Self::begin_in(vault, request, any).inspect_err(|_| {
             // A run that is refused leaves nothing in the project.
             for held in chats.iter().map(|chats| HeldFiles::open(chats)) {
-                if let Some(_owned) = held.own() {
-                    held.tidy();
+                if let Some(_owned) = held.lock_for_release() {
+                    held.remove_if_empty();
                 }
             }
         })
@@ -266,19 +266,19 @@ impl Guard {
         };
         // Where there is nothing to keep no vault is made.
         let has_any = guard.request.chats.iter().any(|chats| has_entries(chats));
-        let held = has_any.then(|| lock::repairs(vault)).transpose()?;
+        let held = has_any.then(|| lock::lock_repairs(vault)).transpose()?;
         let (_lock, warning) = held.unzip();
         guard.actions.extend(warning.flatten());
         for chats in guard.request.chats.clone() {
             let run = RunLock::default();
-            run.join(&HeldFiles::open(&chats), vault.patience);
+            run.join_run(&HeldFiles::open(&chats), vault.patience);
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
-            if let Err(error) = set_aside::finish(&chats, now) {
-                guard.actions.push(failed(None, &chats, &error));
+            if let Err(error) = set_aside::finish_set_aside(&chats, now) {
+                guard.actions.push(failure_action(None, &chats, &error));
             }
-            vault.doubt(&chats, guard.request.resume.as_deref(), now)?;
+            vault.recheck_contents(&chats, guard.request.resume.as_deref(), now)?;
             let mut swept = Vec::new();
-            let settled = settle(vault, &chats, "before a run", now, &mut swept);
+            let settled = settle_directory(vault, &chats, "before a run", now, &mut swept);
             guard.actions.append(&mut swept);
             let SettledFiles {
                 files: mut before,
@@ -287,7 +287,7 @@ impl Guard {
             } = settled?;
             guard.flaws.extend(flaws);
             guard.move_earlier(&mut before, any)?;
-            guard.hold(&chats, &before);
+            guard.hold_session(&chats, &before);
             guard.places.push(ChatDir {
                 chats,
                 project,
@@ -297,7 +297,7 @@ impl Guard {
             });
         }
         if guard.places.iter().any(|place| !place.before.is_empty()) {
-            guard.open = vault.open_guard(&guard.record())?;
+            guard.open = vault.open_guard(&guard.to_record())?;
         }
         Ok(guard)
     }
@@ -318,14 +318,14 @@ impl Guard {
         let (id, now) = (self.request.resume.clone(), self.request.now);
         let is_loaded = |it: &SeenFile| any || id.as_deref().is_some_and(|id| it.is_of(id));
         for file in files.iter_mut().filter(|it| it.is_main && is_loaded(it)) {
-            let name = file.name();
+            let name = file.file_name();
             if !names::may_be_taken(&name, now) {
                 continue;
             }
             let folder = file.path.parent().unwrap_or(Path::new("."));
-            let free = names::free(folder, &name, None, now);
+            let free = names::free_path(folder, &name, None, now);
             rename_new(&file.path, &free)?;
-            HeldFiles::open(folder).renamed(&file.path, &free);
+            HeldFiles::open(folder).follow_rename(&file.path, &free);
             let sentence = format!(
                 "`{name}` is now `{}`: the CLI destroys a session that it loads in the minute it was made.",
                 free.file_name().unwrap_or_default().display()
@@ -344,26 +344,26 @@ impl Guard {
     /// Puts back missing sessions, and reports the repairs. The present files are in the vault before any of them is changed.
     pub fn after(mut self, now: SystemTime) -> Result<SessionRepair, VaultError> {
         for place in &self.places {
-            place.run.leave();
+            place.run.leave_run();
         }
         if self.is_idle() {
-            self.tidy();
+            self.tidy_held_files();
             return Ok(SessionRepair::default());
         }
-        let (_lock, warning) = lock::repairs(&self.vault)?;
+        let (_lock, warning) = lock::lock_repairs(&self.vault)?;
         let mut repair = SessionRepair::default();
         repair.actions.extend(warning);
         let mut errors = Vec::new();
         for place in &self.places {
             // One that cannot be repaired does not keep the others from it.
-            if let Err(error) = repair::place(&self, place, now, &mut repair) {
-                repair.actions.push(failed(None, &place.chats, &error));
+            if let Err(error) = repair::repair_directory(&self, place, now, &mut repair) {
+                repair.actions.push(failure_action(None, &place.chats, &error));
                 errors.push(error);
                 continue;
             }
             // Other runs may still need held files: the last run releases them.
-            if let Some(_only) = HeldFiles::open(&place.chats).own() {
-                repair.actions.extend(repair::release(&self, place));
+            if let Some(_only) = HeldFiles::open(&place.chats).lock_for_release() {
+                repair.actions.extend(repair::release_held_files(&self, place));
             }
         }
         // Only now: a process that fails or is killed before leaves the rest to the next one.
@@ -464,9 +464,9 @@ fn settle_directory(
 ) -> Result<SettledFiles, VaultError> {
     let project = project_of(chats);
     for _ in 0..LOOKS {
-        let (added, flaws) = look(vault, chats, project, reason, now)?;
-        let files = seen(&added, project, chats);
-        let swept = sweep::stubs(vault, &files, &flaws, now);
+        let (added, flaws) = take_in_directory(vault, chats, project, reason, now)?;
+        let files = seen_files(&added, project, chats);
+        let swept = sweep::move_stubs(vault, &files, &flaws, now);
         let is_settled = swept.iter().all(|it| it.did == RepairKind::Warned);
         let is_new = |it: &GuardAction| !actions.contains(it);
         let new: Vec<_> = swept.into_iter().filter(is_new).collect();
@@ -480,9 +480,9 @@ fn settle_directory(
             });
         }
     }
-    let (added, flaws) = look(vault, chats, project, reason, now)?;
+    let (added, flaws) = take_in_directory(vault, chats, project, reason, now)?;
     Ok(SettledFiles {
-        files: seen(&added, project, chats),
+        files: seen_files(&added, project, chats),
         flaws,
         snapshot: added.snapshot.id,
     })
@@ -507,7 +507,7 @@ pub(super) fn seen_files(added: &AddedFiles, project: &Path, chats: &Path) -> Ve
 fn listed_file<'a>(files: &'a [SeenFile], id: &str) -> Option<&'a SeenFile> {
     let listed = files.iter().filter(|it| it.is_listed() && it.is_of(id));
     listed.reduce(|best, next| {
-        if next.updated() > best.updated() {
+        if next.updated_time() > best.updated_time() {
             next
         } else {
             best

@@ -18,9 +18,9 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::blobs::sha256;
+use super::blobs::sha256_hex;
 use super::guard::lock::wait;
-use super::replay::{LogReplay, ReadingDepth, lossy};
+use super::replay::{LogReplay, ReadingDepth, lossy_utf8};
 use super::runs::RunLock;
 use super::{ContentFacts, RemovedItem, RetentionSettings, Vault, guard, session_files, stat};
 use crate::names;
@@ -113,7 +113,7 @@ impl HeldFiles {
             let modified = path.metadata().and_then(|about| about.modified());
             let age = modified.map(|time| now.duration_since(time).unwrap_or_default());
             if named.contains(&path) || age.is_ok_and(|age| age < RECENT) {
-                self.hold(&path)?;
+                self.hold_file(&path)?;
             }
         }
         Ok(())
@@ -124,7 +124,7 @@ impl HeldFiles {
         if let (Ok(about), Some(name)) = (to.symlink_metadata(), self.name_of(from)) {
             let (inode, _) = identity(&about);
             let old = self.folder.join(format!("{inode}{SEPARATOR}{name}"));
-            if old.exists() && self.hold(to).is_ok() {
+            if old.exists() && self.hold_file(to).is_ok() {
                 let _ = fs::remove_file(old);
             }
         }
@@ -175,7 +175,7 @@ impl HeldFiles {
         let parts: Vec<&str> = below.iter().map(|it| it.to_str()).collect::<Option<_>>()?;
         let is_session = match parts[..] {
             [name] => names::is_session(name),
-            [_, name] => names::stem(name).is_some(),
+            [_, name] => names::session_stem(name).is_some(),
             _ => false,
         };
         let is_plain = parts.iter().all(|part| !part.contains(SEPARATOR));
@@ -216,7 +216,7 @@ impl HeldFiles {
 
     /// Removes the directory if nothing is held in it. To be called by its owner.
     pub(super) fn remove_if_empty(&self) {
-        if self.files().is_empty() {
+        if self.held_files().is_empty() {
             self.remove_stale_claims();
             let _ = fs::remove_file(self.folder.join(LOCK));
             let _ = fs::remove_dir(&self.folder);
@@ -241,7 +241,7 @@ impl HeldFiles {
 
     /// Where a run says that it continues a session.
     pub(super) fn claim_path(&self, session: &str) -> PathBuf {
-        let name = &sha256(session.as_bytes())[..16];
+        let name = &sha256_hex(session.as_bytes())[..16];
         self.folder.join(format!("{name}{CLAIM}"))
     }
 
@@ -302,19 +302,19 @@ impl SessionHolding {
 
     /// To be called when a file was made, renamed or appended to. An error means that the file system has no hard links.
     pub fn hold(&self, path: &Path) -> io::Result<()> {
-        self.join();
-        self.held.hold(path)
+        self.prevent_release();
+        self.held.hold_file(path)
     }
 
     /// Holds every file of the directory that was written to lately. To be called first, and when events were missed.
     pub fn hold_recent(&self, now: SystemTime) -> io::Result<()> {
-        self.join();
+        self.prevent_release();
         self.held.hold_recent(&[], now)
     }
 
     /// Keeps other runs from releasing held files from now on.
     fn prevent_release(&self) {
-        self.run.join(&self.held, self.vault.patience);
+        self.run.join_run(&self.held, self.vault.patience);
     }
 
     /// Gives held conversations that were deleted their names again, and says which. To be called when a file was deleted.
@@ -325,7 +325,7 @@ impl SessionHolding {
             return Vec::new();
         }
         let oldest = retention.max_age.and_then(|age| now.checked_sub(age));
-        let files = self.held.files().into_iter();
+        let files = self.held.held_files().into_iter();
         let deleted = files.filter(|it| it.is_gone && it.path.symlink_metadata().is_err());
         let restored = deleted.filter(|file| {
             let bytes = file.read().unwrap_or_default();
@@ -346,7 +346,7 @@ pub(super) fn is_missed(vault: &Vault, file: &HeldFile, bytes: &[u8], since: Sys
 }
 
 pub(super) fn has_content(bytes: &[u8]) -> bool {
-    let text = lossy(bytes);
+    let text = lossy_utf8(bytes);
     LogReplay::from_bytes(&text, ReadingDepth::Hidden)
         .kept
         .has_content()
@@ -362,19 +362,19 @@ pub(super) fn is_buried(vault: &Vault, file: &HeldFile, bytes: &[u8], since: Sys
 pub(super) fn is_elsewhere(path: &Path, bytes: &[u8]) -> bool {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let (Some(short), Ok(entries)) = (names::short(&name), fs::read_dir(folder)) else {
+    let (Some(short), Ok(entries)) = (names::short_id(&name), fs::read_dir(folder)) else {
         return false;
     };
-    let ours = lossy(bytes);
+    let ours = lossy_utf8(bytes);
     let ours = LogReplay::from_bytes(&ours, ReadingDepth::Hidden);
     let others = entries.flatten().filter(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        names::is_session(&name) && names::short(&name) == Some(short) && entry.path() != path
+        names::is_session(&name) && names::short_id(&name) == Some(short) && entry.path() != path
     });
     others.into_iter().any(|entry| {
         let bytes = fs::read(entry.path()).unwrap_or_default();
-        let text = lossy(&bytes);
+        let text = lossy_utf8(&bytes);
         has_all(
             &LogReplay::from_bytes(&text, ReadingDepth::Everything),
             &ours,

@@ -14,13 +14,13 @@ impl Vault {
     /// The newest content of each session that a directory ever had, by its whole id, if it could be resumed. Sessions that were
     /// removed on purpose are not among them.
     pub fn sessions_of(&self, chats: &Path) -> BTreeMap<String, SnapshotEntry> {
-        let mut sessions = match self.gone(chats) {
+        let mut sessions = match self.read_gone(chats) {
             Some(gone) => gone,
             None => self.of_all_snapshots(chats),
         };
         let newest = self.last_snapshot(chats);
         if let Some(snapshot) = newest.and_then(|id| self.snapshot(&id).ok()) {
-            sessions.extend(resumable(&snapshot, chats));
+            sessions.extend(resumable_sessions(&snapshot, chats));
         }
         let since = SystemTime::UNIX_EPOCH;
         sessions.retain(|id, _| !self.is_buried(RemovedItem::Session(id), since));
@@ -29,8 +29,8 @@ impl Vault {
 
     /// The file that has an entry's bytes and nothing else, if there is one.
     pub fn content_path(&self, entry: &SnapshotEntry) -> Option<PathBuf> {
-        let path = self.place(&entry.sha256);
-        self.has(&entry.sha256, entry.size).then_some(path)
+        let path = self.blob_path(&entry.sha256);
+        self.has_blob(&entry.sha256, entry.size).then_some(path)
     }
 
     /// Notes which sessions were in the last snapshot of a directory and are not in the new one.
@@ -40,11 +40,11 @@ impl Vault {
         last: Option<&Snapshot>,
         new: &Snapshot,
     ) -> Result<(), VaultError> {
-        let known = self.gone(chats);
+        let known = self.read_gone(chats);
         let is_known = known.is_some();
         let mut gone = known.unwrap_or_else(|| self.of_all_snapshots(chats));
-        let there = resumable(new, chats);
-        let last = last.map(|last| resumable(last, chats)).unwrap_or_default();
+        let there = resumable_sessions(new, chats);
+        let last = last.map(|last| resumable_sessions(last, chats)).unwrap_or_default();
         let is_there = |id: &String| there.contains_key(id);
         let newly: NewestContents = last.into_iter().filter(|it| !is_there(&it.0)).collect();
         if is_known && newly.is_empty() {
@@ -70,7 +70,7 @@ impl Vault {
         let history = self.log().unwrap_or_default();
         let mut sessions = NewestContents::new();
         for snapshot in history.snapshots.iter().filter(|it| it.project == project) {
-            sessions.extend(resumable(snapshot, chats));
+            sessions.extend(resumable_sessions(snapshot, chats));
         }
         sessions
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::blobs::{sha256, sync_folder, temporary};
+use super::blobs::{sha256_hex, sync_folder, temporary_file};
 use super::error::ErrorContext as _;
 use super::{Vault, VaultError, make_private, stat, verify};
 
@@ -63,16 +63,16 @@ impl Vault {
         };
         let folder = self.open_guards();
         make_private(&folder)?;
-        let mut temp = temporary(&folder)?;
+        let mut temp = temporary_file(&folder)?;
         let unique = format!("{} {}", std::process::id(), temp.path().display());
-        let path = folder.join(format!("{}.json", &sha256(unique.as_bytes())[..16]));
+        let path = folder.join(format!("{}.json", &sha256_hex(unique.as_bytes())[..16]));
         // Locked before it has its name: no process sees it without an owner.
         if temp.as_file().try_lock().is_err() {
             return Ok(None);
         }
         temp.as_file_mut().write_all(&bytes).at("write", &path)?;
         temp.as_file().sync_all().at("write", &path)?;
-        self.step("name an open guard");
+        self.announce_step("name an open guard");
         let lock = temp.persist(&path).map_err(|refused| refused.error);
         let lock = lock.at("write", &path)?;
         sync_folder(&folder);
@@ -81,7 +81,7 @@ impl Vault {
 
     /// Guards whose process is gone.
     pub(super) fn abandoned_guards(&self) -> Vec<(OpenGuard, GuardRecord)> {
-        let paths = verify::children(&self.open_guards());
+        let paths = verify::sorted_entries(&self.open_guards());
         let named = paths
             .iter()
             .filter(|it| it.extension().is_some_and(|it| it == "json"));
@@ -90,7 +90,7 @@ impl Vault {
 
     /// The snapshots that guards go back to: those of runs under way, and of killed runs that are not finished yet.
     pub(super) fn guarded_snapshots(&self) -> HashSet<String> {
-        let records = verify::children(&self.open_guards()).into_iter();
+        let records = verify::sorted_entries(&self.open_guards()).into_iter();
         let records = records.filter_map(|path| {
             let bytes = fs::read(path).ok()?;
             serde_json::from_slice::<GuardRecord>(&bytes).ok()

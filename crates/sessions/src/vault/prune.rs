@@ -52,22 +52,22 @@ impl Vault {
         if !self.dir.is_dir() {
             return Ok(PruneResult::default());
         }
-        let _owned = self.own()?;
+        let _owned = self.lock_exclusive()?;
         let history = self.log()?;
         // An unreadable snapshot may name any content.
         let knows_all = history.unreadable.is_empty();
         let mut snapshots = history.snapshots;
         for entry in snapshots.iter_mut().flat_map(|it| &mut it.files) {
-            self.located(entry);
+            self.complete_entry(entry);
         }
         let mut plan = PrunePlan::new(snapshots);
-        plan.keep(&self.guarded());
-        plan.contain(self);
-        plan.age(request);
-        plan.shrink(request);
-        let mut pruned = plan.count();
+        plan.keep_guarded(&self.guarded_snapshots());
+        plan.find_contained(self);
+        plan.drop_older(request);
+        plan.drop_to_size(request);
+        let mut pruned = plan.result_counts();
         if knows_all {
-            pruned.unreferenced = plan.sweep(self);
+            pruned.unreferenced = plan.sweep_unnamed(self);
         } else {
             plan.gone.clear();
             plan.dropped.clear();
@@ -77,7 +77,7 @@ impl Vault {
             };
         }
         pruned.freed = plan.gone.values().sum();
-        pruned.left = plan.total() - plan.freed_of_named();
+        pruned.left = plan.total_bytes() - plan.freed_of_named();
         pruned.snapshots = plan.empty_snapshots();
         if !request.dry_run && knows_all {
             self.carry_out(&plan, request.now)?;
@@ -89,12 +89,12 @@ impl Vault {
     fn carry_out(&self, plan: &PrunePlan, now: SystemTime) -> Result<(), VaultError> {
         for snapshot in &plan.snapshots {
             self.ensure_locked()?;
-            let files = plan.remaining(snapshot);
+            let files = plan.remaining_entries(snapshot);
             if files == snapshot.files {
                 continue;
             }
             if files.is_empty() {
-                self.step("remove a snapshot");
+                self.announce_step("remove a snapshot");
                 let path = self.snapshot_path(&snapshot.id);
                 fs::remove_file(&path).at("remove", &path)?;
             } else {
@@ -107,8 +107,8 @@ impl Vault {
         self.forget_caches();
         for sha256 in plan.gone.keys() {
             self.ensure_locked()?;
-            self.step("remove a content");
-            let path = self.place(sha256);
+            self.announce_step("remove a content");
+            let path = self.blob_path(sha256);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removed => removed.at("remove", &path)?,
@@ -121,7 +121,7 @@ impl Vault {
 
     /// Fails if another process has added to the vault without waiting for this prune: the plan is out of date then.
     fn ensure_locked(&self) -> Result<(), VaultError> {
-        if self.overtaken().exists() {
+        if self.overtaken_path().exists() {
             let changed = io::Error::other("another process has added to it; try again");
             return Err(changed).at("prune", &self.dir);
         }
@@ -169,7 +169,7 @@ impl PrunePlan {
         let mut last: HashMap<String, String> = HashMap::new();
         for snapshot in &snapshots {
             for entry in &snapshot.files {
-                let owner = owner(snapshot, entry);
+                let owner = content_owner(snapshot, entry);
                 let mut is_last_of = |what: String| last.insert(what, entry.sha256.clone());
                 is_last_of(owner.clone());
                 is_last_of(format!("file {}/{}", snapshot.project, entry.path));
@@ -264,9 +264,9 @@ impl PrunePlan {
         else {
             return;
         };
-        let limit = stat::rfc3339(limit);
+        let limit = stat::rfc3339_text(limit);
         let is_old = |content: &NamedContent| stat::parse(&content.time) < stat::parse(&limit);
-        let old = self.droppable().into_iter();
+        let old = self.droppable_contents().into_iter();
         let old: Vec<_> = old.filter(|name| is_old(&self.contents[name])).collect();
         for name in old {
             self.drop_content(name);
@@ -277,10 +277,10 @@ impl PrunePlan {
         let Some(limit) = request.max_bytes else {
             return;
         };
-        let mut names = self.droppable();
+        let mut names = self.droppable_contents();
         names.sort_by(|a, b| self.contents[a].time.cmp(&self.contents[b].time));
         for name in names {
-            if self.total() - self.freed_of_named() <= limit {
+            if self.total_bytes() - self.freed_of_named() <= limit {
                 return;
             }
             self.drop_content(name);
@@ -353,7 +353,7 @@ impl PrunePlan {
     }
 
     fn empty_snapshots(&self) -> usize {
-        let is_empty = |it: &&Snapshot| !it.files.is_empty() && self.remaining(it).is_empty();
+        let is_empty = |it: &&Snapshot| !it.files.is_empty() && self.remaining_entries(it).is_empty();
         self.snapshots.iter().filter(is_empty).count()
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lapidary_json::{Token, TokenKind};
 
-use super::blobs::sha256;
+use super::blobs::sha256_hex;
 use super::replay::{LogReplay, ReplayedMessage};
 
 /// Header fields of a rebuilt file that replace its own.
@@ -19,10 +19,10 @@ pub(super) struct RebuiltHeader {
 
 /// A log of a header and the messages that should be there, one a line, as the CLI would have written it without ever loading it.
 pub(super) fn rebuilt_log(replay: &LogReplay<'_>, header: &RebuiltHeader) -> Vec<u8> {
-    let mut text = head(replay, header);
+    let mut text = header_line(replay, header);
     for message in replay.kept.iter() {
         text.push('\n');
-        text.push_str(&line(message));
+        text.push_str(&message_line(message));
     }
     for line in &replay.unknown {
         text.push('\n');
@@ -36,9 +36,9 @@ fn header_line(replay: &LogReplay<'_>, header: &RebuiltHeader) -> String {
     let has_hash = replay
         .get("projectHash")
         .is_some_and(|hash| hash.kind() == TokenKind::String && !hash.is(""));
-    let mut members = vec![format!("\"sessionId\":{}", quoted(&header.session_id))];
+    let mut members = vec![format!("\"sessionId\":{}", json_string(&header.session_id))];
     if !has_hash {
-        members.push(format!("\"projectHash\":{}", quoted(&header.project_hash)));
+        members.push(format!("\"projectHash\":{}", json_string(&header.project_hash)));
     }
     for (key, value) in &replay.metadata {
         let given = match key.string().as_deref() {
@@ -51,7 +51,7 @@ fn header_line(replay: &LogReplay<'_>, header: &RebuiltHeader) -> String {
         members.push(format!("{}:{}", key.as_str(), one_line(given)));
     }
     if let Some(time) = &header.last_updated {
-        members.push(format!("\"lastUpdated\":{}", quoted(time)));
+        members.push(format!("\"lastUpdated\":{}", json_string(time)));
     }
     format!("{{{}}}", members.join(","))
 }
@@ -66,7 +66,7 @@ pub(super) fn message_line(message: &ReplayedMessage<'_>) -> String {
     if has_id {
         return record;
     }
-    let id = &sha256(record.as_bytes())[..32];
+    let id = &sha256_hex(record.as_bytes())[..32];
     let inside = record.strip_prefix('{').unwrap_or("}").trim_start();
     let comma = if inside.starts_with('}') { "" } else { "," };
     // The last of two members counts, and this one is not to be overruled by an `id` that is no text.
@@ -93,7 +93,7 @@ pub(super) fn project_hash(chats: &Path) -> String {
     };
     let marker = std::fs::read_to_string(project.join(".project_root"));
     marker.map_or_else(
-        |_| sha256(project.to_string_lossy().as_bytes()),
-        |path| sha256(path.trim().as_bytes()),
+        |_| sha256_hex(project.to_string_lossy().as_bytes()),
+        |path| sha256_hex(path.trim().as_bytes()),
     )
 }

@@ -17,11 +17,11 @@ use serde::Serialize;
 
 pub use super::replay::{HiddenCause, ReadingDepth};
 
-use super::blobs::sha256;
+use super::blobs::sha256_hex;
 use super::error::ErrorContext as _;
 use super::guard::{self, GuardAction, SeenFile, sweep};
 use super::rebuild::{self, RebuiltHeader};
-use super::replay::{LogReplay, ReplayedMessage, lossy};
+use super::replay::{LogReplay, ReplayedMessage, lossy_utf8};
 use super::{ContentFacts, Vault, VaultError, content, restore, session_files, stat};
 use crate::names;
 
@@ -119,7 +119,7 @@ pub fn plan_session(
         plan.from_vault = true;
         // Nothing of it is shown now.
         plan.shown = 0;
-        plan.found = plan.all();
+        plan.found = plan.all_messages();
         Ok(plan)
     });
     match (from_vault, best) {
@@ -130,7 +130,7 @@ pub fn plan_session(
 
 impl RecoveryPlan {
     fn new(path: PathBuf, source: Vec<u8>, depth: ReadingDepth) -> Self {
-        let text = lossy(&source);
+        let text = lossy_utf8(&source);
         let replay = LogReplay::from_bytes(&text, depth);
         let hidden = |it: &&ReplayedMessage<'_>| replay.shown.get(it.key).is_none();
         let is_poorer = |it: &&ReplayedMessage<'_>| {
@@ -153,7 +153,7 @@ impl RecoveryPlan {
             from_vault: false,
             shown: if has_header { replay.shown.len() } else { 0 },
             total: replay.kept.len(),
-            found: kept().filter(hidden).map(found).collect(),
+            found: kept().filter(hidden).map(recoverable_message).collect(),
             poorer: kept().filter(is_poorer).count(),
             causes,
             unreadable: replay.unreadable,
@@ -164,13 +164,13 @@ impl RecoveryPlan {
     }
 
     fn all_messages(&self) -> Vec<RecoverableMessage> {
-        let text = lossy(&self.source);
+        let text = lossy_utf8(&self.source);
         let replay = LogReplay::from_bytes(&text, self.depth);
-        replay.kept.iter().map(found).collect()
+        replay.kept.iter().map(recoverable_message).collect()
     }
 
     fn has_content(&self) -> bool {
-        let text = lossy(&self.source);
+        let text = lossy_utf8(&self.source);
         LogReplay::from_bytes(&text, self.depth).kept.has_content()
     }
 
@@ -183,20 +183,20 @@ impl RecoveryPlan {
     pub fn apply(&self, vault: &Vault, now: SystemTime) -> Result<RecoveryResult, VaultError> {
         let chats = self.path.parent().unwrap_or(Path::new("."));
         let project = guard::project_of(chats);
-        let look = || guard::look(vault, chats, project, "recovering", now);
+        let look = || guard::take_in_directory(vault, chats, project, "recovering", now);
         look()?;
         self.check_unchanged()?;
         fs::create_dir_all(chats).at("make", chats)?;
-        let path = self.write(chats, now)?;
+        let path = self.write_session(chats, now)?;
         let (added, flaws) = look()?;
-        let files = guard::seen(&added, project, chats);
+        let files = guard::seen_files(&added, project, chats);
         let mut actions = Vec::new();
         let is_old = |file: &SeenFile| !self.from_vault && file.path == self.path;
         let (old, others): (Vec<_>, Vec<_>) = files.into_iter().partition(is_old);
         for old in &old {
             actions.push(self.set_aside(vault, old)?);
         }
-        actions.extend(sweep::stubs(vault, &others, &flaws, now));
+        actions.extend(sweep::move_stubs(vault, &others, &flaws, now));
         Ok(RecoveryResult {
             path,
             session_id: self.session_id.clone(),
@@ -218,18 +218,18 @@ impl RecoveryPlan {
     }
 
     fn write_session(&self, chats: &Path, now: SystemTime) -> Result<PathBuf, VaultError> {
-        let text = lossy(&self.source);
+        let text = lossy_utf8(&self.source);
         let replay = LogReplay::from_bytes(&text, self.depth);
         let header = RebuiltHeader {
             session_id: self.session_id.clone(),
             project_hash: rebuild::project_hash(chats),
             last_updated: Some(stat::as_cli(now)),
         };
-        let bytes = rebuild::log(&replay, &header);
+        let bytes = rebuild::rebuilt_log(&replay, &header);
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let like = name.strip_suffix(".json").unwrap_or(&name);
         loop {
-            let path = names::free(chats, like, Some(&self.session_id), now);
+            let path = names::free_path(chats, like, Some(&self.session_id), now);
             if restore::write_new(&path, &bytes, None)? {
                 return Ok(path);
             }
@@ -237,7 +237,7 @@ impl RecoveryPlan {
     }
 
     fn set_aside(&self, vault: &Vault, old: &SeenFile) -> Result<GuardAction, VaultError> {
-        sweep::remove(vault, old)?;
+        sweep::remove_stub(vault, old)?;
         let name = self.path.file_name().unwrap_or_default().display();
         Ok(GuardAction {
             did: guard::RepairKind::SetAside,
@@ -250,9 +250,9 @@ impl RecoveryPlan {
 
 /// An id for a file that says none: always the same, beginning as its name has it.
 pub(super) fn new_id(path: &Path, source: &[u8]) -> String {
-    let digest = sha256(source);
+    let digest = sha256_hex(source);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let short = names::short(&name).unwrap_or(&digest[..8]);
+    let short = names::short_id(&name).unwrap_or(&digest[..8]);
     let part = |from: usize, to: usize| &digest[from..to];
     format!(
         "{short}-{}-4{}-8{}-{}",

@@ -132,7 +132,7 @@ impl<'a> LogReplay<'a> {
     /// Reads a whole file, of either format.
     pub(super) fn from_bytes(bytes: &'a [u8], depth: ReadingDepth) -> Self {
         let mut replay = Self::new(depth);
-        replay.read(bytes);
+        replay.read_bytes(bytes);
         replay
     }
 
@@ -142,14 +142,14 @@ impl<'a> LogReplay<'a> {
         if let Ok(text) = std::str::from_utf8(bytes)
             && let Ok(document) = Token::parse(text)
         {
-            return self.apply(document, true);
+            return self.apply_record(document, true);
         }
         if is_torn_document(bytes) {
             return self.salvage_document(bytes);
         }
         self.known = self.unknown.iter().copied().collect();
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-            self.line(line);
+            self.read_line(line);
         }
     }
 
@@ -173,19 +173,19 @@ impl<'a> LogReplay<'a> {
             return;
         };
         match Token::parse(text) {
-            Ok(record) if record.kind() == TokenKind::Object => self.apply(record, true),
-            Ok(_) => self.unknown(text),
-            Err(_) => self.torn(text),
+            Ok(record) if record.kind() == TokenKind::Object => self.apply_record(record, true),
+            Ok(_) => self.keep_unknown_line(text),
+            Err(_) => self.read_torn_line(text),
         }
     }
 
     /// A line that is no JSON may end in a record that is. A last line without its end may still get one.
     fn read_torn_line(&mut self, line: &'a str) {
         if let Some(record) = last_record(line) {
-            self.cause(HiddenCause::TornLine);
-            self.apply(record, false);
+            self.add_cause(HiddenCause::TornLine);
+            self.apply_record(record, false);
         } else if line.ends_with('\n') {
-            self.unknown(line);
+            self.keep_unknown_line(line);
         } else {
             self.unreadable += 1;
         }
@@ -205,7 +205,7 @@ impl<'a> LogReplay<'a> {
             Ok(text) => text,
             Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""),
         };
-        self.cause(HiddenCause::TornLine);
+        self.add_cause(HiddenCause::TornLine);
         let mut rest = text.trim_start().strip_prefix('{').unwrap_or("");
         while let Ok((key, behind)) = lapidary_json::scan_prefix(rest) {
             let Some(value) = behind.trim_start().strip_prefix(':') else {
@@ -218,7 +218,7 @@ impl<'a> LogReplay<'a> {
             let Ok((value, behind)) = lapidary_json::scan_prefix(value) else {
                 break;
             };
-            self.set(key, value);
+            self.set_metadata(key, value);
             rest = behind.trim_start().strip_prefix(',').unwrap_or("");
         }
         self.unreadable += 1;
@@ -227,7 +227,7 @@ impl<'a> LogReplay<'a> {
     fn salvage_messages(&mut self, text: &'a str) {
         let mut rest = text.trim_start().strip_prefix('[').unwrap_or("");
         while let Ok((record, behind)) = lapidary_json::scan_prefix(rest) {
-            self.kept.upsert(message(record));
+            self.kept.upsert(replayed_message(record));
             rest = behind.trim_start().strip_prefix(',').unwrap_or("");
         }
     }
@@ -235,11 +235,11 @@ impl<'a> LogReplay<'a> {
     /// Takes in a record, which the CLI reads as well or does not.
     fn apply_record(&mut self, record: Token<'a>, is_read: bool) {
         match SessionRecord::from_token(record) {
-            SessionRecord::RewindTo(id) => self.rewind(id.as_str(), is_read),
-            SessionRecord::Message { record, .. } => self.upsert(message(record), is_read),
-            SessionRecord::Set(patch) => self.patch(patch, is_read),
-            SessionRecord::Header(header) => self.header(header, is_read),
-            SessionRecord::Unknown => self.unknown(record.as_str()),
+            SessionRecord::RewindTo(id) => self.rewind_to(id.as_str(), is_read),
+            SessionRecord::Message { record, .. } => self.upsert_message(replayed_message(record), is_read),
+            SessionRecord::Set(patch) => self.apply_patch(patch, is_read),
+            SessionRecord::Header(header) => self.apply_header(header, is_read),
+            SessionRecord::Unknown => self.keep_unknown_line(record.as_str()),
         }
     }
 
@@ -254,11 +254,11 @@ impl<'a> LogReplay<'a> {
     fn apply_header(&mut self, header: Token<'a>, is_read: bool) {
         for (key, value) in header.members() {
             if key.is("messages") && value.kind() == TokenKind::Array {
-                for record in objects(value) {
-                    self.upsert(message(record), is_read);
+                for record in object_elements(value) {
+                    self.upsert_message(replayed_message(record), is_read);
                 }
             } else {
-                self.set(key, value);
+                self.set_metadata(key, value);
             }
         }
     }
@@ -266,10 +266,10 @@ impl<'a> LogReplay<'a> {
     fn apply_patch(&mut self, patch: Token<'a>, is_read: bool) {
         for (key, value) in patch.members() {
             if key.is("messages") && value.kind() == TokenKind::Array {
-                let messages: Vec<_> = objects(value).map(message).collect();
-                self.checkpoint(&messages, is_read);
+                let messages: Vec<_> = object_elements(value).map(replayed_message).collect();
+                self.apply_checkpoint(&messages, is_read);
             } else {
-                self.set(key, value);
+                self.set_metadata(key, value);
             }
         }
     }
@@ -290,7 +290,7 @@ impl<'a> LogReplay<'a> {
         let stays: HashSet<&str> = messages.iter().map(|message| message.key).collect();
         let has_content = messages.iter().any(ReplayedMessage::is_resumable);
         if !is_read {
-            return self.kept.weave(messages);
+            return self.kept.weave_messages(messages);
         }
         let left_out = LeftOut::new(&self.shown, &stays);
         for (part, cause) in [
@@ -299,7 +299,7 @@ impl<'a> LogReplay<'a> {
             (&left_out.end, HiddenCause::RolledBack),
         ] {
             if part.iter().any(ReplayedMessage::is_resumable) {
-                self.cause(if has_content {
+                self.add_cause(if has_content {
                     cause
                 } else {
                     HiddenCause::Clobbered
@@ -311,7 +311,7 @@ impl<'a> LogReplay<'a> {
                 self.kept.remove(key);
             }
         }
-        self.kept.weave(messages);
+        self.kept.weave_messages(messages);
         self.shown = MessageChain::default();
         for message in messages {
             self.shown.upsert(message.clone());
@@ -320,17 +320,17 @@ impl<'a> LogReplay<'a> {
 
     fn rewind_to(&mut self, id: &str, is_read: bool) {
         if is_read && self.shown.get(id).is_some() {
-            self.shown.cut(id);
+            self.shown.cut_from(id);
         } else if is_read {
             if self.shown.has_content() {
-                self.cause(HiddenCause::UnknownRewind);
+                self.add_cause(HiddenCause::UnknownRewind);
             }
             self.forget_shown();
         }
         if self.kept.get(id).is_some() {
-            self.cause(HiddenCause::Rewound);
+            self.add_cause(HiddenCause::Rewound);
             if self.depth == ReadingDepth::Hidden {
-                self.kept.cut(id);
+                self.kept.cut_from(id);
             }
         }
     }

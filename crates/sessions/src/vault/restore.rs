@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::blobs::{sync_folder, temporary};
+use super::blobs::{sync_folder, temporary_file};
 use super::error::ErrorContext as _;
-use super::replay::{LogReplay, ReadingDepth, enriched, lossy};
+use super::replay::{LogReplay, ReadingDepth, enriched_record, lossy_utf8};
 use super::{Snapshot, SnapshotEntry, SnapshotHistory, Vault, VaultError, stat};
 use crate::names;
 
@@ -75,7 +75,7 @@ impl Vault {
         let mut restored = Vec::new();
         for entry in &chosen.entries {
             let bytes = self.read(entry)?;
-            let (path, how) = put(entry, &bytes, project, now)?;
+            let (path, how) = put_content(entry, &bytes, project, now)?;
             let entry = entry.clone();
             restored.push(BroughtBack { entry, path, how });
         }
@@ -92,13 +92,13 @@ impl Vault {
         let mut restored = Vec::new();
         for entry in &chosen.entries {
             let bytes = self.read(entry)?;
-            let path = entry.below(project)?;
+            let path = entry.path_below(project)?;
             let (path, how) = if path.symlink_metadata().is_err() {
                 (path, RestoreMethod::Written)
-            } else if holds(&path, &bytes) {
+            } else if has_whole_content(&path, &bytes) {
                 (path, RestoreMethod::AlreadyThere)
             } else {
-                (beside(&path, entry, now), RestoreMethod::Beside)
+                (free_path_beside(&path, entry, now), RestoreMethod::Beside)
             };
             let entry = entry.clone();
             restored.push(BroughtBack { entry, path, how });
@@ -120,7 +120,7 @@ impl Vault {
             }
         };
         let history = self.log()?;
-        let (snapshot, entry) = newest(&history, id)?;
+        let (snapshot, entry) = newest_entry(&history, id)?;
         let mut entries = vec![entry.clone()];
         let of_project = history.snapshots.iter().rev();
         let of_project = of_project.filter(|other| other.project == snapshot.project);
@@ -144,7 +144,7 @@ impl Vault {
     /// The newest content of a session that the CLI would list, or the newest of all.
     pub fn newest_of(&self, session: &str) -> Result<SnapshotEntry, VaultError> {
         let history = self.log()?;
-        newest(&history, session).map(|(_, entry)| entry.clone())
+        newest_entry(&history, session).map(|(_, entry)| entry.clone())
     }
 }
 
@@ -164,7 +164,7 @@ fn newest_entry<'h>(
 /// True for files of a session's subagents: they lie in a directory that is named like the session.
 fn is_below(path: &str, session: &str) -> bool {
     let folder = Path::new(path).parent().and_then(Path::file_name);
-    folder.is_some_and(|folder| folder.to_string_lossy() == names::sanitised(session))
+    folder.is_some_and(|folder| folder.to_string_lossy() == names::sanitised_id(session))
 }
 
 /// True if a file has the content, or has grown since and still shows all of it: a copy beside it would only hide newer messages.
@@ -176,13 +176,13 @@ fn shows_all_of(there: &[u8], before: &[u8]) -> bool {
     if !there.starts_with(before) {
         return false;
     }
-    let (there, before) = (lossy(there), lossy(before));
+    let (there, before) = (lossy_utf8(there), lossy_utf8(before));
     let now = LogReplay::from_bytes(&there, ReadingDepth::Hidden);
     let then = LogReplay::from_bytes(&before, ReadingDepth::Hidden);
     let mut messages = then.shown.iter();
     messages.all(|old| {
         let new = now.shown.get(old.key);
-        new.is_some_and(|new| enriched(&old.record, new) == new.record)
+        new.is_some_and(|new| enriched_record(&old.record, new) == new.record)
     })
 }
 
@@ -190,7 +190,7 @@ fn shows_all_of(there: &[u8], before: &[u8]) -> bool {
 fn free_path_beside(path: &Path, entry: &SnapshotEntry, now: SystemTime) -> PathBuf {
     let folder = path.parent().unwrap_or(Path::new("."));
     let like = path.file_name().unwrap_or_default().to_string_lossy();
-    names::free(folder, &like, entry.session_id.as_deref(), now)
+    names::free_path(folder, &like, entry.session_id.as_deref(), now)
 }
 
 /// Puts a content where it was, or next to it.
@@ -200,18 +200,18 @@ pub(super) fn put_content(
     project: &Path,
     now: SystemTime,
 ) -> Result<(PathBuf, RestoreMethod), VaultError> {
-    let path = entry.below(project)?;
+    let path = entry.path_below(project)?;
     let folder = path.parent().unwrap_or(project).to_owned();
     fs::create_dir_all(&folder).at("make", &folder)?;
     let time = stat::parse(&entry.mtime);
     if write_new(&path, bytes, time)? {
         return Ok((path, RestoreMethod::Written));
     }
-    if holds(&path, bytes) {
+    if has_whole_content(&path, bytes) {
         return Ok((path, RestoreMethod::AlreadyThere));
     }
     loop {
-        let free = beside(&path, entry, now);
+        let free = free_path_beside(&path, entry, now);
         if write_new(&free, bytes, time)? {
             return Ok((free, RestoreMethod::Beside));
         }
@@ -232,7 +232,7 @@ pub(super) fn write_new(
         return Ok(false);
     }
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut temp = temporary(folder)?;
+    let mut temp = temporary_file(folder)?;
     temp.as_file_mut().write_all(bytes).at("write", path)?;
     if let Some(permissions) = permissions_in(folder) {
         let _ = temp.as_file().set_permissions(permissions);

@@ -31,7 +31,7 @@ impl SessionClaim {
                 continue;
             }
             let path = held.claim_path(session);
-            match ClaimFile::lock(&held, &path).at("lock", &path)? {
+            match ClaimFile::try_claim(&held, &path).at("lock", &path)? {
                 Some(file) => files.push(file),
                 None => return Ok(None),
             }
@@ -102,7 +102,7 @@ impl RunLock {
     pub(super) fn join_run(&self, held: &HeldFiles, patience: Duration) {
         let mut lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lock.is_none() {
-            *lock = held.join(patience);
+            *lock = held.join_run(patience);
         }
     }
 

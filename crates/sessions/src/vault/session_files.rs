@@ -61,7 +61,7 @@ impl fmt::Display for GatherFlaw {
 /// The session files of a directory, those of subagents one level below included, by name. A directory that is not there has none.
 pub fn session_files(chats: &Path) -> (Vec<PathBuf>, Vec<GatherFlaw>) {
     let mut found = GatheredFiles::default();
-    found.look(chats, GatherLevel::Main);
+    found.look_in_folder(chats, GatherLevel::Main);
     found.files.sort();
     (found.files, found.flaws)
 }
@@ -69,7 +69,7 @@ pub fn session_files(chats: &Path) -> (Vec<PathBuf>, Vec<GatherFlaw>) {
 /// The files of these sessions, by whole ids, with the files of their subagents.
 pub fn files_of(chats: &Path, ids: &[String]) -> (Vec<PathBuf>, Vec<GatherFlaw>) {
     let (mut files, flaws) = session_files(chats);
-    let folders: Vec<_> = ids.iter().map(|id| names::sanitised(id)).collect();
+    let folders: Vec<_> = ids.iter().map(|id| names::sanitised_id(id)).collect();
     files.retain(|path| {
         let folder = path.parent().filter(|parent| *parent != chats);
         let folder = folder.and_then(Path::file_name);
@@ -100,12 +100,12 @@ impl GatheredFiles {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if is_absence(&error) => return,
-            Err(error) => return self.flaw(folder, FlawKind::Unreadable(error.to_string())),
+            Err(error) => return self.add_flaw(folder, FlawKind::Unreadable(error.to_string())),
         };
         for entry in entries {
             match entry {
-                Ok(entry) => self.entry(&entry, level),
-                Err(error) => self.flaw(folder, FlawKind::Unreadable(error.to_string())),
+                Ok(entry) => self.add_entry(&entry, level),
+                Err(error) => self.add_flaw(folder, FlawKind::Unreadable(error.to_string())),
             }
         }
     }
@@ -115,19 +115,19 @@ impl GatheredFiles {
         let name = name.to_string_lossy();
         let is_named = match level {
             GatherLevel::Main => names::is_session(&name),
-            GatherLevel::Subagents => names::stem(&name).is_some(),
+            GatherLevel::Subagents => names::session_stem(&name).is_some(),
         };
         let kind = match entry.file_type() {
             Ok(kind) => kind,
-            Err(error) => return self.flaw(&path, FlawKind::Unreadable(error.to_string())),
+            Err(error) => return self.add_flaw(&path, FlawKind::Unreadable(error.to_string())),
         };
         match (is_named, kind.is_dir()) {
             (true, false) if kind.is_file() => self.files.push(path),
-            (true, false) if kind.is_symlink() => self.flaw(&path, FlawKind::Symlink),
-            (true, false) => self.flaw(&path, FlawKind::Special),
-            (true, true) => self.flaw(&path, FlawKind::Directory),
+            (true, false) if kind.is_symlink() => self.add_flaw(&path, FlawKind::Symlink),
+            (true, false) => self.add_flaw(&path, FlawKind::Special),
+            (true, true) => self.add_flaw(&path, FlawKind::Directory),
             (false, true) if level == GatherLevel::Main && is_folder_of_sessions(&path) => {
-                self.look(&path, GatherLevel::Subagents);
+                self.look_in_folder(&path, GatherLevel::Subagents);
             }
             (false, _) => {}
         }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::blobs::sha256;
+use super::blobs::sha256_hex;
 use super::error::ErrorContext as _;
 use super::{Vault, VaultError, stat};
 
@@ -86,12 +86,12 @@ impl Snapshot {
             schema: SCHEMA.to_owned(),
             id: String::new(),
             sequence: 0,
-            time: stat::rfc3339(now),
+            time: stat::rfc3339_text(now),
             reason: reason.to_owned(),
             project: project.to_string_lossy().into_owned(),
             files,
         };
-        let digest = sha256(&snapshot.bytes());
+        let digest = sha256_hex(&snapshot.to_json());
         let time = Timestamp::try_from(now).unwrap_or(Timestamp::UNIX_EPOCH);
         let time = time.strftime("%Y%m%dT%H%M%S.%3fZ");
         snapshot.id = format!("{time}-{}", &digest[..8]);
@@ -149,7 +149,7 @@ impl Vault {
 
     /// The snapshots' files, by name.
     fn snapshot_files(&self) -> Result<Vec<PathBuf>, VaultError> {
-        let folder = self.snapshots();
+        let folder = self.snapshots_dir();
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -177,12 +177,12 @@ impl Vault {
     }
 
     pub(super) fn snapshot_path(&self, id: &str) -> PathBuf {
-        self.snapshots().join(format!("{id}.json"))
+        self.snapshots_dir().join(format!("{id}.json"))
     }
 
     pub(super) fn write_snapshot(&self, snapshot: &Snapshot) -> Result<(), VaultError> {
-        self.step("write a snapshot");
-        self.write_whole(&self.snapshot_path(&snapshot.id), &snapshot.bytes())
+        self.announce_step("write a snapshot");
+        self.write_whole(&self.snapshot_path(&snapshot.id), &snapshot.to_json())
     }
 }
 

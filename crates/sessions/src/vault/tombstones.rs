@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::blobs::sha256;
+use super::blobs::sha256_hex;
 use super::{Vault, VaultError, make_private, stat};
 
 /// A removed session or file.
@@ -40,24 +40,24 @@ impl Vault {
     /// Records that a session or file is removed now. To be called before the removal, so that no guard puts it back in between.
     pub fn bury(&self, removed: RemovedItem<'_>, now: SystemTime) -> Result<(), VaultError> {
         make_private(&self.dir)?;
-        make_private(&self.tombstones())?;
+        make_private(&self.tombstones_dir())?;
         let tombstone = Tombstone {
-            removed: removed.words(),
-            time: stat::rfc3339(now),
+            removed: removed.item_text(),
+            time: stat::rfc3339_text(now),
         };
         // Its fields are text: this cannot fail.
         let bytes = serde_json::to_vec(&tombstone).unwrap_or_default();
-        self.write_whole(&self.tombstone(removed), &bytes)
+        self.write_whole(&self.tombstone_path(removed), &bytes)
     }
 
     /// Says that it was not removed after all.
     pub fn exhume(&self, removed: RemovedItem<'_>) {
-        let _ = fs::remove_file(self.tombstone(removed));
+        let _ = fs::remove_file(self.tombstone_path(removed));
     }
 
     /// True if it was removed on purpose at that time or later.
     pub(super) fn is_buried(&self, removed: RemovedItem<'_>, since: SystemTime) -> bool {
-        let bytes = fs::read(self.tombstone(removed)).unwrap_or_default();
+        let bytes = fs::read(self.tombstone_path(removed)).unwrap_or_default();
         let tombstone: Option<Tombstone> = serde_json::from_slice(&bytes).ok();
         let time = tombstone.and_then(|it| stat::parse(&it.time));
         time.is_some_and(|time| time >= since)
@@ -68,7 +68,7 @@ impl Vault {
     }
 
     fn tombstone_path(&self, removed: RemovedItem<'_>) -> PathBuf {
-        let name = sha256(removed.words().as_bytes());
-        self.tombstones().join(format!("{name}.json"))
+        let name = sha256_hex(removed.item_text().as_bytes());
+        self.tombstones_dir().join(format!("{name}.json"))
     }
 }

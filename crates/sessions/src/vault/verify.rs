@@ -75,7 +75,7 @@ impl Vault {
             there.insert(name);
         }
         let missing = named.difference(&there).cloned();
-        let is_nowhere = |name: &String| !self.place(&self.bytes_of(name).of).is_file();
+        let is_nowhere = |name: &String| !self.blob_path(&self.bytes_of(name).of).is_file();
         verdict.missing = missing.filter(is_nowhere).collect();
         if !verdict.corrupt.is_empty() {
             self.forget_caches();
@@ -85,7 +85,7 @@ impl Vault {
 
     /// Removes the caches: files are read as if for the first time.
     pub(super) fn forget_caches(&self) {
-        for cache in children(&self.caches()) {
+        for cache in sorted_entries(&self.caches_dir()) {
             let _ = fs::remove_file(cache);
         }
     }
@@ -93,9 +93,9 @@ impl Vault {
     /// All files below `blobs`, by name.
     pub(super) fn blob_files(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
-        for path in children(&self.blobs()) {
+        for path in sorted_entries(&self.blobs_dir()) {
             if path.is_dir() {
-                files.extend(children(&path));
+                files.extend(sorted_entries(&path));
             } else {
                 files.push(path);
             }

@@ -33,9 +33,9 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
     if tools.needs_questions() {
         own.env.push((MODE.into(), READ_ONLY.into()));
     }
-    let config = tools.config(input);
+    let config = tools.config_overrides(input);
     if !config.is_empty() {
-        let config = merged(input.agent_config, config);
+        let config = merged_settings(input.agent_config, config);
         own.env.push((CONFIG.into(), config.to_string().into()));
     }
     if own.env.is_empty() {
@@ -50,13 +50,13 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
             input.project_files.join(", ")
         ));
     }
-    own.unkept = tools.unkept(input);
+    own.unkept = tools.unkept_denial(input);
     Some(own)
 }
 
 impl CodexTools {
     fn from_policy(input: &PolicyInput<'_>) -> Self {
-        let of = |name, kind| input.coverage(name, &kind, None);
+        let of = |name, kind| input.tool_coverage(name, &kind, None);
         let edit = of("apply_patch", ToolKind::Edit);
         Self {
             shell: of("exec_command", ToolKind::Execute),
@@ -89,7 +89,7 @@ impl CodexTools {
         is_asked && !self.loses_shell() && !input.project_files.is_empty()
     }
 
-    fn config(&self, input: &PolicyInput<'_>) -> Map<String, Value> {
+    fn config_overrides(&self, input: &PolicyInput<'_>) -> Map<String, Value> {
         let mut config = Map::new();
         let mut features = Map::new();
         if self.loses_shell() || self.is_open_to(input) {
@@ -109,7 +109,7 @@ impl CodexTools {
     }
 
     /// Why Codex takes actions without asking that a rule denies. Actions that only the mode denies are watched.
-    fn unkept(&self, input: &PolicyInput<'_>) -> Option<String> {
+    fn unkept_denial(&self, input: &PolicyInput<'_>) -> Option<String> {
         let of_rules = |rules: Rules| {
             let policy = Policy::new(rules, PermissionMode::BypassPermissions);
             Self::from_policy(&PolicyInput {
@@ -137,7 +137,7 @@ fn is_about_writes(rule: &Rule) -> bool {
 }
 
 /// Adds our members to the user's value of the variable. A value that is no object is dropped: Codex would refuse it.
-fn merged(before: Option<&str>, ours: Map<String, Value>) -> Value {
+fn merged_settings(before: Option<&str>, ours: Map<String, Value>) -> Value {
     let before = before.and_then(|text| serde_json::from_str(text).ok());
     let mut config: Map<String, Value> = before.unwrap_or_default();
     for (name, value) in ours {
@@ -252,7 +252,7 @@ mod tests {
             "web_search": "disabled",
             "features": { "goals": true, "view_image": false },
         });
-        assert_eq!(merged(Some(before), ours.clone()), expected);
-        assert_eq!(merged(Some("[]"), ours.clone()), Value::Object(ours));
+        assert_eq!(merged_settings(Some(before), ours.clone()), expected);
+        assert_eq!(merged_settings(Some("[]"), ours.clone()), Value::Object(ours));
     }
 }

@@ -19,7 +19,7 @@ pub fn denial_layers(
     if rule_keeping(agent, version) == RuleKeeping::Watched {
         return DenialLayers::all(&RuleKeeping::Watched);
     }
-    let of = |kind: &str| layer(agent, kind, asking);
+    let of = |kind: &str| keeping_layer(agent, kind, asking);
     DenialLayers {
         read: of("read"),
         search: of("search"),
@@ -49,7 +49,7 @@ pub fn denial_words(layers: &DenialLayers) -> String {
     told.join("; ")
 }
 
-fn layer(agent: &str, kind: &str, asking: AskAbility) -> RuleKeeping {
+fn keeping_layer(agent: &str, kind: &str, asking: AskAbility) -> RuleKeeping {
     let rule = Rule::parse_flag(PermissionEffect::Deny, kind, Path::new("/"));
     let policy = Policy::new(Rules::new(rule), PermissionMode::BypassPermissions);
     let input = PolicyInput {

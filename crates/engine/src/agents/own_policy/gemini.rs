@@ -33,7 +33,7 @@ const ABOVE: u32 = 950;
 
 pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
     let mut file = String::new();
-    for tool in input.asked(TOOLS) {
+    for tool in input.asked_tools(TOOLS) {
         let pattern = match (tool, input.asking) {
             // Without a pattern, its heuristics make an `allow` of it for commands that only read, such as `cat`.
             (SHELL, AskAbility::Possible) => Some(".".to_owned()),
@@ -44,16 +44,16 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
             }
             _ => None,
         };
-        let condition = format!("toolName = {}", quoted(tool));
-        rule(&mut file, input.asking, &condition, pattern.as_deref());
+        let condition = format!("toolName = {}", toml_string(tool));
+        write_rule(&mut file, input.asking, &condition, pattern.as_deref());
     }
     if input.asking == AskAbility::Impossible {
         allow_commands(&mut file, input.allowed_commands);
     }
     if input.asks_about_servers() {
-        rule(&mut file, input.asking, "toolName = \"mcp_*\"", None);
+        write_rule(&mut file, input.asking, "toolName = \"mcp_*\"", None);
         let found = "toolName = \"discovered_tool_*\"";
-        rule(&mut file, input.asking, found, None);
+        write_rule(&mut file, input.asking, found, None);
     }
     (!file.is_empty()).then(|| OwnPolicy {
         args: vec!["--admin-policy".into(), input.file.into()],
@@ -65,7 +65,7 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
 /// Where it can ask, we know these commands, too.
 fn allow_commands(file: &mut String, beginnings: &[String]) {
     for beginning in beginnings {
-        let beginning = quoted(beginning);
+        let beginning = toml_string(beginning);
         let _ = write!(
             file,
             "[[rule]]\ntoolName = \"{SHELL}\"\ncommandPrefix = {beginning}\ndecision = \"allow\"\npriority = {ABOVE}\n\n"
@@ -83,12 +83,12 @@ fn sensitive_files() -> String {
     format!("\"file_path\":\"([^\"]*/)?({})[/\"]", names.join("|"))
 }
 
-fn rule(file: &mut String, asking: AskAbility, condition: &str, pattern: Option<&str>) {
+fn write_rule(file: &mut String, asking: AskAbility, condition: &str, pattern: Option<&str>) {
     let decision = match asking {
         AskAbility::Possible => "ask_user",
         AskAbility::Impossible => "deny",
     };
-    let pattern = pattern.map(|pattern| format!("argsPattern = {}\n", quoted(pattern)));
+    let pattern = pattern.map(|pattern| format!("argsPattern = {}\n", toml_string(pattern)));
     let pattern = pattern.unwrap_or_default();
     let _ = write!(
         file,
@@ -97,7 +97,7 @@ fn rule(file: &mut String, asking: AskAbility, condition: &str, pattern: Option<
 }
 
 /// A string of TOML, whose escapes are those of JSON.
-fn quoted(text: &str) -> String {
+fn toml_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

@@ -40,13 +40,13 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
         if needs_question(input, name, kind) {
             permission.insert((*name).to_owned(), json!("ask"));
         } else if permission.contains_key("*") {
-            permission.insert((*name).to_owned(), usual(name));
+            permission.insert((*name).to_owned(), default_permission(name));
         }
     }
     if !permission.values().any(|value| value == "ask") {
         return None;
     }
-    permission.insert("external_directory".to_owned(), outside(input));
+    permission.insert("external_directory".to_owned(), outside_permission(input));
     let mut own = OwnPolicy::default();
     let text = Value::Object(permission).to_string();
     own.env.push(("OPENCODE_PERMISSION".into(), text.into()));
@@ -62,7 +62,7 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
 }
 
 fn needs_question(input: &PolicyInput<'_>, name: &str, kind: &ToolKind) -> bool {
-    let is_asked = |name: &str| input.coverage(name, kind, None) >= ToolCoverage::Asked;
+    let is_asked = |name: &str| input.tool_coverage(name, kind, None) >= ToolCoverage::Asked;
     match name {
         "edit" => WRITERS.into_iter().any(is_asked),
         name => is_asked(name),
@@ -70,7 +70,7 @@ fn needs_question(input: &PolicyInput<'_>, name: &str, kind: &ToolKind) -> bool 
 }
 
 /// Its default for a permission, needed where our `*` would make it ask.
-fn usual(name: &str) -> Value {
+fn default_permission(name: &str) -> Value {
     match name {
         "read" => {
             json!({ "*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow" })
@@ -80,7 +80,7 @@ fn usual(name: &str) -> Value {
 }
 
 /// Files outside the workspace are asked about, but for its own.
-fn outside(input: &PolicyInput<'_>) -> Value {
+fn outside_permission(input: &PolicyInput<'_>) -> Value {
     let own = input.state.iter().map(|place| {
         let below = place.join("*");
         (below.to_string_lossy().into_owned(), json!("allow"))

@@ -211,7 +211,7 @@ fn request(agent: LocalAgent, timeouts: RunTimeouts, home: &TempDir) -> Conversa
         grace: Duration::from_secs(4),
         timeouts,
         records: RecordingOptions::below(home.path()),
-        ..testing::request()
+        ..testing::run_request()
     };
     ConversationRequest {
         run,

@@ -12,7 +12,7 @@ use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Json, Text};
 use tokio::time::{Instant, timeout_at};
 
-use super::results::{CommandDone, CommandError, CommandLabel, CommandOutcome, answered, needs};
+use super::results::{CommandDone, CommandError, CommandLabel, CommandOutcome, answered_outcome, require_offered};
 use super::session_queues::{CLOSED, InterruptEpoch, SessionQueue, SessionQueues};
 use crate::acp::{InitializeAnswer, PromptAnswer};
 use crate::config::PermissionMode;
@@ -44,7 +44,7 @@ pub(super) struct SessionTerms {
 
 impl CommandExecutor {
     /// The executor for the command with this label.
-    pub(super) fn about(&self, label: &CommandLabel) -> Self {
+    pub(super) fn with_label(&self, label: &CommandLabel) -> Self {
         Self {
             label: label.clone(),
             ..self.clone()
@@ -54,8 +54,8 @@ impl CommandExecutor {
     pub(super) async fn carry_out(&self, command: Command) -> CommandOutcome {
         let client = &self.state.client;
         match command {
-            Command::SendMessage(message) => self.send(message, self.queues.now()).await,
-            Command::CreateSession(wanted) => self.create(wanted, self.queues.now()).await,
+            Command::SendMessage(message) => self.send_message(message, self.queues.current_epoch()).await,
+            Command::CreateSession(wanted) => self.create_session(wanted, self.queues.current_epoch()).await,
             Command::LoadSession(wanted) => {
                 let id = wanted.session_id.to_string();
                 let opened = self.open(SessionTarget::Load(&id), wanted.cwd.as_ref());
@@ -66,24 +66,24 @@ impl CommandExecutor {
                 let opened = self.open(SessionTarget::Resume(&id), wanted.cwd.as_ref());
                 Ok(opened.await?.done)
             }
-            Command::ListSessions(wanted) => self.list(wanted).await,
-            Command::CloseSession(wanted) => self.close(&wanted.session_id).await,
-            Command::DeleteSession(wanted) => self.delete(&wanted.session_id).await,
+            Command::ListSessions(wanted) => self.list_sessions(wanted).await,
+            Command::CloseSession(wanted) => self.close_session(&wanted.session_id).await,
+            Command::DeleteSession(wanted) => self.delete_session(&wanted.session_id).await,
             Command::Authenticate(wanted) => {
                 let _opening = self.queues.opening.lock().await; // sessions that are opened after this need the login
                 let method = wanted.method_id.to_string();
-                answered(client.authenticate(&method).await)
+                answered_outcome(client.authenticate(&method).await)
             }
-            Command::Interrupt(wanted) => self.interrupt(wanted.session_id.as_ref()).await,
+            Command::Interrupt(wanted) => self.interrupt_turns(wanted.session_id.as_ref()).await,
             Command::SetPermissionMode(wanted) => {
                 self.set_permission_mode(&wanted.mode.to_str()).await
             }
-            setting => self.set(setting).await,
+            setting => self.change_setting(setting).await,
         }
     }
 
     /// Changes a setting of one session.
-    async fn set(&self, command: Command) -> CommandOutcome {
+    async fn change_setting(&self, command: Command) -> CommandOutcome {
         let named = match &command {
             Command::SetModel(wanted) => wanted.session_id.as_ref(),
             Command::SetReasoningEffort(wanted) => wanted.session_id.as_ref(),
@@ -91,7 +91,7 @@ impl CommandExecutor {
             Command::SetMode(wanted) => wanted.session_id.as_ref(),
             _ => return Err("unknown command".into()),
         };
-        let session = self.session(named).await?;
+        let session = self.resolve_session(named).await?;
         let queue = self.queues.queue_for(&session);
         let _setting = queue.settings.read().await;
         let state = &self.state;
@@ -111,17 +111,17 @@ impl CommandExecutor {
             }
             _ => return Err("unknown command".into()),
         };
-        answered(answer)
+        answered_outcome(answer)
     }
 
     /// A prompt. Without a session it goes to the only one, and if there is none, to a new one.
-    async fn send(&self, message: SendMessage, came: InterruptEpoch) -> CommandOutcome {
+    async fn send_message(&self, message: SendMessage, came: InterruptEpoch) -> CommandOutcome {
         if message.text.is_empty() && message.content.is_empty() {
             return Err("the prompt is empty".into());
         }
         let session = match &message.session_id {
             None => self.session_or_new().await?,
-            named => self.session(named.as_ref()).await?,
+            named => self.resolve_session(named.as_ref()).await?,
         };
         let schema = self.schema_of(&message)?;
         let mut blocks = self.text_blocks(&session, &message.text);
@@ -131,7 +131,7 @@ impl CommandExecutor {
         if let Some(schema) = schema.as_ref().filter(|_| !is_told) {
             blocks.extend(self.text_blocks(&session, &schema.instructions().into()));
         }
-        self.prompt(&session, blocks, (schema.as_ref(), came)).await
+        self.prompt_session(&session, blocks, (schema.as_ref(), came)).await
     }
 
     /// The schema of the command, else that of the connection.
@@ -156,11 +156,11 @@ impl CommandExecutor {
             return Vec::new();
         }
         if self.terms.request.provider == Provider::Gemini {
-            let roots = self.state.table().cwd_of(session).into_iter();
+            let roots = self.state.lock_table().cwd_of(session).into_iter();
             let roots: Vec<_> = roots
                 .chain(self.terms.request.roots.iter().cloned())
                 .collect();
-            let blocks = prompt_files::blocks(&text.to_str(), &roots);
+            let blocks = prompt_files::prompt_blocks(&text.to_str(), &roots);
             if blocks.len() > 1 || text.to_str().starts_with('@') {
                 return blocks;
             }
@@ -173,30 +173,30 @@ impl CommandExecutor {
 
     async fn session_or_new(&self) -> Result<String, CommandError> {
         let _opening = self.queues.opening.lock().await;
-        if !self.state.table().ids().is_empty() {
-            return self.only();
+        if !self.state.lock_table().session_ids().is_empty() {
+            return self.only_session();
         }
         Ok(self.open_now(SessionTarget::New, None).await?.id)
     }
 
-    async fn prompt(
+    async fn prompt_session(
         &self,
         session: &str,
         blocks: Vec<Json>,
         (schema, came): (Option<&OutputSchema>, InterruptEpoch),
     ) -> CommandOutcome {
         let queue = self.queues.queue_for(session);
-        let _turn = self.queues.turn(session, came).await?;
+        let _turn = self.queues.wait_for_turn(session, came).await?;
         let mut blocks = if queue.has_begun.load(Ordering::SeqCst) {
             blocks
         } else {
-            self.introduced(blocks)
+            self.with_system_prompt(blocks)
         };
         for repair in 0.. {
             if schema.is_some() {
                 self.state.observer.begin_answer(session);
             }
-            let prompted = self.turn(session, &queue, blocks).await?;
+            let prompted = self.run_turn(session, &queue, blocks).await?;
             let done = CommandDone {
                 result: Some(prompted.whole.clone()),
                 after: Some(prompted.number),
@@ -223,14 +223,14 @@ impl CommandExecutor {
             }
             let notice = mismatch.notice(repair + 1, schema.repairs());
             let kind = DiagnosticKind::Notice;
-            self.state.say.note(Some(number), kind, notice);
+            self.state.say.inject_diagnostic(Some(number), kind, notice);
             blocks = repair_blocks(&mismatch, schema);
         }
         Err("the answer was repaired too often".into())
     }
 
     /// One prompt, and the prompts that hooks want after it.
-    async fn turn(
+    async fn run_turn(
         &self,
         session: &str,
         queue: &SessionQueue,
@@ -238,8 +238,8 @@ impl CommandExecutor {
     ) -> Result<PromptAnswer, CommandError> {
         let mut turn = TurnDriver::new(&self.state, session, blocks);
         loop {
-            queue.unless_interrupted(turn.prepare()).await??;
-            let prompted = self.say(&turn, queue).await;
+            queue.unless_interrupted(turn.run_prompt_hooks()).await??;
+            let prompted = self.send_prompt(&turn, queue).await;
             let prompted =
                 prompted.or_else(|error| self.unless_stopped(session).and(Err(error)))?;
             // An interrupt ends the turn with the answer that is there.
@@ -252,12 +252,12 @@ impl CommandExecutor {
     }
 
     /// Gives a prompt, and waits for the answer, or until the session is closed.
-    async fn say(
+    async fn send_prompt(
         &self,
         turn: &TurnDriver,
         queue: &SessionQueue,
     ) -> Result<PromptAnswer, CommandError> {
-        let answered = turn.give()?;
+        let answered = turn.give_prompt()?;
         queue.has_begun.store(true, Ordering::SeqCst);
         tokio::select! {
             biased;
@@ -268,7 +268,7 @@ impl CommandExecutor {
 
     /// A turn is over. If a hook stopped it, the command has failed, even if the agent reports success.
     fn unless_stopped(&self, session: &str) -> Result<(), CommandError> {
-        let mut table = self.state.table();
+        let mut table = self.state.lock_table();
         let stopped = table.stop_of(session);
         table.last_stop.clone_from(&stopped);
         match stopped {
@@ -278,7 +278,7 @@ impl CommandExecutor {
     }
 
     /// A session, and perhaps its first turn, whose result then names the session.
-    async fn create(&self, wanted: CreateSession, came: InterruptEpoch) -> CommandOutcome {
+    async fn create_session(&self, wanted: CreateSession, came: InterruptEpoch) -> CommandOutcome {
         let opened = self.open(SessionTarget::New, Some(&wanted.cwd)).await?;
         let Some(prompt) = wanted.prompt.filter(|prompt| !prompt.is_empty()) else {
             return Ok(opened.done);
@@ -288,20 +288,20 @@ impl CommandExecutor {
             text: prompt,
             ..SendMessage::default()
         };
-        let turn = self.send(message, came).await?;
-        let members = turn.result.as_ref().map(|result| with(result, &opened.id));
+        let turn = self.send_message(message, came).await?;
+        let members = turn.result.as_ref().map(|result| answer_with_session(result, &opened.id));
         Ok(CommandDone {
             result: members,
             ..turn
         })
     }
 
-    async fn list(&self, wanted: ListSessions) -> CommandOutcome {
-        needs(self.terms.agent.offered.list, "session/list")?;
+    async fn list_sessions(&self, wanted: ListSessions) -> CommandOutcome {
+        require_offered(self.terms.agent.offered.list, "session/list")?;
         let cwd = wanted.cwd.map(|cwd| PathBuf::from(cwd.to_string()));
         let cursor = wanted.cursor.as_ref().map(Text::to_string);
         let client = &self.state.client;
-        answered(
+        answered_outcome(
             client
                 .list_sessions(cwd.as_deref(), cursor.as_deref())
                 .await,
@@ -309,19 +309,19 @@ impl CommandExecutor {
     }
 
     /// Ends a turn, or all of them, and drops the prompts in their queues.
-    async fn interrupt(&self, session: Option<&Text>) -> CommandOutcome {
+    async fn interrupt_turns(&self, session: Option<&Text>) -> CommandOutcome {
         let ids = if let Some(id) = session {
-            vec![self.known(id)?]
+            vec![self.known_session(id)?]
         } else {
-            self.queues.interrupt();
-            self.state.table().ids()
+            self.queues.interrupt_all();
+            self.state.lock_table().session_ids()
         };
         for id in &ids {
-            self.cancel(id);
+            self.cancel_turn(id);
         }
         let last = Instant::now() + self.grace;
         for id in &ids {
-            if timeout_at(last, self.queues.queue_for(id).free())
+            if timeout_at(last, self.queues.queue_for(id).wait_until_free())
                 .await
                 .is_err()
             {
@@ -336,20 +336,20 @@ impl CommandExecutor {
     }
 
     /// Asks the agent to end its turn in a session. Prompts in the session's queue are dropped.
-    pub(super) fn cancel(&self, session: &str) {
-        self.queues.queue_for(session).interrupt();
-        self.state.observer.calls(|calls| calls.cut_off(session));
-        let is_busy = self.state.table().is_busy(session);
+    pub(super) fn cancel_turn(&self, session: &str) {
+        self.queues.queue_for(session).interrupt_waiting();
+        self.state.observer.with_hook_calls(|calls| calls.cut_off(session));
+        let is_busy = self.state.lock_table().is_busy(session);
         if is_busy {
-            self.state.cancel(session);
+            self.state.cancel_turn(session);
         }
     }
 
     pub(super) fn cancel_all(&self) {
-        self.queues.interrupt();
-        let ids = self.state.table().ids(); // the lock is not held any more
+        self.queues.interrupt_all();
+        let ids = self.state.lock_table().session_ids(); // the lock is not held any more
         for id in &ids {
-            self.cancel(id);
+            self.cancel_turn(id);
         }
     }
 
@@ -360,8 +360,8 @@ impl CommandExecutor {
             let words = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
             return Err(format!("unknown mode: the agent has {words}").into());
         };
-        self.state.table().policy_mut().set_mode(mode);
-        let ids = self.state.table().ids();
+        self.state.lock_table().policy_mut().set_mode(mode);
+        let ids = self.state.lock_table().session_ids();
         for id in &ids {
             let queue = self.queues.queue_for(id);
             let _setting = queue.settings.read().await;
@@ -371,34 +371,34 @@ impl CommandExecutor {
     }
 
     /// The session that is meant. One that is being opened may be meant too.
-    async fn session(&self, named: Option<&Text>) -> Result<String, CommandError> {
-        if let Some(Ok(known)) = named.map(|id| self.known(id)) {
+    async fn resolve_session(&self, named: Option<&Text>) -> Result<String, CommandError> {
+        if let Some(Ok(known)) = named.map(|id| self.known_session(id)) {
             return Ok(known);
         }
         drop(self.queues.opening.lock().await);
         match named {
-            Some(id) => self.known(id),
-            None => self.only(),
+            Some(id) => self.known_session(id),
+            None => self.only_session(),
         }
     }
 
-    fn known(&self, id: &Text) -> Result<String, CommandError> {
-        let id = self.named(id);
-        let is_known = self.state.table().get(&id).is_some();
+    fn known_session(&self, id: &Text) -> Result<String, CommandError> {
+        let id = self.note_session(id);
+        let is_known = self.state.lock_table().get(&id).is_some();
         is_known
             .then_some(id)
             .ok_or_else(|| "unknown session".into())
     }
 
-    fn only(&self) -> Result<String, CommandError> {
-        let only = self.state.table().only();
+    fn only_session(&self) -> Result<String, CommandError> {
+        let only = self.state.lock_table().only_session();
         let only = only.ok_or("which session is meant? `sessionId` says so")?;
         self.label.set_session(&only);
         Ok(only)
     }
 
     /// Notes that the command is about this session, known or not.
-    pub(super) fn named(&self, id: &Text) -> String {
+    pub(super) fn note_session(&self, id: &Text) -> String {
         let id = id.to_string();
         self.label.set_session(&id);
         id
@@ -406,7 +406,7 @@ impl CommandExecutor {
 }
 
 /// The agent's answer, with the id of the session.
-fn with(answer: &Json, session: &str) -> Json {
+fn answer_with_session(answer: &Json, session: &str) -> Json {
     let members = answer.token().members().map(|(name, value)| {
         let name = name.string().unwrap_or_default().into_owned();
         (name, Json::from(SharedToken::from(value)))

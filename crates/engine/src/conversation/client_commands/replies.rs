@@ -25,12 +25,12 @@ pub(super) struct EarlyAnswer {
 }
 
 impl CommandLoop {
-    pub(super) fn inbox(&self) -> Option<&Arc<ClientInbox>> {
-        self.executor.state.prompts.inbox()
+    pub(super) fn client_inbox(&self) -> Option<&Arc<ClientInbox>> {
+        self.executor.state.prompts.client_inbox()
     }
 
     /// The client has answered a permission prompt.
-    pub(super) fn reply(&mut self, response: PermissionResponse, label: CommandLabel) {
+    pub(super) fn reply_to_prompt(&mut self, response: PermissionResponse, label: CommandLabel) {
         self.settle_reply(EarlyAnswer { response, label });
     }
 
@@ -42,26 +42,26 @@ impl CommandLoop {
     }
 
     fn settle_reply(&mut self, early: EarlyAnswer) {
-        let (id, inbox) = (&early.response.request_id, self.inbox());
+        let (id, inbox) = (&early.response.request_id, self.client_inbox());
         // In this order: a prompt that comes out between the two is found.
-        let may_come = inbox.is_some_and(|inbox| inbox.expects(id)) && self.early.len() < MOST;
-        let outcome = match inbox.and_then(|inbox| self.answer(inbox, &early)) {
+        let may_come = inbox.is_some_and(|inbox| inbox.is_prompt_expected(id)) && self.early.len() < MOST;
+        let outcome = match inbox.and_then(|inbox| self.answer_prompt(inbox, &early)) {
             Some(outcome) => outcome,
             None if may_come => return self.early.push(early),
             None => Err("no request of this id waits for an answer".into()),
         };
-        early.label.tell(&self.executor.state, outcome);
+        early.label.report_result(&self.executor.state, outcome);
     }
 
     /// Answers a prompt, if there is one.
-    fn answer(&self, inbox: &ClientInbox, early: &EarlyAnswer) -> Option<CommandOutcome> {
+    fn answer_prompt(&self, inbox: &ClientInbox, early: &EarlyAnswer) -> Option<CommandOutcome> {
         let response = &early.response;
         let mut chosen = None;
-        let taken = inbox.take(&response.request_id, |prompt| {
+        let taken = inbox.take_prompt(&response.request_id, |prompt| {
             early.label.set_session(&prompt.session_id.to_str());
             chosen = named_option(response)?;
             let options = prompt.options.as_ref();
-            agrees(options, chosen.as_deref(), response.allowed)?;
+            check_named_option(options, chosen.as_deref(), response.allowed)?;
             check_response(prompt, response)
         })?;
         Some(taken.and_then(|prompt| self.send_answer(prompt, response, chosen)))
@@ -83,7 +83,7 @@ impl CommandLoop {
         let sent = prompt.reply.send(answer);
         sent.map_err(|_| CommandError::from("the agent has withdrawn the request"))?;
         if response.interrupt == Some(true) {
-            self.executor.cancel(&prompt.session_id.to_str());
+            self.executor.cancel_turn(&prompt.session_id.to_str());
         }
         Ok(CommandDone::default())
     }
@@ -91,14 +91,14 @@ impl CommandLoop {
     /// A user has answered an elicitation.
     pub(super) fn fill_in(&self, response: ElicitationResponse, label: CommandLabel) {
         let id = response.request_id.clone();
-        let outcome = ElicitationReply::read(response).and_then(|reply| {
-            let inbox = self.inbox().ok_or("no elicitation waits for an answer")?;
+        let outcome = ElicitationReply::from_response(response).and_then(|reply| {
+            let inbox = self.client_inbox().ok_or("no elicitation waits for an answer")?;
             Ok(inbox.answer_elicitation(&id, reply)?)
         });
         let outcome = outcome
             .map(|()| CommandDone::default())
             .map_err(CommandError::from);
-        label.tell(&self.executor.state, outcome);
+        label.report_result(&self.executor.state, outcome);
     }
 }
 
@@ -135,7 +135,7 @@ fn check_response(
 
 /// A named option has to be one of the request's, and its kind must not contradict the answer that names it. An option of an
 /// unknown kind is refused.
-fn agrees(options: Option<&Json>, named: Option<&str>, allowed: bool) -> Result<(), CommandError> {
+fn check_named_option(options: Option<&Json>, named: Option<&str>, allowed: bool) -> Result<(), CommandError> {
     let Some(named) = named else {
         return Ok(());
     };

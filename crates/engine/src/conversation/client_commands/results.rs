@@ -76,7 +76,7 @@ impl CommandError {
     }
 
     /// The same error, with its subject before the message.
-    pub(super) fn because(self, why: &str) -> Self {
+    pub(super) fn with_subject(self, why: &str) -> Self {
         Self {
             message: format!("{why}: {}", self.message),
             ..self
@@ -85,7 +85,7 @@ impl CommandError {
 }
 
 /// The outcome of a command that the agent answered.
-pub(super) fn answered(answer: Result<RequestAnswer, RequestError>) -> CommandOutcome {
+pub(super) fn answered_outcome(answer: Result<RequestAnswer, RequestError>) -> CommandOutcome {
     let answer = answer?;
     Ok(CommandDone {
         result: Some(answer.result),
@@ -95,7 +95,7 @@ pub(super) fn answered(answer: Result<RequestAnswer, RequestError>) -> CommandOu
 }
 
 /// An error if the agent does not offer the method; the request is not sent then.
-pub(super) fn needs(is_offered: bool, method: &str) -> Result<(), CommandError> {
+pub(super) fn require_offered(is_offered: bool, method: &str) -> Result<(), CommandError> {
     if is_offered {
         return Ok(());
     }
@@ -125,16 +125,16 @@ impl CommandLabel {
     }
 
     /// Reports the result of the command. Each command has one.
-    pub(super) fn tell(self, state: &ConversationState, outcome: CommandOutcome) {
+    pub(super) fn report_result(self, state: &ConversationState, outcome: CommandOutcome) {
         let after = match &outcome {
             Ok(done) => done.after,
             Err(failed) => failed.after,
         };
         let session = self.session.get().cloned();
-        state.say.body(after, session, self.result(outcome));
+        state.say.inject_body(after, session, self.into_result_body(outcome));
     }
 
-    fn result(self, outcome: CommandOutcome) -> Body {
+    fn into_result_body(self, outcome: CommandOutcome) -> Body {
         let (result, message, answer) = match outcome {
             Ok(done) => (done.result, None, done.answer),
             Err(failed) => (None, Some(Text::from(failed.message)), failed.answer),
@@ -161,6 +161,6 @@ pub(in crate::conversation) fn refuse_rest(
         let label = CommandLabel::new(order.id, &order.name);
         let message = order.command.err();
         let message = message.unwrap_or_else(|| "the agent has ended".to_owned());
-        made.insert(label.result(Err(message.into())), None, events);
+        made.insert(label.into_result_body(Err(message.into())), None, events);
     }
 }

@@ -7,15 +7,15 @@ use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
 use super::executor::{CommandExecutor, SessionTerms};
-use super::results::{CommandDone, CommandError, CommandLabel, needs};
+use super::results::{CommandDone, CommandError, CommandLabel, require_offered};
 use crate::acp::{InitializeAnswer, RequestError};
 use crate::config::PermissionMode;
-use crate::conversation::ending::named;
-use crate::conversation::opening::{OpenError, SessionTarget, setting};
+use crate::conversation::ending::described_methods;
+use crate::conversation::opening::{OpenError, SessionTarget, session_params};
 use crate::conversation::session_driver::SessionDriver;
 
 impl SessionDriver<'_> {
-    pub(super) fn executor(&self, agent: InitializeAnswer) -> CommandExecutor {
+    pub(super) fn command_executor(&self, agent: InitializeAnswer) -> CommandExecutor {
         let request = self.request.clone();
         self.state.note_directories(&request, agent.offered);
         let grace = request.run.grace;
@@ -50,12 +50,12 @@ impl CommandExecutor {
         let SessionTerms { agent, request } = &*self.terms;
         match target {
             SessionTarget::New | SessionTarget::Latest(_) => {}
-            SessionTarget::Load(_) => needs(agent.offered.load, "session/load")?,
-            SessionTarget::Resume(_) => needs(agent.offered.resume, "session/resume")?,
+            SessionTarget::Load(_) => require_offered(agent.offered.load, "session/load")?,
+            SessionTarget::Resume(_) => require_offered(agent.offered.resume, "session/resume")?,
         }
-        let cwd = inside(&request.roots, cwd)?;
+        let cwd = directory_inside(&request.roots, cwd)?;
         let failed = |error| self.not_opened(error);
-        let setting = setting(request, agent.offered, &cwd).map_err(failed)?;
+        let setting = session_params(request, agent.offered, &cwd).map_err(failed)?;
         let login = request.auth_method.as_deref();
         let opened = self.state.open_session(target, &setting, login).await;
         let opened = opened.map_err(failed)?;
@@ -65,8 +65,8 @@ impl CommandExecutor {
             let why = format!("the agent opened a session as `{id}`, which works elsewhere");
             return Err(why.into());
         }
-        self.state.opened(&opened, &cwd);
-        self.prepare(&opened.id).await?;
+        self.state.note_opened_session(&opened, &cwd);
+        self.prepare_session(&opened.id).await?;
         if let Some(hooks) = &self.state.hooks {
             let source = match target {
                 SessionTarget::New => "startup",
@@ -88,12 +88,12 @@ impl CommandExecutor {
 
     /// Whether there is such a session, in another directory.
     fn is_elsewhere(&self, session: &str, cwd: &Path) -> bool {
-        let table = self.state.table();
+        let table = self.state.lock_table();
         table.get(session).is_some_and(|it| it.cwd != cwd)
     }
 
     /// A session's first prompt, with the system prompt before it, as a part of its text.
-    pub(super) fn introduced(&self, mut blocks: Vec<Json>) -> Vec<Json> {
+    pub(super) fn with_system_prompt(&self, mut blocks: Vec<Json>) -> Vec<Json> {
         let Some(system) = &self.terms.request.system_prompt else {
             return blocks;
         };
@@ -120,8 +120,8 @@ impl CommandExecutor {
                 if is_tried {
                     return error;
                 }
-                let methods = named(&self.terms.agent.auth_methods);
-                error.because(&format!(
+                let methods = described_methods(&self.terms.agent.auth_methods);
+                error.with_subject(&format!(
                     "`authenticate` first, by a method of the agent ({methods})"
                 ))
             }
@@ -130,16 +130,16 @@ impl CommandExecutor {
     }
 
     /// Sets mode and model of a new session. A session that does not accept the model is forgotten.
-    async fn prepare(&self, session: &str) -> Result<(), CommandError> {
-        let mode = self.state.table().policy().mode();
+    async fn prepare_session(&self, session: &str) -> Result<(), CommandError> {
+        let mode = self.state.lock_table().policy().mode();
         self.set_agent_mode(session, mode).await;
         let Some(model) = &self.terms.request.model else {
             return Ok(());
         };
         if let Err(error) = self.state.set_model(session, model).await {
-            self.forget(session).await;
+            self.forget_session(session).await;
             let why = format!("the agent does not take the model `{model}`");
-            return Err(CommandError::from(error).because(&why));
+            return Err(CommandError::from(error).with_subject(&why));
         }
         Ok(())
     }
@@ -152,10 +152,10 @@ impl CommandExecutor {
         else {
             return;
         };
-        if let Err(error) = self.state.enter(session, &wanted).await {
-            let message = wanted.refused(&error.to_string());
+        if let Err(error) = self.state.enter_mode(session, &wanted).await {
+            let message = wanted.refusal_message(&error.to_string());
             let after = CommandError::from(error).after;
-            self.state.say.note(after, DiagnosticKind::Notice, message);
+            self.state.say.inject_diagnostic(after, DiagnosticKind::Notice, message);
         }
     }
 }
@@ -167,7 +167,7 @@ pub(super) struct OpenSession {
 }
 
 /// A directory of the workspace: the first, or one below any of them, links followed.
-fn inside(roots: &[PathBuf], cwd: Option<&Text>) -> Result<PathBuf, CommandError> {
+fn directory_inside(roots: &[PathBuf], cwd: Option<&Text>) -> Result<PathBuf, CommandError> {
     let here = roots.first().ok_or("there is no workspace")?;
     let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) else {
         return Ok(here.clone());

@@ -53,7 +53,7 @@ impl SessionQueues {
     }
 
     /// Gives up the commands in the queue of a session.
-    pub(super) fn forget(&self, session: &str) {
+    pub(super) fn forget_session(&self, session: &str) {
         let mut queues = self
             .by_session
             .lock()
@@ -63,17 +63,17 @@ impl SessionQueues {
         }
     }
 
-    pub(super) fn now(&self) -> InterruptEpoch {
+    pub(super) fn current_epoch(&self) -> InterruptEpoch {
         InterruptEpoch(self.interrupts.load(Ordering::SeqCst))
     }
 
     /// Prompts that came before this are not given any more, in any session.
-    pub(super) fn interrupt(&self) {
+    pub(super) fn interrupt_all(&self) {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
     }
 
     /// The turn of a session, for a command of that epoch. No other command has the turn while it is held.
-    pub(super) async fn turn(
+    pub(super) async fn wait_for_turn(
         &self,
         session: &str,
         came: InterruptEpoch,
@@ -85,7 +85,7 @@ impl SessionQueues {
         if queue.closed.is_cancelled() {
             return Err(CLOSED.into());
         }
-        let is_interrupted = self.now().0 != came.0 || *queue.interrupts.borrow() != before;
+        let is_interrupted = self.current_epoch().0 != came.0 || *queue.interrupts.borrow() != before;
         if is_interrupted {
             return Err(INTERRUPTED.into());
         }
@@ -95,7 +95,7 @@ impl SessionQueues {
 
 impl SessionQueue {
     /// Prompts that wait here are not given any more.
-    pub(super) fn interrupt(&self) {
+    pub(super) fn interrupt_waiting(&self) {
         self.interrupts.send_modify(|interrupts| *interrupts += 1);
     }
 
@@ -115,7 +115,7 @@ impl SessionQueue {
     }
 
     /// Waits until earlier turns are over. Can be cancelled.
-    pub(super) async fn free(&self) -> OwnedMutexGuard<()> {
+    pub(super) async fn wait_until_free(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.turn).lock_owned().await
     }
 }

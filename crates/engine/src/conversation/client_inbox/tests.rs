@@ -43,28 +43,28 @@ fn is_denied(replied: &mut oneshot::Receiver<PermissionAnswer>) -> bool {
 }
 
 fn take(inbox: &ClientInbox, name: &str) -> Option<PermissionPrompt> {
-    let taken = inbox.take(&id(name), |_| Ok::<_, ()>(()));
+    let taken = inbox.take_prompt(&id(name), |_| Ok::<_, ()>(()));
     taken.map(|taken| taken.unwrap())
 }
 
 #[test]
 fn a_prompt_is_expected_from_its_line_until_it_is_out_or_its_request_is_dropped() {
     let inbox = Arc::new(ClientInbox::default());
-    let (first, second) = (inbox.expect(1, id("a")), inbox.expect(2, id("b")));
-    assert!(inbox.expects(&id("a")) && inbox.expects(&id("b")));
+    let (first, second) = (inbox.expect_prompt(1, id("a")), inbox.expect_prompt(2, id("b")));
+    assert!(inbox.is_prompt_expected(&id("a")) && inbox.is_prompt_expected(&id("b")));
     let (out, _replied) = prompt("a");
-    assert!(inbox.put(1, out));
-    assert!(!inbox.expects(&id("a")) && take(&inbox, "a").is_some());
+    assert!(inbox.put_prompt(1, out));
+    assert!(!inbox.is_prompt_expected(&id("a")) && take(&inbox, "a").is_some());
     drop((first, second));
-    assert!(!inbox.expects(&id("b")) && take(&inbox, "b").is_none());
+    assert!(!inbox.is_prompt_expected(&id("b")) && take(&inbox, "b").is_none());
 }
 
 #[test]
 fn a_prompt_stays_when_its_answer_is_refused() {
     let inbox = ClientInbox::default();
     let (out, _replied) = prompt("a");
-    inbox.put(1, out);
-    let refused = inbox.take(&id("a"), |_| Err("no such option"));
+    inbox.put_prompt(1, out);
+    let refused = inbox.take_prompt(&id("a"), |_| Err("no such option"));
     assert_eq!(refused.unwrap().unwrap_err(), "no such option");
     assert!(take(&inbox, "a").is_some());
 }
@@ -73,13 +73,13 @@ fn a_prompt_stays_when_its_answer_is_refused() {
 fn a_prompt_under_the_id_of_a_pending_or_withdrawn_one_is_dropped() {
     let inbox = ClientInbox::default();
     let (first, replied) = prompt("a");
-    inbox.put(1, first);
+    inbox.put_prompt(1, first);
     let (second, mut dropped) = prompt("a");
-    assert!(inbox.put(2, second));
+    assert!(inbox.put_prompt(2, second));
     assert!(is_denied(&mut dropped));
     drop(replied); // the first is given up
     let (third, mut dropped) = prompt("a");
-    inbox.put(3, third);
+    inbox.put_prompt(3, third);
     assert!(is_denied(&mut dropped) && take(&inbox, "a").is_none());
 }
 
@@ -87,11 +87,11 @@ fn a_prompt_under_the_id_of_a_pending_or_withdrawn_one_is_dropped() {
 fn an_inbox_without_commands_denies_what_waits_and_what_comes() {
     let inbox = ClientInbox::default();
     let (first, mut waits) = prompt("a");
-    inbox.put(1, first);
+    inbox.put_prompt(1, first);
     inbox.close();
     let (second, mut comes) = prompt("b");
-    assert!(inbox.put(2, second), "the prompt is told, then denied");
+    assert!(inbox.put_prompt(2, second), "the prompt is told, then denied");
     assert!(is_denied(&mut waits) && is_denied(&mut comes));
-    inbox.end();
-    assert!(!inbox.put(3, prompt("c").0));
+    inbox.end_conversation();
+    assert!(!inbox.put_prompt(3, prompt("c").0));
 }

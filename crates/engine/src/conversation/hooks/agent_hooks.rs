@@ -43,7 +43,7 @@ pub(in crate::conversation) enum ModelReach {
 
 impl HookRunner {
     /// The agent has said who it is. Says which hooks we do not run for it.
-    pub(in crate::conversation) fn meets(
+    pub(in crate::conversation) fn meet_agent(
         &self,
         provider: &Provider,
         agent: &InitializeAnswer,
@@ -58,10 +58,10 @@ impl HookRunner {
             (!names.is_empty()).then(|| names.join(", "))
         };
         if let Some(names) = names(own) {
-            self.note(None, format!("Gemini CLI runs hooks of {names} itself"));
+            self.send_notice(None, format!("Gemini CLI runs hooks of {names} itself"));
         } else if let Some(names) = names(&OUT_OF_REACH).filter(|_| is_out_of_reach) {
             let why = "what an agent says to its model does not come by here";
-            self.note(None, format!("hooks of {names} do not run: {why}"));
+            self.send_notice(None, format!("hooks of {names} do not run: {why}"));
         }
     }
 
@@ -75,7 +75,7 @@ impl HookRunner {
         if self.is_ours(HookEvent::SessionEnd) {
             return None;
         }
-        let last = self.enabled(HookEvent::SessionEnd);
+        let last = self.enabled_hooks(HookEvent::SessionEnd);
         last.map(|entry| entry.hook.deadline()).max()
     }
 
@@ -85,10 +85,10 @@ impl HookRunner {
     }
 
     fn is_enabled(&self, event: HookEvent) -> bool {
-        self.enabled(event).next().is_some()
+        self.enabled_hooks(event).next().is_some()
     }
 
-    fn enabled(&self, event: HookEvent) -> impl Iterator<Item = &HookEntry> {
+    fn enabled_hooks(&self, event: HookEvent) -> impl Iterator<Item = &HookEntry> {
         let hooks = self.hooks.registry.hooks.iter();
         hooks.filter(move |entry| entry.enabled && entry.hook.event == event)
     }

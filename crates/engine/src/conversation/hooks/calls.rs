@@ -91,13 +91,13 @@ impl WaitingCalls {
         calls >= MOST_CALLS || (calls > 0 && self.bytes + more > MOST_BYTES)
     }
 
-    fn add(&mut self, session: String, bytes: usize) {
+    fn add_call(&mut self, session: String, bytes: usize) {
         *self.calls.entry(session).or_default() += 1;
         self.bytes += bytes;
     }
 
     /// A call waits no longer.
-    pub(in crate::conversation) fn remove(&mut self, done: &FinishedCall) {
+    pub(in crate::conversation) fn remove_call(&mut self, done: &FinishedCall) {
         if let Some(calls) = self.calls.get_mut(&done.session) {
             *calls = calls.saturating_sub(1);
         }
@@ -107,28 +107,28 @@ impl WaitingCalls {
 }
 
 impl FinishedCall {
-    pub(super) fn place(&self) -> HookPlace<'_> {
+    pub(super) fn hook_place(&self) -> HookPlace<'_> {
         HookPlace {
             session: &self.session,
             after: Some(self.after),
         }
     }
 
-    pub(super) fn wanted(&self) -> WantedCall<'_> {
+    pub(super) fn wanted_call(&self) -> WantedCall<'_> {
         WantedCall {
             action: &self.action,
             input: &self.input,
         }
     }
 
-    pub(in crate::conversation) fn session(&self) -> &str {
+    pub(in crate::conversation) fn session_id(&self) -> &str {
         &self.session
     }
 }
 
 impl HookCalls {
     /// Where calls come out that are done, and how many of these wait.
-    pub(in crate::conversation) fn channel() -> (Self, mpsc::UnboundedReceiver<FinishedCall>) {
+    pub(in crate::conversation) fn new_channel() -> (Self, mpsc::UnboundedReceiver<FinishedCall>) {
         let (done, finished) = mpsc::unbounded_channel(); // `waiting` keeps it within bounds
         let calls = Self {
             open: BTreeMap::new(),
@@ -147,7 +147,7 @@ impl HookCalls {
     }
 
     /// How many calls wait for their hooks.
-    pub(in crate::conversation) fn waiting(&self) -> watch::Sender<WaitingCalls> {
+    pub(in crate::conversation) fn waiting_sender(&self) -> watch::Sender<WaitingCalls> {
         self.waiting.clone()
     }
 
@@ -167,7 +167,7 @@ impl HookCalls {
     }
 
     /// Another turn begins.
-    pub(in crate::conversation) fn begin(&mut self, session: &str) {
+    pub(in crate::conversation) fn begin_turn(&mut self, session: &str) {
         self.ends.remove(session);
     }
 
@@ -198,7 +198,7 @@ impl HookCalls {
     }
 
     /// Notes an event of the agent. No hook comes after a call that was held back.
-    pub(in crate::conversation) fn note(
+    pub(in crate::conversation) fn note_event(
         &mut self,
         number: u64,
         event: &Event,
@@ -219,13 +219,13 @@ impl HookCalls {
                     self.open(call_key(event, call), action, arguments(event), true);
                 }
             }
-            (Body::ToolCompletion(done), _) => self.close(number, event, done, is_held_back),
+            (Body::ToolCompletion(done), _) => self.close_call(number, event, done, is_held_back),
             (Body::StreamDelta(delta), _) if delta.kind == StreamDeltaKind::Text => {
                 let text = delta.text_delta.as_ref().map(Text::to_str);
-                self.say(&session_of_event(event), &text.unwrap_or_default());
+                self.add_text(&session_of_event(event), &text.unwrap_or_default());
             }
             (Body::Text(text), _) if text.kind == TextKind::Text => {
-                self.say(&session_of_event(event), &text.text.to_str());
+                self.add_text(&session_of_event(event), &text.text.to_str());
             }
             _ => {}
         }
@@ -245,7 +245,7 @@ impl HookCalls {
         self.open.insert(key, open);
     }
 
-    fn close(&mut self, number: u64, event: &Event, done: &ToolCompletion, is_denied: bool) {
+    fn close_call(&mut self, number: u64, event: &Event, done: &ToolCompletion, is_denied: bool) {
         let key = call_key(event, &done.call_id);
         let Some(open) = self.open.remove(&key) else {
             self.left_out += usize::from(self.has_forgotten);
@@ -274,17 +274,17 @@ impl HookCalls {
         };
         if self.done.send(finished).is_ok() {
             self.waiting
-                .send_modify(|waiting| waiting.add(session, bytes));
+                .send_modify(|waiting| waiting.add_call(session, bytes));
         }
     }
 
     /// Hooks were asked about a file or a terminal.
-    pub(in crate::conversation) fn serve(&mut self, session: &str) {
+    pub(in crate::conversation) fn note_service(&mut self, session: &str) {
         self.served.insert(session.to_owned());
     }
 
     /// Adds to the agent's text, up to [`MOST_WORDS`].
-    pub(in crate::conversation) fn say(&mut self, session: &str, text: &str) {
+    pub(in crate::conversation) fn add_text(&mut self, session: &str, text: &str) {
         let words = match self.words.get_mut(session) {
             Some(words) => words,
             None => self.words.entry(session.to_owned()).or_default(),

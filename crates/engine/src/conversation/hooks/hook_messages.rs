@@ -4,7 +4,7 @@
 pub(super) const MOST_WORDS: usize = 64 << 10;
 
 /// The beginning of a text, and how much was left out.
-pub(super) fn cut(text: &str) -> String {
+pub(super) fn cut_message(text: &str) -> String {
     if text.len() <= MOST_WORDS {
         return text.to_owned();
     }
@@ -19,11 +19,11 @@ mod tests {
     #[test]
     fn a_long_hook_message_is_cut_between_characters_with_a_count() {
         let fits = "x".repeat(MOST_WORDS);
-        assert_eq!(cut(&fits), fits);
+        assert_eq!(cut_message(&fits), fits);
         let long = "ä".repeat(MOST_WORDS / 2) + "ä";
-        assert_eq!(cut(&long), fits.replace("xx", "ä") + "… (2 bytes more)");
+        assert_eq!(cut_message(&long), fits.replace("xx", "ä") + "… (2 bytes more)");
         let odd = "x".to_owned() + &long;
-        let told = cut(&odd);
+        let told = cut_message(&odd);
         assert!(told.ends_with("ä… (4 bytes more)"), "{}", told.len());
     }
 }

@@ -5,8 +5,8 @@ use lapidary_json::Token;
 use lapidary_vocab::Json;
 use lapidary_wire::gemini::hooks::EventDetails;
 
-use super::hook_messages::cut;
-use super::{BegunSession, HookPlace, HookRunner, locked};
+use super::hook_messages::cut_message;
+use super::{BegunSession, HookPlace, HookRunner, lock_unpoisoned};
 use crate::hooks::{AppliedEffect, HookResults};
 
 /// The answer that hooks get if the agent wrote no text.
@@ -24,25 +24,25 @@ impl HookRunner {
             context: None,
         };
         {
-            let mut begun = self.begun();
+            let mut begun = self.lock_begun();
             begun.retain(|begun| begun.session != session); // it may have been opened before
             begun.push(begins);
         }
         let source = source.to_owned();
         let fired = self
-            .fire(EventDetails::SessionStart { source }, place)
+            .fire_hooks(EventDetails::SessionStart { source }, place)
             .await;
-        let mut begun = self.begun();
+        let mut begun = self.lock_begun();
         if let Some(begun) = begun.iter_mut().find(|begun| begun.session == session) {
-            begun.context = context(&fired);
+            begun.context = joined_context(&fired);
         }
     }
 
     /// A session ends.
     pub(in crate::conversation) async fn session_ends(&self, session: &str) {
-        let around = self.around(session); // while it is still known
+        let around = self.hook_context(session); // while it is still known
         let is_known = {
-            let mut begun = self.begun();
+            let mut begun = self.lock_begun();
             let before = begun.len();
             begun.retain(|begun| begun.session != session);
             begun.len() < before
@@ -50,7 +50,7 @@ impl HookRunner {
         if is_known {
             let place = HookPlace {
                 session,
-                after: self.say.latest(),
+                after: self.say.latest_line(),
             };
             let reason = "exit".to_owned();
             let details = EventDetails::SessionEnd { reason };
@@ -59,8 +59,8 @@ impl HookRunner {
     }
 
     /// Every session that has begun.
-    pub(in crate::conversation) fn sessions(&self) -> Vec<String> {
-        let begun = self.begun();
+    pub(in crate::conversation) fn begun_sessions(&self) -> Vec<String> {
+        let begun = self.lock_begun();
         begun.iter().map(|begun| begun.session.clone()).collect()
     }
 
@@ -76,18 +76,18 @@ impl HookRunner {
         };
         let said = text_of(prompt);
         let fired = self
-            .fire(EventDetails::BeforeAgent { prompt: said }, place)
+            .fire_hooks(EventDetails::BeforeAgent { prompt: said }, place)
             .await;
         if self.running.is_over() {
             return Err("the run ended before it had answered".to_owned());
         }
         for effect in fired.effects() {
             if let AppliedEffect::Stop(reason) | AppliedEffect::Block(reason) = effect {
-                return Err(cut(&reason));
+                return Err(cut_message(&reason));
             }
         }
-        let first = self.first_context(session).map(|context| block(&context));
-        let last = context(&fired).map(|context| block(&context));
+        let first = self.first_context(session).map(|context| context_block(&context));
+        let last = joined_context(&fired).map(|context| context_block(&context));
         let prompt = prompt.iter().cloned();
         Ok(first.into_iter().chain(prompt).chain(last).collect())
     }
@@ -102,14 +102,14 @@ impl HookRunner {
     ) -> Option<Vec<Json>> {
         let place = HookPlace {
             session,
-            after: self.say.latest(),
+            after: self.say.latest_line(),
         };
         if answer.is_empty() && self.may_be_blocked() {
-            self.once("blocked", place, || {
+            self.notice_once("blocked", place, || {
                 "the agent said nothing: perhaps a `BeforeAgent` hook has blocked the prompt, which Gemini CLI does not say over ACP".to_owned()
             });
         }
-        if !self.has(HookEvent::AfterAgent, None) {
+        if !self.has_hooks(HookEvent::AfterAgent, None) {
             return None;
         }
         let details = EventDetails::AfterAgent {
@@ -121,12 +121,12 @@ impl HookRunner {
             },
             stop_hook_active: is_again,
         };
-        let fired = self.fire(details, place).await;
+        let fired = self.fire_hooks(details, place).await;
         let mut next = None;
         for effect in fired.effects() {
             match effect {
-                AppliedEffect::GoOn(reason) => next = Some(vec![text(&reason)]),
-                AppliedEffect::ForgetContext => self.once("forget", place, || {
+                AppliedEffect::GoOn(reason) => next = Some(vec![text_block(&reason)]),
+                AppliedEffect::ForgetContext => self.notice_once("forget", place, || {
                     "a hook asks to clear the conversation, which ACP has no request for".to_owned()
                 }),
                 _ => {}
@@ -137,37 +137,37 @@ impl HookRunner {
 
     /// Notes that `AfterAgent` hooks do not run any more in this turn.
     pub(in crate::conversation) fn gives_up(&self, session: &str, rounds: u32) {
-        if self.has(HookEvent::AfterAgent, None) {
+        if self.has_hooks(HookEvent::AfterAgent, None) {
             let message = format!(
                 "`AfterAgent` hooks have made the agent go on {rounds} times in session `{session}`, and are not asked again"
             );
-            self.note(self.say.latest(), message);
+            self.send_notice(self.say.latest_line(), message);
         }
     }
 
     fn first_context(&self, session: &str) -> Option<String> {
-        let mut begun = self.begun();
+        let mut begun = self.lock_begun();
         let begun = begun.iter_mut().find(|begun| begun.session == session)?;
         begun.context.take()
     }
 
-    fn begun(&self) -> std::sync::MutexGuard<'_, Vec<BegunSession>> {
-        locked(&self.begun)
+    fn lock_begun(&self) -> std::sync::MutexGuard<'_, Vec<BegunSession>> {
+        lock_unpoisoned(&self.begun)
     }
 }
 
-fn context(fired: &HookResults) -> Option<String> {
+fn joined_context(fired: &HookResults) -> Option<String> {
     fired.effects().into_iter().find_map(|effect| match effect {
         AppliedEffect::AddContext(context) => Some(context),
         _ => None,
     })
 }
 
-fn block(context: &str) -> Json {
-    text(&format!("<hook_context>{context}</hook_context>"))
+fn context_block(context: &str) -> Json {
+    text_block(&format!("<hook_context>{context}</hook_context>"))
 }
 
-fn text(text: &str) -> Json {
+fn text_block(text: &str) -> Json {
     Json::object([
         ("type", Json::from_value(&"text")),
         ("text", Json::from_value(&text)),

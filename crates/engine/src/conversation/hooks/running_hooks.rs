@@ -19,7 +19,7 @@ pub(super) struct RunningHooks {
 
 impl RunningHooks {
     /// Runs a plan, and reports its results. Dropping this future ends the hooks.
-    pub(super) async fn fire(
+    pub(super) async fn fire_plan(
         &self,
         plan: HookPlan,
         input: HookInput,
@@ -55,7 +55,7 @@ impl RunningHooks {
     }
 
     /// Ends all of them, and waits until that is reported. It takes no longer than it takes to kill them.
-    pub(super) async fn end(&self) {
+    pub(super) async fn end_all(&self) {
         self.over.cancel();
         self.plans.closed().await;
     }

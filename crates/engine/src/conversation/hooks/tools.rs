@@ -6,7 +6,7 @@ use lapidary_gemini::hooks::{HookEvent, HookPlan};
 use lapidary_vocab::event::DecidedBy;
 use lapidary_wire::gemini::hooks::{EventDetails, HookToolCall};
 
-use super::hook_messages::{MOST_WORDS, cut};
+use super::hook_messages::{MOST_WORDS, cut_message};
 use super::{FinishedCall, HookPlace, HookRunner};
 use crate::hooks::{
     AppliedEffect as Wish, HookResult, HookResults, MOST_FILES, WantedCall, once_each,
@@ -39,7 +39,7 @@ pub(in crate::conversation) enum HookVerdict {
 
 impl HookVerdict {
     /// The decision after this verdict. `decision` supplies the decision of rules and mode.
-    pub(in crate::conversation) fn over(self, decision: impl FnOnce() -> Decision) -> Decision {
+    pub(in crate::conversation) fn decide_over(self, decision: impl FnOnce() -> Decision) -> Decision {
         match self {
             Self::Denied(denied) | Self::Stopped(denied) => denied,
             Self::Silent => decision(),
@@ -56,13 +56,13 @@ impl HookVerdict {
     }
 
     /// Joins two verdicts: the stricter one holds, and reasons add up, as far as there is room.
-    fn and(self, other: Self) -> Self {
+    fn join_stricter(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Stopped(one), Self::Stopped(other)) => Self::Stopped(both(one, &other)),
-            (Self::Denied(one), Self::Denied(other)) => Self::Denied(both(one, &other)),
+            (Self::Stopped(one), Self::Stopped(other)) => Self::Stopped(with_both_reasons(one, &other)),
+            (Self::Denied(one), Self::Denied(other)) => Self::Denied(with_both_reasons(one, &other)),
             (stopped @ Self::Stopped(_), _) | (_, stopped @ Self::Stopped(_)) => stopped,
             (denied @ Self::Denied(_), _) | (_, denied @ Self::Denied(_)) => denied,
-            (Self::Ask(Some(one)), Self::Ask(Some(other))) => Self::Ask(Some(joined(one, &other))),
+            (Self::Ask(Some(one)), Self::Ask(Some(other))) => Self::Ask(Some(joined_reasons(one, &other))),
             (Self::Ask(one), Self::Ask(other)) => Self::Ask(one.or(other)),
             (ask @ Self::Ask(_), Self::Silent) | (Self::Silent, ask) => ask,
         }
@@ -76,7 +76,7 @@ impl HookRunner {
         wanted: WantedCall<'_>,
         place: HookPlace<'_>,
     ) -> Option<HookVerdict> {
-        let rounds = self.rounds(HookEvent::BeforeTool, wanted, place);
+        let rounds = self.hook_rounds(HookEvent::BeforeTool, wanted, place);
         if rounds.is_empty() {
             return (!self.running.is_over()).then_some(HookVerdict::Silent);
         }
@@ -85,39 +85,39 @@ impl HookRunner {
         for round in &rounds {
             let fired = self.fire_round(round, wanted, place, EventDetails::BeforeTool);
             let fired = fired.await;
-            verdict = verdict.and(self.judged(&fired, place));
+            verdict = verdict.join_stricter(self.judge_results(&fired, place));
             if let Some(unheard) = fired.runs.iter().find_map(HookResult::unheard) {
-                verdict = verdict.and(HookVerdict::Denied(refused(unheard)));
+                verdict = verdict.join_stricter(HookVerdict::Denied(refused_decision(unheard)));
             }
         }
         if self.are_left_out(wanted, place) {
-            verdict = verdict.and(HookVerdict::Denied(too_many()));
+            verdict = verdict.join_stricter(HookVerdict::Denied(too_many()));
         }
         if let Some(untold) = wanted.untold() {
-            verdict = verdict.and(HookVerdict::Denied(refused(untold)));
+            verdict = verdict.join_stricter(HookVerdict::Denied(refused_decision(untold)));
         }
         (!self.running.is_over()).then_some(verdict)
     }
 
     /// Runs `AfterTool` hooks. They cannot undo the tool call, but they can stop the turn: then this is true.
     pub(in crate::conversation) async fn after_tool(&self, done: &FinishedCall) -> bool {
-        let place = done.place();
+        let place = done.hook_place();
         if !done.is_asked && !done.is_served {
-            self.unasked(done, place);
+            self.note_unasked_call(done, place);
         }
         if done.is_denied {
             return false;
         }
         let details = |call| EventDetails::AfterTool(call, done.response.clone());
-        let rounds = self.rounds(HookEvent::AfterTool, done.wanted(), place);
+        let rounds = self.hook_rounds(HookEvent::AfterTool, done.wanted_call(), place);
         let mut stops = false;
         for round in &rounds {
-            let fired = self.fire_round(round, done.wanted(), place, details).await;
+            let fired = self.fire_round(round, done.wanted_call(), place, details).await;
             stops |= fired.effects().iter().any(|it| matches!(it, Wish::Stop(_)));
             self.lost_on_results(&fired, place);
         }
         if !rounds.is_empty() {
-            self.are_left_out(done.wanted(), place);
+            self.are_left_out(done.wanted_call(), place);
         }
         stops
     }
@@ -130,38 +130,38 @@ impl HookRunner {
             .any(|it| it.hook.event == HookEvent::AfterTool);
         if calls > 0 && is_any {
             let message = format!("no `AfterTool` hook was run for {calls} calls: {why}");
-            self.note(self.say.latest(), message);
+            self.send_notice(self.say.latest_line(), message);
         }
     }
 
     /// Whether hooks come after this call.
     pub(in crate::conversation) fn comes_after(&self, done: &FinishedCall) -> bool {
-        let sides = done.wanted().sides();
+        let sides = done.wanted_call().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
-        !done.is_denied && names.any(|name| self.has(HookEvent::AfterTool, Some(&name)))
+        !done.is_denied && names.any(|name| self.has_hooks(HookEvent::AfterTool, Some(&name)))
     }
 
     /// A prompt is about to be put.
-    pub(in crate::conversation) async fn notify(
+    pub(in crate::conversation) async fn notify_of_prompt(
         &self,
         wanted: WantedCall<'_>,
         place: HookPlace<'_>,
     ) {
-        if !self.has(HookEvent::Notification, None) {
+        if !self.has_hooks(HookEvent::Notification, None) {
             return;
         }
         let _turn = self.turns.acquire().await;
-        self.fire(wanted.notice(), place).await;
+        self.fire_hooks(wanted.notice(), place).await;
     }
 
     /// Notes that the agent did not ask about a call that hooks could have held back.
-    fn unasked(&self, done: &FinishedCall, place: HookPlace<'_>) {
-        let sides = done.wanted().sides();
+    fn note_unasked_call(&self, done: &FinishedCall, place: HookPlace<'_>) {
+        let sides = done.wanted_call().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
-        let Some(name) = names.find(|name| self.has(HookEvent::BeforeTool, Some(name))) else {
+        let Some(name) = names.find(|name| self.has_hooks(HookEvent::BeforeTool, Some(name))) else {
             return;
         };
-        self.once("unasked", place, || {
+        self.notice_once("unasked", place, || {
             format!(
                 "the agent ran `{name}` without asking: `BeforeTool` hooks cannot hold back what it does not ask about"
             )
@@ -169,7 +169,7 @@ impl HookRunner {
     }
 
     /// The hooks that match a call: per side and per file, the hooks for any of its names.
-    fn rounds<'a>(
+    fn hook_rounds<'a>(
         &self,
         event: HookEvent,
         wanted: WantedCall<'a>,
@@ -179,7 +179,7 @@ impl HookRunner {
         for side in wanted.sides() {
             let names = side.names.into_iter();
             let plans = once_each(names.map(|name| {
-                let plan = self.plan(event, Some(&name), place);
+                let plan = self.hook_plan(event, Some(&name), place);
                 (name, plan)
             }));
             for file in side.files {
@@ -198,10 +198,10 @@ impl HookRunner {
         place: HookPlace<'_>,
         details: impl Fn(HookToolCall) -> EventDetails,
     ) -> HookResults {
-        let around = self.around(place.session);
+        let around = self.hook_context(place.session);
         let input = around.input(details(wanted.call(&round.name, round.file)));
         let plan = round.plan.clone();
-        let fired = self.running.fire(plan, input, around, self.told(place));
+        let fired = self.running.fire_plan(plan, input, around, self.results_reporter(place));
         fired.await
     }
 
@@ -212,19 +212,19 @@ impl HookRunner {
             let message = format!(
                 "a call has more than {MOST_FILES} files: hooks did not get {count} of them"
             );
-            self.note(place.after, message);
+            self.send_notice(place.after, message);
         }
         count > 0
     }
 
-    fn judged(&self, fired: &HookResults, place: HookPlace<'_>) -> HookVerdict {
+    fn judge_results(&self, fired: &HookResults, place: HookPlace<'_>) -> HookVerdict {
         let mut verdict = HookVerdict::Silent;
         for effect in fired.effects() {
             match effect {
-                Wish::Stop(reason) => return HookVerdict::Stopped(denied(&reason)),
-                Wish::Block(reason) => return HookVerdict::Denied(denied(&reason)),
-                Wish::Ask(message) => verdict = HookVerdict::Ask(message.map(|it| cut(&it))),
-                Wish::ReplaceToolInput(_) => self.once("tool_input", place, || {
+                Wish::Stop(reason) => return HookVerdict::Stopped(denied_decision(&reason)),
+                Wish::Block(reason) => return HookVerdict::Denied(denied_decision(&reason)),
+                Wish::Ask(message) => verdict = HookVerdict::Ask(message.map(|it| cut_message(&it))),
+                Wish::ReplaceToolInput(_) => self.notice_once("tool_input", place, || {
                     "a hook changes the arguments of a tool, which ACP has no request for: the tool runs with its own".to_owned()
                 }),
                 _ => {}
@@ -242,28 +242,28 @@ impl HookRunner {
                 Wish::RunAnotherTool(_) => ("another", "asks to run another tool"),
                 _ => continue,
             };
-            self.once(key, place, || {
+            self.notice_once(key, place, || {
                 format!("an `AfterTool` hook {what}, which ACP has no request for: the agent goes on unchanged")
             });
         }
     }
 }
 
-fn denied(reason: &str) -> Decision {
-    refused(format!("{DENIED}{}", cut(reason)))
+fn denied_decision(reason: &str) -> Decision {
+    refused_decision(format!("{DENIED}{}", cut_message(reason)))
 }
 
 /// The first decision, with both reasons.
-fn both(one: Decision, other: &Decision) -> Decision {
+fn with_both_reasons(one: Decision, other: &Decision) -> Decision {
     let more = other.reason.strip_prefix(DENIED).unwrap_or(&other.reason);
     Decision {
-        reason: joined(one.reason, more),
+        reason: joined_reasons(one.reason, more),
         ..one
     }
 }
 
 /// Both texts, if there is room for them and the first does not contain the second.
-fn joined(mut one: String, other: &str) -> String {
+fn joined_reasons(mut one: String, other: &str) -> String {
     let says = |line: &str| line.strip_prefix(DENIED).unwrap_or(line) == other;
     if !one.lines().any(says) && one.len() + other.len() <= MOST_WORDS {
         one.push('\n');
@@ -274,12 +274,12 @@ fn joined(mut one: String, other: &str) -> String {
 
 /// Hooks cannot judge the rest.
 fn too_many() -> Decision {
-    refused(format!(
+    refused_decision(format!(
         "hooks get at most {MOST_FILES} files, and there are more"
     ))
 }
 
-fn refused(reason: String) -> Decision {
+fn refused_decision(reason: String) -> Decision {
     Decision::new(PermissionEffect::Deny, DecidedBy::Hook, reason)
 }
 
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn an_asking_hook_does_not_soften_a_denial() {
-        let over = |effect| HookVerdict::Ask(Some("really?".to_owned())).over(|| decided(effect));
+        let over = |effect| HookVerdict::Ask(Some("really?".to_owned())).decide_over(|| decided(effect));
         assert_eq!(
             over(PermissionEffect::Deny),
             decided(PermissionEffect::Deny)
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_denying_hook_overrides_an_allow() {
         for refuses in [HookVerdict::Denied, HookVerdict::Stopped] {
-            let over = refuses(denied("no")).over(|| decided(PermissionEffect::Allow));
+            let over = refuses(denied_decision("no")).decide_over(|| decided(PermissionEffect::Allow));
             assert_eq!(
                 (over.effect, over.by),
                 (PermissionEffect::Deny, DecidedBy::Hook)

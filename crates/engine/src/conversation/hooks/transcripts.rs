@@ -30,7 +30,7 @@ impl TranscriptFinder {
     }
 
     /// The file of a session that works in a directory.
-    pub(super) fn path(&self, session: &str, cwd: &Path) -> String {
+    pub(super) fn transcript_path(&self, session: &str, cwd: &Path) -> String {
         let path = self.session_file(session, cwd);
         let path = path.unwrap_or_else(|| self.recorded.clone());
         path.to_string_lossy().into_owned()

@@ -13,7 +13,7 @@ pub(super) const ONLY_ALWAYS: &str =
     "the agent offers only `allow_always`, and would not ask again";
 
 /// The option that the answer to a prompt named, if the agent offers it; else the option that expresses the decision.
-pub(super) fn pick(
+pub(super) fn pick_option(
     options: Option<&Json>,
     named: Option<String>,
     decision: &mut Decision,
@@ -36,7 +36,7 @@ pub(super) fn pick(
 }
 
 /// The denial of an allowed action for which the agent offers no option.
-pub(super) fn unsayable(decision: Decision, options: Option<&Json>) -> Decision {
+pub(super) fn denial_without_option(decision: Decision, options: Option<&Json>) -> Decision {
     let why = match options.and_then(only_always) {
         Some(_) => ONLY_ALWAYS,
         None => "the agent offers no way to say so",
@@ -65,15 +65,15 @@ fn is_offered(options: Option<&Json>, id: &str, effect: PermissionEffect) -> boo
     })
 }
 
-pub(super) fn selected(option: &str, decision: &Decision) -> Json {
+pub(super) fn selected_answer(option: &str, decision: &Decision) -> Json {
     let outcome = Json::object([
         ("outcome", Json::from_value(&"selected")),
         ("optionId", Json::from_value(&option)),
     ]);
-    Json::object([("outcome", outcome), ("_meta", mark(decision))])
+    Json::object([("outcome", outcome), ("_meta", decision_mark(decision))])
 }
 
-pub(super) fn cancelled() -> Json {
+pub(super) fn cancelled_answer() -> Json {
     let outcome = Json::object([("outcome", Json::from_value(&"cancelled"))]);
     Json::object([("outcome", outcome)])
 }
@@ -82,7 +82,7 @@ pub(super) fn cancelled() -> Json {
 const OURS: &str = "lapidary";
 
 /// A decision as answers carry it.
-fn mark(decision: &Decision) -> Json {
+fn decision_mark(decision: &Decision) -> Json {
     let outcome = match decision.effect {
         PermissionEffect::Allow => PermissionOutcome::Allowed,
         PermissionEffect::Deny | PermissionEffect::Ask => PermissionOutcome::Denied,
@@ -106,7 +106,7 @@ fn mark(decision: &Decision) -> Json {
 }
 
 /// An answer with its decision.
-pub(super) fn marked(answer: &Json, decision: &Decision) -> Json {
+pub(super) fn marked_answer(answer: &Json, decision: &Decision) -> Json {
     let members = answer.token().members();
     let members: Vec<_> = members
         .map(|(key, value)| {
@@ -117,7 +117,7 @@ pub(super) fn marked(answer: &Json, decision: &Decision) -> Json {
     let members = members
         .iter()
         .map(|(key, value)| (key.as_str(), value.clone()));
-    Json::object(members.chain([("_meta", mark(decision))]))
+    Json::object(members.chain([("_meta", decision_mark(decision))]))
 }
 
 /// A refusal of the workspace as a decision: no answer can allow paths outside of it.
@@ -126,7 +126,7 @@ pub(super) fn out_of_reach(refused: RpcError) -> RpcError {
         return refused;
     }
     let reason = refused.message.to_string();
-    refusal(&Decision::new(
+    refusal_error(&Decision::new(
         PermissionEffect::Deny,
         DecidedBy::Default,
         reason,
@@ -134,8 +134,8 @@ pub(super) fn out_of_reach(refused: RpcError) -> RpcError {
 }
 
 /// A refusal for a decision.
-pub(super) fn refusal(decision: &Decision) -> RpcError {
+pub(super) fn refusal_error(decision: &Decision) -> RpcError {
     let mut refusal = RpcError::new(RpcError::DENIED, decision.reason.clone());
-    refusal.data = Some(mark(decision));
+    refusal.data = Some(decision_mark(decision));
     refusal
 }

@@ -35,7 +35,7 @@ impl AgentRequest<'_> {
             biased;
             () = self.turn.cancelled() => None,
             () = self.incoming.respond.cancelled() => None,
-            fired = hooks.around_model(details, self.place()) => fired,
+            fired = hooks.around_model(details, self.hook_place()) => fired,
         };
         drop(asked);
         let fired = fired.ok_or_else(given_up)?;

@@ -7,7 +7,7 @@ use lapidary_vocab::{Body, Event, Json, Text};
 
 use super::SessionTable;
 use crate::policy::{Decision, PermissionEffect, ToolAction};
-use crate::violations::{CallEnd, violation};
+use crate::violations::{CallEnd, unasked_violation};
 
 /// How many calls that were not allowed are remembered until they end.
 const MOST_HELD_BACK: usize = 1024;
@@ -52,7 +52,7 @@ impl SessionTable {
     }
 
     /// Takes in an event of the agent.
-    pub(in crate::conversation) fn note(&mut self, event: &Event) -> CallNote {
+    pub(in crate::conversation) fn note_event(&mut self, event: &Event) -> CallNote {
         let mut note = CallNote {
             action: self.announced.note(event),
             ..CallNote::default()
@@ -60,11 +60,11 @@ impl SessionTable {
         match &event.body {
             Body::PermissionRequest(request) => {
                 if let Some(call) = &request.tool_use_id {
-                    self.unasked.asked(call_key(event, call));
+                    self.unasked.note_asked(call_key(event, call));
                 }
             }
-            Body::ToolInvocation(call) => self.announce(event, call, &mut note),
-            Body::ToolCompletion(done) => self.complete(event, done, &mut note),
+            Body::ToolInvocation(call) => self.note_announced_call(event, call, &mut note),
+            Body::ToolCompletion(done) => self.note_completed_call(event, done, &mut note),
             Body::TurnComplete(_) => note.violations.extend(self.unasked.turn_is_over()),
             _ => {}
         }
@@ -72,7 +72,7 @@ impl SessionTable {
     }
 
     /// Whether an announced call needs permission, and runs already without it.
-    fn announce(&mut self, event: &Event, call: &ToolInvocation, note: &mut CallNote) {
+    fn note_announced_call(&mut self, event: &Event, call: &ToolInvocation, note: &mut CallNote) {
         let Some(action) = &note.action else { return };
         let mut decision = self.policy.decide(action);
         if decision.effect == PermissionEffect::Ask && self.allowed_for_run(action).is_some() {
@@ -84,20 +84,20 @@ impl SessionTable {
         let (key, id) = (call_key(event, &call.call_id), &call.call_id);
         let certain = self
             .unasked
-            .announced(&key, id, action, decision, is_running);
+            .note_announced(&key, id, action, decision, is_running);
         note.violations.extend(certain);
     }
 
-    fn complete(&mut self, event: &Event, done: &ToolCompletion, note: &mut CallNote) {
+    fn note_completed_call(&mut self, event: &Event, done: &ToolCompletion, note: &mut CallNote) {
         let (key, id) = (call_key(event, &done.call_id), &done.call_id);
         if let Some(denied) = self.held_back.remove(&key) {
             note.is_held_back = done.status != ToolCallStatus::Completed;
             let ran = denied.filter(|_| !note.is_held_back);
             note.violations.extend(ran.map(|(action, decision)| {
-                violation(&action, Some(id), &decision, "ran although it was denied")
+                unasked_violation(&action, Some(id), &decision, "ran although it was denied")
             }));
         }
-        match self.unasked.ended(&key, id, &done.status) {
+        match self.unasked.note_ended(&key, id, &done.status) {
             CallEnd::Fine => {}
             CallEnd::Violation(violation) => note.violations.push(*violation),
             CallEnd::Unknown(remark) => note.remark = Some(remark),
@@ -108,7 +108,7 @@ impl SessionTable {
     pub(in crate::conversation) fn allow_call(&mut self, session: &str, call: &Text) {
         let key = format!("{session} {call}");
         self.held_back.remove(&key);
-        self.unasked.allowed(key);
+        self.unasked.note_allowed(key);
     }
 
     /// A call may not go on: it was denied, or the turn was cancelled before that.

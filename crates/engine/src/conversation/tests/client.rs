@@ -230,7 +230,7 @@ pub(super) fn request_to(agent: LocalAgent, home: &TempDir) -> ConversationReque
         grace: Duration::from_secs(10),
         max_line: 1 << 20,
         records: RecordingOptions::below(home.path().join("runs")),
-        ..testing::request()
+        ..testing::run_request()
     };
     ConversationRequest {
         run,

@@ -23,21 +23,21 @@ pub(super) struct ToolArguments {
 /// agent splits it into words, so that a hook finds it in one place. Gemini CLI (0.61) sends no arguments over ACP.
 pub(super) fn tool_arguments(wanted: WantedCall<'_>, file: Option<&Path>) -> ToolArguments {
     let token = wanted.input.token();
-    let read = readable::read(token);
+    let read = readable::readable_value(token);
     let mut given = match read.value {
         Value::Object(given) => given,
         other => Map::from_iter([(RAW.to_owned(), other)]),
     };
-    let known = known(wanted, file, &given);
+    let known = known_arguments(wanted, file, &given);
     given.extend(known.clone());
     ToolArguments {
-        verbatim: (!read.is_exact).then(|| verbatim(token, &given, &known)),
+        verbatim: (!read.is_exact).then(|| verbatim_members(token, &given, &known)),
         value: Value::Object(given),
     }
 }
 
 /// The known facts of the call. They override the agent's own arguments.
-fn known(
+fn known_arguments(
     wanted: WantedCall<'_>,
     file: Option<&Path>,
     given: &Map<String, Value>,
@@ -61,7 +61,7 @@ fn known(
 }
 
 /// The members of an object that was read, with each number as it stands.
-fn verbatim(token: Token<'_>, given: &Map<String, Value>, known: &Map<String, Value>) -> String {
+fn verbatim_members(token: Token<'_>, given: &Map<String, Value>, known: &Map<String, Value>) -> String {
     let member = |(name, value): (&String, &Value)| {
         let own = token.members().filter(|(own, _)| {
             let own = own.string();
@@ -71,7 +71,7 @@ fn verbatim(token: Token<'_>, given: &Map<String, Value>, known: &Map<String, Va
         let own =
             own.or_else(|| (name == RAW && token.kind() != TokenKind::Object).then_some(token));
         let own = own.filter(|_| !known.contains_key(name));
-        let text = own.map_or_else(|| value.to_string(), readable::text);
+        let text = own.map_or_else(|| value.to_string(), readable::readable_text);
         format!("{}:{text}", Value::from(name.as_str()))
     };
     let members: Vec<_> = given.iter().map(member).collect();

@@ -21,13 +21,13 @@ pub(super) fn changes_files(action: &ToolAction) -> bool {
 
 /// The names of each side of an action, of which no two are the same thing.
 pub(super) fn tool_names(action: &ToolAction) -> Vec<Vec<String>> {
-    let own = own(action);
-    let mut sides: Vec<Vec<String>> = kinds(action)
+    let own = own_tool_name(action);
+    let mut sides: Vec<Vec<String>> = action_kinds(action)
         .filter_map(|kind| of_kind(&kind, own))
         .collect();
     let Some(name) = own else {
         if sides.is_empty() {
-            sides.push(vec![shown(action).to_owned()]);
+            sides.push(vec![shown_tool_name(action).to_owned()]);
         }
         return sides;
     };
@@ -43,7 +43,7 @@ pub(super) fn tool_names(action: &ToolAction) -> Vec<Vec<String>> {
 }
 
 /// The kinds that an action is of, the worst first, and each of the sides once.
-fn kinds(action: &ToolAction) -> impl Iterator<Item = ToolKind> {
+fn action_kinds(action: &ToolAction) -> impl Iterator<Item = ToolKind> {
     let shell = runs_a_command(action).then_some(ToolKind::Execute);
     let edit = changes_files(action).then_some(ToolKind::Edit);
     let is_told = [
@@ -80,7 +80,7 @@ fn of_kind(kind: &ToolKind, own: Option<&str>) -> Option<Vec<String>> {
 
 /// The agent's name for the tool, if it is a name. An agent that names no tool has the title of the call here, which for a
 /// command may be the command.
-fn own(action: &ToolAction) -> Option<&str> {
+fn own_tool_name(action: &ToolAction) -> Option<&str> {
     let is_word = |char: char| char.is_ascii_alphanumeric() || "_-.:".contains(char);
     let own = action.tool.as_deref().filter(|name| !name.is_empty())?;
     let command = action.command.as_deref().unwrap_or_default();
@@ -90,7 +90,7 @@ fn own(action: &ToolAction) -> Option<&str> {
 }
 
 /// A substitute where there is no name.
-fn shown(action: &ToolAction) -> &str {
+fn shown_tool_name(action: &ToolAction) -> &str {
     let tool = action.tool.as_deref().filter(|name| !name.is_empty());
     tool.or(action.title.as_deref()).unwrap_or("unknown")
 }

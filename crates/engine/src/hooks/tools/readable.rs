@@ -23,7 +23,7 @@ pub(super) struct ReadableValue {
     pub(super) is_exact: bool,
 }
 
-pub(super) fn read(token: Token<'_>) -> ReadableValue {
+pub(super) fn readable_value(token: Token<'_>) -> ReadableValue {
     let readable = ReadableBuilder::new(token.as_str(), NumberPolicy::InQuotes);
     let value = serde_json::from_str(&readable.text).ok();
     let value = value.filter(|_| readable.levels <= MOST_LEVELS);
@@ -34,7 +34,7 @@ pub(super) fn read(token: Token<'_>) -> ReadableValue {
 }
 
 /// The same as text that hooks can read, with each number as it stands.
-pub(super) fn text(token: Token<'_>) -> String {
+pub(super) fn readable_text(token: Token<'_>) -> String {
     ReadableBuilder::new(token.as_str(), NumberPolicy::AsTheyStand).text
 }
 
@@ -132,14 +132,14 @@ fn is_exact_number(token: &str) -> bool {
         let read: Option<Number> = serde_json::from_str(token).ok();
         let written = read.map(|number| number.to_string());
         written.is_some_and(|written| {
-            let decimal = decimal(token);
-            decimal.is_some() && decimal == self::decimal(&written)
+            let decimal = decimal_parts(token);
+            decimal.is_some() && decimal == self::decimal_parts(&written)
         })
     }
 }
 
 /// A number's sign, its digits without zeros around them, and the power of ten of the last digit.
-fn decimal(token: &str) -> Option<(bool, String, i64)> {
+fn decimal_parts(token: &str) -> Option<(bool, String, i64)> {
     let (is_negative, token) = match token.strip_prefix('-') {
         Some(token) => (true, token),
         None => (false, token),
@@ -164,15 +164,15 @@ mod tests {
     use super::*;
 
     fn value(json: &str) -> Value {
-        read(Token::parse(json).unwrap()).value
+        readable_value(Token::parse(json).unwrap()).value
     }
 
     #[track_caller]
     fn check(given: &str, as_value: &Value, as_text: &str) {
         let token = Token::parse(given).unwrap();
-        let read = read(token);
+        let read = readable_value(token);
         assert_eq!(read.value, *as_value, "{given}");
-        assert_eq!(text(token), as_text, "{given}");
+        assert_eq!(readable_text(token), as_text, "{given}");
         assert!(Token::parse(as_text).is_ok(), "{given}");
         let again = serde_json::from_str::<Value>(as_text);
         let is_same = again.is_ok_and(|again| again == *as_value);
@@ -244,10 +244,10 @@ mod tests {
         #[test]
         fn numbers_are_told_exactly(number in "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,25})?([eE][+-]?[0-9]{1,4})?") {
             let token = Token::parse(&number).unwrap();
-            prop_assert_eq!(text(token), number.as_str());
-            match read(token).value {
+            prop_assert_eq!(readable_text(token), number.as_str());
+            match readable_value(token).value {
                 Value::String(digits) => prop_assert_eq!(digits, number.as_str()),
-                told => prop_assert_eq!(decimal(&told.to_string()), decimal(&number)),
+                told => prop_assert_eq!(decimal_parts(&told.to_string()), decimal_parts(&number)),
             }
         }
 
@@ -255,7 +255,7 @@ mod tests {
         fn strings_are_told_exactly(string in any::<String>()) {
             let token = Value::from(string.as_str()).to_string();
             let token = Token::parse(&token).unwrap();
-            prop_assert_eq!(read(token).value, string.as_str());
+            prop_assert_eq!(readable_value(token).value, string.as_str());
         }
     }
 }

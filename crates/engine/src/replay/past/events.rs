@@ -65,7 +65,7 @@ impl RecordingReader {
         reading: &PastReading,
         take: &mut TakeEvents<'_, E>,
     ) -> Result<(), E> {
-        let mut normalizer = format.normalizer(&reading.options, self.provider());
+        let mut normalizer = format.new_normalizer(&reading.options, self.provider());
         let mut next = self.each_of_attempt(format, reading, &mut *normalizer, take)?;
         while let Some(attempt) = next {
             next = attempt.each_of_attempt(format, reading, &mut *normalizer, take)?;
@@ -81,7 +81,7 @@ impl RecordingReader {
         normalizer: &mut dyn Normalizer,
         take: &mut TakeEvents<'_, E>,
     ) -> Result<Option<Self>, E> {
-        let mut recorded = self.recorded(format, reading.max_line)?;
+        let mut recorded = self.recorded_events(format, reading.max_line)?;
         normalizer.may_restart(self.manifest.may_retry);
         let mut events = Vec::new();
         let (mut end, mut next) = (None, None);
@@ -103,16 +103,16 @@ impl RecordingReader {
         }
         match end.filter(|_| reading.exit_code.is_none()) {
             Some(end) => normalizer.insert_again(end, &mut events),
-            None => self.judge(reading, normalizer, &mut events),
+            None => self.judge_missing_end(reading, normalizer, &mut events),
         }
         take(&mut events, self.size)?;
         Ok(None)
     }
 
-    fn recorded(&self, format: PastFormat, limit: usize) -> Result<RecordedEvents, ReplayError> {
+    fn recorded_events(&self, format: PastFormat, limit: usize) -> Result<RecordedEvents, ReplayError> {
         let reading = self.line_reading(limit);
         let mut recorded = RecordedEvents::open(&self.directory, format, reading)?;
-        recorded.complete();
+        recorded.mark_complete();
         Ok(recorded)
     }
 
@@ -143,7 +143,7 @@ impl RecordingReader {
     }
 
     /// Ends a recording that has no `run_end`: one of an early build, of another program, or of a run that was killed.
-    fn judge(
+    fn judge_missing_end(
         &self,
         reading: &PastReading,
         normalizer: &mut dyn Normalizer,

@@ -75,7 +75,7 @@ async fn replayed(recording: &Path, home: &Path) -> Vec<Event> {
             total: None,
         },
         max_line: 1 << 20,
-        ..testing::request()
+        ..testing::run_request()
     };
     events_of(request).await
 }
@@ -160,7 +160,7 @@ async fn a_start_that_outlasts_the_whole_run_ends_with_the_total_timeout() {
                 idle: None,
                 total: Some(Duration::from_millis(300)),
             },
-            ..testing::request()
+            ..testing::run_request()
         };
         let events = events_of(request).await;
         assert_eq!(end(&events).cause.as_str(), expected, "{name}");

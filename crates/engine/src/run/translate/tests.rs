@@ -11,7 +11,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, SkippedLines) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join(STDOUT), stdout).unwrap();
     std::fs::write(directory.path().join(STDERR), b"").unwrap();
-    let request = testing::request();
+    let request = testing::run_request();
     let normalizer = request.dialect.normalizer(&NormalizeOptions::new("r"));
     let mut made = RunEvents::new(normalizer, ProgressPort::default());
     let (waiting, spent) = (
@@ -36,13 +36,13 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, SkippedLines) {
             &batches,
             rest,
         );
-        translator.unwrap().follow(grown).await.unwrap();
+        translator.unwrap().follow_files(grown).await.unwrap();
         drop(batches);
     };
     let reading = async {
         let (mut lines, mut skipped, mut notices) = (0, SkippedLines::default(), Vec::new());
         while let Some(batch) = told.recv().await {
-            skipped.add(batch.skipped.lines, batch.skipped.bytes);
+            skipped.add_skipped(batch.skipped.lines, batch.skipped.bytes);
             for event in batch.events {
                 match event.body {
                     Body::Diagnostic(it) if it.kind == DiagnosticKind::Noise => lines += 1,
@@ -64,13 +64,13 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, SkippedLines) {
 #[tokio::test]
 async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() {
     let flood = b"y\n".repeat(200_000);
-    let (told, skipped) = translated(&flood, &RestLimit::passed()).await;
+    let (told, skipped) = translated(&flood, &RestLimit::already_passed()).await;
     assert_eq!(told as u64 + skipped.lines, 200_000);
     assert_eq!(skipped.bytes, skipped.lines * 2);
     assert_eq!(told, 0, "none of it was to be waited for");
     let mut broken_off = flood.clone();
     broken_off.push(b'y');
-    let (_, skipped) = translated(&broken_off, &RestLimit::passed()).await;
+    let (_, skipped) = translated(&broken_off, &RestLimit::already_passed()).await;
     assert_eq!((skipped.lines, skipped.bytes), (200_001, 400_001));
 }
 
@@ -79,7 +79,7 @@ async fn little_is_told_however_late_and_all_of_a_run_that_ends_by_itself() {
     let little = b"y\n".repeat(1000);
     let nothing = SkippedLines::default();
     assert_eq!(
-        translated(&little, &RestLimit::passed()).await,
+        translated(&little, &RestLimit::already_passed()).await,
         (1000, nothing)
     );
     let flood = b"y\n".repeat(200_000);

@@ -15,12 +15,12 @@ const ACTIVATE_SKILL: &str = "activate_skill";
 const READ_FILE: &str = "read_file";
 
 /// The history without results that are superseded, or beyond the newest ones.
-pub(super) fn removed(history: &[Content]) -> Vec<Content> {
+pub(super) fn without_old_results(history: &[Content]) -> Vec<Content> {
     let mut shorter = history.to_vec();
     let (mut kept, mut read) = (0, BTreeSet::new());
     for at in (1..history.len()).rev() {
         let calls = calls_of(&history[at - 1]);
-        let mut values: Vec<Value> = history[at].parts.iter().map(|it| value(it)).collect();
+        let mut values: Vec<Value> = history[at].parts.iter().map(|it| part_value(it)).collect();
         let responses = values.iter_mut().enumerate();
         let responses = responses.filter(|(_, part)| part.get("functionResponse").is_some());
         let responses: Vec<_> = responses.collect();
@@ -32,7 +32,7 @@ pub(super) fn removed(history: &[Content]) -> Vec<Content> {
             kept += length / BYTES_PER_TOKEN;
             let is_old = is_superseded || kept > KEPT_RESULT_TOKENS;
             if is_old && call.get("name").is_none_or(|name| name != ACTIVATE_SKILL) {
-                replace(&mut shorter[at], place, part, length);
+                replace_result(&mut shorter[at], place, part, length);
             }
         }
     }
@@ -40,7 +40,7 @@ pub(super) fn removed(history: &[Content]) -> Vec<Content> {
 }
 
 /// Puts a sentence in the place of a result, if that is shorter.
-fn replace(content: &mut Content, place: usize, part: &mut Value, length: usize) {
+fn replace_result(content: &mut Content, place: usize, part: &mut Value, length: usize) {
     let sentence = format!(
         "[This result ({length} characters) was removed to make room. Call the tool again if you need it.]"
     );
@@ -57,11 +57,11 @@ fn calls_of(content: &Content) -> Vec<Value> {
     if content.role != ContentRole::Model {
         return Vec::new();
     }
-    let parts = content.parts.iter().map(|part| value(part));
+    let parts = content.parts.iter().map(|part| part_value(part));
     let calls = parts.filter_map(|part| part.get("functionCall").cloned());
     calls.collect()
 }
 
-fn value(part: &serde_json::value::RawValue) -> Value {
+fn part_value(part: &serde_json::value::RawValue) -> Value {
     serde_json::from_str(part.get()).unwrap_or_default()
 }

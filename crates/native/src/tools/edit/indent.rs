@@ -20,7 +20,7 @@ pub(super) struct Indentation {
 
 impl Indentation {
     /// Learns from a line that is in both texts.
-    pub(super) fn learn(&mut self, asked: &str, file: &str) {
+    pub(super) fn learn_line(&mut self, asked: &str, file: &str) {
         if js::trim(asked).is_empty() || js::trim(file).is_empty() {
             return;
         }
@@ -33,20 +33,20 @@ impl Indentation {
     }
 
     /// The indentation in the file for one of the model's text; none if what is known does not tell.
-    pub(super) fn of(&self, asked: &str) -> Option<String> {
+    pub(super) fn file_indentation(&self, asked: &str) -> Option<String> {
         if self.is_lost {
             return None;
         }
         if let Some(known) = self.known.get(asked) {
             return Some(known.clone());
         }
-        self.shifted(asked)
-            .or_else(|| self.scaled(asked))
-            .or_else(|| self.extended(asked))
+        self.shifted_indentation(asked)
+            .or_else(|| self.scaled_indentation(asked))
+            .or_else(|| self.extended_indentation(asked))
     }
 
     /// If every known line is moved by the same letters, so is this one.
-    fn shifted(&self, asked: &str) -> Option<String> {
+    fn shifted_indentation(&self, asked: &str) -> Option<String> {
         let (first, moved) = self.known.iter().next()?;
         let (taken, put) = without_common_end(first, moved);
         let is_everywhere = self.known.iter().all(|(asked, file)| {
@@ -59,7 +59,7 @@ impl Indentation {
     }
 
     /// If every known line has so many units in one text and so many in the other, this one has too: two spaces become four, or a tab.
-    fn scaled(&self, asked: &str) -> Option<String> {
+    fn scaled_indentation(&self, asked: &str) -> Option<String> {
         let ((least, least_file), (most, most_file)) =
             (self.known.first_key_value()?, self.known.last_key_value()?);
         let unit = most
@@ -88,7 +88,7 @@ impl Indentation {
     }
 
     /// The longest known indentation that this one begins with, and the rest as it is.
-    fn extended(&self, asked: &str) -> Option<String> {
+    fn extended_indentation(&self, asked: &str) -> Option<String> {
         let known = self
             .known
             .iter()

@@ -16,13 +16,13 @@ const INDENTATION: &str =
 const TOO_LONG: &str = "the edit is too long to be merged";
 
 /// Makes the change from `old` to `new` in `place`, which ends as the place ended.
-pub(super) fn merge(old: &str, new: &str, place: &str) -> Result<String, &'static str> {
+pub(super) fn merge_change(old: &str, new: &str, place: &str) -> Result<String, &'static str> {
     let ends = place.ends_with('\n');
-    let old_lines = lines(old, new);
+    let old_lines = split_lines(old, new);
     let new_lines = if new.is_empty() {
         Vec::new()
     } else {
-        lines(new, old)
+        split_lines(new, old)
     };
     let mut file_lines: Vec<_> = place.split('\n').collect();
     if ends {
@@ -34,7 +34,7 @@ pub(super) fn merge(old: &str, new: &str, place: &str) -> Result<String, &'stati
         file: &file_lines,
         indentation: Indentation::default(),
     };
-    let lines = merged.lines()?;
+    let lines = merged.merged_lines()?;
     let mut text = lines.join("\n");
     if ends && !lines.is_empty() {
         text.push('\n');
@@ -43,7 +43,7 @@ pub(super) fn merge(old: &str, new: &str, place: &str) -> Result<String, &'stati
 }
 
 /// The lines of a text. A line end that both texts end with belongs to the last line.
-fn lines<'a>(text: &'a str, beside: &str) -> Vec<&'a str> {
+fn split_lines<'a>(text: &'a str, beside: &str) -> Vec<&'a str> {
     let both_end = text.ends_with('\n') && (beside.ends_with('\n') || beside.is_empty());
     let text = if both_end {
         &text[..text.len() - 1]
@@ -70,11 +70,11 @@ struct Gap<'a> {
 }
 
 impl<'a> Merge<'a> {
-    fn lines(mut self) -> Result<Vec<String>, &'static str> {
-        let in_file = common(self.old, self.file).ok_or(TOO_LONG)?;
-        let in_new = common(self.old, self.new).ok_or(TOO_LONG)?;
+    fn merged_lines(mut self) -> Result<Vec<String>, &'static str> {
+        let in_file = common_lines(self.old, self.file).ok_or(TOO_LONG)?;
+        let in_new = common_lines(self.old, self.new).ok_or(TOO_LONG)?;
         for (old, file) in &in_file {
-            self.indentation.learn(self.old[*old], self.file[*file]);
+            self.indentation.learn_line(self.old[*old], self.file[*file]);
         }
         let mut shared = in_file.iter().filter_map(|(old, file)| {
             let new = in_new.iter().find(|(line, _)| line == old)?.1;
@@ -95,7 +95,7 @@ impl<'a> Merge<'a> {
                     self.file.get(file).copied(),
                 ),
             };
-            merged.extend(self.gap(&gap)?);
+            merged.extend(self.merged_gap(&gap)?);
             if next.is_none() {
                 return Ok(merged);
             }
@@ -117,12 +117,12 @@ impl<'a> Merge<'a> {
         let indent = if indent_of(old) == indent_of(new) {
             Some(indent_of(file).to_owned())
         } else {
-            self.indentation.of(indent_of(new))
+            self.indentation.file_indentation(indent_of(new))
         };
         Ok(indent.ok_or(INDENTATION)? + inside)
     }
 
-    fn gap(&self, gap: &Gap<'a>) -> Result<Vec<String>, &'static str> {
+    fn merged_gap(&self, gap: &Gap<'a>) -> Result<Vec<String>, &'static str> {
         let kept = || gap.file.iter().map(|line| (*line).to_owned()).collect();
         if gap.old == gap.new || (are_same(gap.file, gap.new) && !are_same(gap.file, gap.old)) {
             return Ok(kept());
@@ -132,7 +132,7 @@ impl<'a> Merge<'a> {
         }
         let written = gap.new.iter().enumerate();
         written
-            .map(|(place, line)| self.written(gap, place, line))
+            .map(|(place, line)| self.indented_line(gap, place, line))
             .collect()
     }
 
@@ -152,26 +152,26 @@ impl<'a> Merge<'a> {
             if gap.old[place] == gap.new[place] {
                 Ok(gap.file[place].to_owned())
             } else {
-                self.written(gap, place, gap.new[place])
+                self.indented_line(gap, place, gap.new[place])
             }
         };
         Some((0..gap.old.len()).map(line).collect())
     }
 
     /// A new line with the indentation that it has there.
-    fn written(&self, gap: &Gap<'a>, place: usize, line: &str) -> Result<String, &'static str> {
+    fn indented_line(&self, gap: &Gap<'a>, place: usize, line: &str) -> Result<String, &'static str> {
         let inside = js::trim(line);
         if inside.is_empty() {
             return Ok(String::new());
         }
-        let known = self.indentation.of(indent_of(line));
-        let indent = known.or_else(|| beside(gap, place)).ok_or(INDENTATION)?;
+        let known = self.indentation.file_indentation(indent_of(line));
+        let indent = known.or_else(|| nearby_indentation(gap, place)).ok_or(INDENTATION)?;
         Ok(indent + line.trim_start_matches([' ', '\t']))
     }
 }
 
 /// The indentation of the line that a new one takes the place of, or of the lines around it if they agree.
-fn beside(gap: &Gap<'_>, place: usize) -> Option<String> {
+fn nearby_indentation(gap: &Gap<'_>, place: usize) -> Option<String> {
     if gap.file.len() == gap.new.len() {
         return Some(indent_of(gap.file[place]).to_owned());
     }
@@ -190,7 +190,7 @@ fn beside(gap: &Gap<'_>, place: usize) -> Option<String> {
 }
 
 /// A line without its white space: lines of the same words count as the same.
-fn words(line: &str) -> String {
+fn without_white_space(line: &str) -> String {
     line.chars()
         .filter(|letter| !js::is_space(*letter))
         .collect()
@@ -199,20 +199,20 @@ fn words(line: &str) -> String {
 /// Whether lines are the same but for white space and empty ones.
 fn are_same(one: &[&str], other: &[&str]) -> bool {
     let full = |lines: &[&str]| -> Vec<String> {
-        let all = lines.iter().map(|line| words(line));
+        let all = lines.iter().map(|line| without_white_space(line));
         all.filter(|line| !line.is_empty()).collect()
     };
     full(one) == full(other)
 }
 
 /// The longest common lines, as pairs of places. None if there are too many to compare.
-fn common(one: &[&str], other: &[&str]) -> Option<Vec<(usize, usize)>> {
+fn common_lines(one: &[&str], other: &[&str]) -> Option<Vec<(usize, usize)>> {
     if one.len().saturating_mul(other.len()) > MOST_PAIRS {
         return None;
     }
     let (first, second): (Vec<_>, Vec<_>) = (
-        one.iter().map(|line| words(line)).collect(),
-        other.iter().map(|line| words(line)).collect(),
+        one.iter().map(|line| without_white_space(line)).collect(),
+        other.iter().map(|line| without_white_space(line)).collect(),
     );
     let width = second.len() + 1;
     let mut longest = vec![0_u32; (first.len() + 1) * width];

@@ -12,13 +12,13 @@ const LEAST_ALIKE: f64 = 0.5;
 const SHOWN: usize = 120;
 
 /// Where the text is nearly, and the first line that differs: a sentence for the model. None if no place is alike.
-pub(in super::super) fn nearest(text: &str, old: &str) -> Option<String> {
+pub(in super::super) fn nearest_place_hint(text: &str, old: &str) -> Option<String> {
     let wanted: Vec<_> = old.trim_end_matches('\n').split('\n').collect();
     let lines: Vec<_> = text.split('\n').collect();
     if lines.len() > MOST_LINES || wanted.len() > lines.len() {
         return None;
     }
-    let (start, alike) = best(&lines, &wanted)?;
+    let (start, alike) = best_window(&lines, &wanted)?;
     if alike < LEAST_ALIKE {
         return None;
     }
@@ -32,9 +32,9 @@ pub(in super::super) fn nearest(text: &str, old: &str) -> Option<String> {
         start + 1,
         start + wanted.len(),
         start + differs + 1,
-        quoted(window[differs]),
-        quoted(wanted[differs]),
-        why(window[differs], wanted[differs])
+        quoted_line(window[differs]),
+        quoted_line(wanted[differs]),
+        difference_kind(window[differs], wanted[differs])
     ))
 }
 
@@ -43,13 +43,13 @@ pub(in super::super) fn nearest(text: &str, old: &str) -> Option<String> {
     clippy::cast_precision_loss,
     reason = "numbers of lines are far below 2^52"
 )]
-fn best(lines: &[&str], wanted: &[&str]) -> Option<(usize, f64)> {
-    let words: Vec<_> = wanted.iter().map(|line| words(line)).collect();
+fn best_window(lines: &[&str], wanted: &[&str]) -> Option<(usize, f64)> {
+    let words: Vec<_> = wanted.iter().map(|line| line_words(line)).collect();
     // Only windows are looked at in which one line is alike: most texts have few.
     let mut best: Option<(usize, f64)> = None;
     for (at, line) in lines.iter().enumerate() {
         for (place, wanted) in words.iter().enumerate().take(20) {
-            let is_anchor = !wanted.is_empty() && likeness(line, wanted) >= LEAST_ALIKE;
+            let is_anchor = !wanted.is_empty() && line_likeness(line, wanted) >= LEAST_ALIKE;
             let Some(start) = at
                 .checked_sub(place)
                 .filter(|start| is_anchor && start + words.len() <= lines.len())
@@ -57,7 +57,7 @@ fn best(lines: &[&str], wanted: &[&str]) -> Option<(usize, f64)> {
                 continue;
             };
             let window = lines[start..start + words.len()].iter().zip(&words);
-            let sum: f64 = window.map(|(line, wanted)| likeness(line, wanted)).sum();
+            let sum: f64 = window.map(|(line, wanted)| line_likeness(line, wanted)).sum();
             let alike = sum / words.len() as f64;
             if best.is_none_or(|(_, most)| alike > most) {
                 best = Some((start, alike));
@@ -67,7 +67,7 @@ fn best(lines: &[&str], wanted: &[&str]) -> Option<(usize, f64)> {
     best
 }
 
-fn words(line: &str) -> HashSet<&str> {
+fn line_words(line: &str) -> HashSet<&str> {
     let words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     words.filter(|word| !word.is_empty()).collect()
 }
@@ -76,8 +76,8 @@ fn words(line: &str) -> HashSet<&str> {
     clippy::cast_precision_loss,
     reason = "numbers of words are far below 2^52"
 )]
-fn likeness(line: &str, wanted: &HashSet<&str>) -> f64 {
-    let own = words(line);
+fn line_likeness(line: &str, wanted: &HashSet<&str>) -> f64 {
+    let own = line_words(line);
     if own.is_empty() && wanted.is_empty() {
         return 1.0;
     }
@@ -86,14 +86,14 @@ fn likeness(line: &str, wanted: &HashSet<&str>) -> f64 {
     both as f64 / all.max(1) as f64
 }
 
-fn quoted(line: &str) -> String {
+fn quoted_line(line: &str) -> String {
     let cut: String = line.chars().take(SHOWN).collect();
     let dots = if cut.len() < line.len() { "..." } else { "" };
     format!("`{}{dots}`", cut.escape_debug())
 }
 
 /// What kind of difference it is, if that can be said.
-fn why(line: &str, wanted: &str) -> &'static str {
+fn difference_kind(line: &str, wanted: &str) -> &'static str {
     let without_space = |text: &str| {
         text.chars()
             .filter(|letter| !js::is_space(*letter))

@@ -24,7 +24,7 @@ pub(super) struct Found {
 
 impl Found {
     /// The lines of the place, counted from 1.
-    pub(super) fn lines(&self, text: &str) -> (usize, usize) {
+    pub(super) fn line_numbers(&self, text: &str) -> (usize, usize) {
         let first = text[..self.start].matches('\n').count() + 1;
         let inside = text[self.start..self.end].trim_end_matches('\n');
         (first, first + inside.matches('\n').count())
@@ -38,7 +38,7 @@ struct SourceLines<'a> {
 }
 
 impl<'a> SourceLines<'a> {
-    fn of(text: &'a str) -> Self {
+    fn from_text(text: &'a str) -> Self {
         let lines: Vec<_> = text.split_inclusive('\n').collect();
         let mut starts = Vec::with_capacity(lines.len() + 1);
         let mut at = 0;
@@ -50,7 +50,7 @@ impl<'a> SourceLines<'a> {
         Self { lines, starts }
     }
 
-    fn found(&self, first: usize, count: usize, is_nearly: bool) -> Found {
+    fn found_lines(&self, first: usize, count: usize, is_nearly: bool) -> Found {
         Found {
             start: self.starts[first],
             end: self.starts[first + count],
@@ -61,7 +61,7 @@ impl<'a> SourceLines<'a> {
 
 /// The places where each line is the same but for the white space around it.
 pub(super) fn by_line(request: EditRequest<'_>) -> Vec<Found> {
-    let source = SourceLines::of(request.text);
+    let source = SourceLines::from_text(request.text);
     let mut wanted: Vec<_> = request.old.split('\n').map(js::trim).collect();
     // The last line end belongs to the last line, unless the edit takes it away.
     if request.old.ends_with('\n') && (request.new.ends_with('\n') || request.new.is_empty()) {
@@ -72,7 +72,7 @@ pub(super) fn by_line(request: EditRequest<'_>) -> Vec<Found> {
     let mut at = 0;
     while at + wanted.len() <= trimmed.len() {
         if !wanted.is_empty() && trimmed[at..].starts_with(&wanted) {
-            found.push(source.found(at, wanted.len(), false));
+            found.push(source.found_lines(at, wanted.len(), false));
             at += wanted.len();
         } else {
             at += 1;
@@ -131,9 +131,9 @@ fn words_at(text: &str, start: usize, words: &[&str]) -> Option<usize> {
 }
 
 /// The places that differ in less than a tenth, the best first where they overlap.
-pub(super) fn nearly(request: EditRequest<'_>) -> Vec<Found> {
+pub(super) fn nearly_equal_places(request: EditRequest<'_>) -> Vec<Found> {
     let length = request.old.encode_utf16().count();
-    let source = SourceLines::of(request.text);
+    let source = SourceLines::from_text(request.text);
     let is_too_much = source
         .lines
         .len()
@@ -147,7 +147,7 @@ pub(super) fn nearly(request: EditRequest<'_>) -> Vec<Found> {
         .split_inclusive('\n')
         .map(|line| line.trim_end_matches(js::is_space))
         .collect();
-    let candidates = candidates(&source, &wanted);
+    let candidates = candidate_windows(&source, &wanted);
     let mut chosen: Vec<usize> = Vec::new();
     for (at, _) in candidates {
         if chosen
@@ -160,11 +160,11 @@ pub(super) fn nearly(request: EditRequest<'_>) -> Vec<Found> {
     chosen.sort_unstable();
     chosen
         .into_iter()
-        .map(|at| source.found(at, wanted.len(), true))
+        .map(|at| source.found_lines(at, wanted.len(), true))
         .collect()
 }
 
-fn candidates(source: &SourceLines<'_>, wanted: &[&str]) -> Vec<(usize, f64)> {
+fn candidate_windows(source: &SourceLines<'_>, wanted: &[&str]) -> Vec<(usize, f64)> {
     let block: Vec<u16> = wanted.join("\n").encode_utf16().collect();
     let stripped = without_space(&block);
     let mut candidates = Vec::new();
@@ -175,7 +175,7 @@ fn candidates(source: &SourceLines<'_>, wanted: &[&str]) -> Vec<(usize, f64)> {
             .collect::<Vec<_>>()
             .join("\n");
         let window: Vec<u16> = window.encode_utf16().collect();
-        if let Some(score) = score(&window, &block, &stripped) {
+        if let Some(score) = window_score(&window, &block, &stripped) {
             candidates.push((at, score));
         }
     }
@@ -184,15 +184,15 @@ fn candidates(source: &SourceLines<'_>, wanted: &[&str]) -> Vec<(usize, f64)> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
-fn score(window: &[u16], block: &[u16], stripped: &[u16]) -> Option<f64> {
+fn window_score(window: &[u16], block: &[u16], stripped: &[u16]) -> Option<f64> {
     let length = block.len() as f64;
     if window.len().abs_diff(block.len()) as f64 / length > MOST_DIFFERENT / WHITE_SPACE {
         return None;
     }
     // White space counts a tenth, so that this is more than can still be near enough.
     let bound = block.len() / 8 + 1;
-    let plain = distance(&without_space(window), stripped, bound)?;
-    let raw = distance(window, block, usize::MAX)?;
+    let plain = edit_distance(&without_space(window), stripped, bound)?;
+    let raw = edit_distance(window, block, usize::MAX)?;
     let weighted = plain as f64 + (raw as f64 - plain as f64) * WHITE_SPACE;
     let score = weighted / length;
     (score <= MOST_DIFFERENT).then_some(score)
@@ -207,7 +207,7 @@ fn without_space(text: &[u16]) -> Vec<u16> {
 }
 
 /// How many units have to be changed to make one text of the other (Levenshtein), none if it is more than `most`.
-fn distance(one: &[u16], other: &[u16], most: usize) -> Option<usize> {
+fn edit_distance(one: &[u16], other: &[u16], most: usize) -> Option<usize> {
     if one.len().abs_diff(other.len()) > most {
         return None;
     }

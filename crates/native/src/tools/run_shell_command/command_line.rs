@@ -43,13 +43,13 @@ fn without_wrapper(command: &str) -> String {
     let quoted = |mark| inner.strip_prefix(mark)?.strip_suffix(mark);
     match (quoted('\''), quoted('"')) {
         (Some(inner), _) => inner.to_owned(),
-        (None, Some(inner)) => unescaped(inner),
+        (None, Some(inner)) => unescaped_text(inner),
         (None, None) => inner.to_owned(),
     }
 }
 
 /// A text as double quotes mean it.
-fn unescaped(text: &str) -> String {
+fn unescaped_text(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {

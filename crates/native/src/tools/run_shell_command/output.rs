@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lapidary_gemini::js;
 use regex::Regex;
 
-use super::super::file_text::{first_units, units};
+use super::super::file_text::{first_units, utf16_length};
 
 /// Bytes that are kept of an output: its end.
 pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -34,19 +34,19 @@ impl ShellOutput {
         }
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() > 2 * MOST_BYTES {
-            self.cut();
+            self.cut_beginning();
         }
     }
 
-    fn cut(&mut self) {
+    fn cut_beginning(&mut self) {
         let start = self.bytes.len().saturating_sub(MOST_BYTES);
         self.is_cut |= start > 0;
         self.bytes.drain(..start);
     }
 
     /// The text, without escape sequences and without white space around it.
-    pub(super) fn text(mut self) -> String {
-        self.cut();
+    pub(super) fn into_text(mut self) -> String {
+        self.cut_beginning();
         let mut text = String::from_utf8_lossy(&self.bytes).into_owned();
         if self.is_cut {
             text += "\n[GEMINI_CLI_WARNING: Output truncated. The buffer is limited to 16MB.]";
@@ -72,20 +72,20 @@ fn without_escapes(text: &str) -> String {
 }
 
 /// A text that a model must not take for instructions.
-pub(super) fn untrusted(text: &str) -> String {
+pub(super) fn mark_untrusted(text: &str) -> String {
     let text = text.replace("</untrusted_context>", "&lt;/untrusted_context&gt;");
     format!("<untrusted_context>\n{text}\n</untrusted_context>")
 }
 
 /// A text that fits. A longer one keeps a fifth of its start and the rest of its end, and is written to a file whole.
-pub(super) fn fitting(text: String, most: usize, temporary: &Path) -> String {
-    let length = units(&text);
+pub(super) fn shortened_output(text: String, most: usize, temporary: &Path) -> String {
+    let length = utf16_length(&text);
     if length <= most {
         return text;
     }
     let head = most / 5;
     let tail = most - head;
-    let place = match saved(&text, temporary) {
+    let place = match save_output(&text, temporary) {
         Ok(path) => path,
         Err(error) => format!("(not kept: {error})"),
     };
@@ -93,13 +93,13 @@ pub(super) fn fitting(text: String, most: usize, temporary: &Path) -> String {
     let end = &text[first_units(&text, length - tail).len()..];
     format!(
         "Output too large. Showing first {} and last {} characters. For full output see: {place}\n{start}\n\n... [{} characters omitted] ...\n\n{end}",
-        grouped(head),
-        grouped(tail),
-        grouped(length - head - tail)
+        grouped_digits(head),
+        grouped_digits(tail),
+        grouped_digits(length - head - tail)
     )
 }
 
-fn saved(text: &str, temporary: &Path) -> std::io::Result<String> {
+fn save_output(text: &str, temporary: &Path) -> std::io::Result<String> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let folder = temporary.join("tool-outputs");
     std::fs::create_dir_all(&folder)?;
@@ -113,7 +113,7 @@ fn saved(text: &str, temporary: &Path) -> std::io::Result<String> {
 }
 
 /// A number with commas: `40,000`.
-fn grouped(number: usize) -> String {
+fn grouped_digits(number: usize) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -134,7 +134,7 @@ mod tests {
         for part in parts {
             output.push(part);
         }
-        output.text()
+        output.into_text()
     }
 
     #[test]
@@ -154,12 +154,12 @@ mod tests {
     fn a_long_answer_keeps_its_start_and_its_end_and_is_in_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let text = format!("{}{}", "a".repeat(30_000), "b".repeat(30_000));
-        let fitted = fitting(text.clone(), 40_000, folder.path());
+        let fitted = shortened_output(text.clone(), 40_000, folder.path());
         let (first, rest) = fitted.split_once('\n').unwrap();
         let path = first.strip_prefix("Output too large. Showing first 8,000 and last 32,000 characters. For full output see: ");
         assert_eq!(std::fs::read_to_string(path.unwrap()).unwrap(), text);
         assert!(rest.contains("... [20,000 characters omitted] ..."));
-        assert_eq!(fitting("short".to_owned(), 40_000, folder.path()), "short");
+        assert_eq!(shortened_output("short".to_owned(), 40_000, folder.path()), "short");
     }
 
     #[test]
@@ -169,6 +169,6 @@ mod tests {
             output.push(&vec![b'x'; 1024 * 1024]);
             assert!(output.bytes.len() <= 2 * MOST_BYTES);
         }
-        assert!(output.text().ends_with("16MB.]"));
+        assert!(output.into_text().ends_with("16MB.]"));
     }
 }

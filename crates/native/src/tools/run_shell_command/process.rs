@@ -11,7 +11,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::output::{ShellOutput, fitting, untrusted};
+use super::output::{ShellOutput, shortened_output, mark_untrusted};
 use super::{ShellCall, ShellSettings};
 use crate::tool::{ToolErrorKind, ToolOutput};
 
@@ -46,14 +46,14 @@ enum Ending {
 }
 
 impl ShellCall {
-    pub(super) async fn done(self, cancelled: &CancellationToken) -> ToolOutput {
-        let (mut running, mut reader) = match self.start().await {
+    pub(super) async fn run_command(self, cancelled: &CancellationToken) -> ToolOutput {
+        let (mut running, mut reader) = match self.start_command().await {
             Ok(started) => started,
             Err(error) => return not_started(&error),
         };
         let pid = running.pid();
         let mut output = ShellOutput::default();
-        let ending = follow(
+        let ending = follow_command(
             &mut running,
             &mut reader,
             &mut output,
@@ -62,13 +62,13 @@ impl ShellCall {
         )
         .await;
         if !matches!(ending, Ending::ByItself(_)) {
-            end(&mut running).await;
+            end_command(&mut running).await;
         }
-        drain(&mut reader, &mut output).await;
-        self.told(ending, &output.text(), pid)
+        drain_output(&mut reader, &mut output).await;
+        self.command_output(ending, &output.into_text(), pid)
     }
 
-    async fn start(&self) -> Result<(Running, pipe::Receiver), StartError> {
+    async fn start_command(&self) -> Result<(Running, pipe::Receiver), StartError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let failed = |source| StartError::Spawn {
             program: self.settings.shell.clone(),
@@ -96,13 +96,13 @@ impl ShellCall {
         Ok((running, reader))
     }
 
-    fn told(&self, ending: Ending, output: &str, pid: i32) -> ToolOutput {
+    fn command_output(&self, ending: Ending, output: &str, pid: i32) -> ToolOutput {
         let (text, display) = match ending {
-            Ending::ByItself(exit) => ended(exit, output, pid),
+            Ending::ByItself(exit) => ended_texts(exit, output, pid),
             Ending::Cancelled => {
-                let display = before("Command cancelled by user.", output);
+                let display = cancelled_display("Command cancelled by user.", output);
                 (
-                    cancelled(
+                    cancelled_text(
                         "Command was cancelled by user before it could complete.",
                         output,
                     ),
@@ -114,12 +114,12 @@ impl ShellCall {
                 let words = format!(
                     "Command was automatically cancelled because it exceeded the timeout of {minutes:.1} minutes without output."
                 );
-                (cancelled(&words, output), before(&words, output))
+                (cancelled_text(&words, output), cancelled_display(&words, output))
             }
         };
         ToolOutput {
-            text: fitting(
-                untrusted(&text),
+            text: shortened_output(
+                mark_untrusted(&text),
                 self.settings.most_letters,
                 &self.temporary,
             ),
@@ -134,7 +134,7 @@ fn not_started(error: &StartError) -> ToolOutput {
     let source = std::error::Error::source(error).map(|source| format!(": {source}"));
     let why = format!("{error}{}", source.unwrap_or_default());
     ToolOutput {
-        text: untrusted(&format!("Output: (empty)\nError: {why}\nExit Code: 1")),
+        text: mark_untrusted(&format!("Output: (empty)\nError: {why}\nExit Code: 1")),
         display: Some(format!("Command failed: {why}")),
         error: Some(ToolErrorKind("shell_execute_error")),
         ..ToolOutput::default()
@@ -142,7 +142,7 @@ fn not_started(error: &StartError) -> ToolOutput {
 }
 
 /// The answer to a command that ended by itself.
-fn ended(exit: Option<Exit>, output: &str, pid: i32) -> (String, String) {
+fn ended_texts(exit: Option<Exit>, output: &str, pid: i32) -> (String, String) {
     let mut parts = vec![format!(
         "Output: {}",
         if output.is_empty() { "(empty)" } else { output }
@@ -168,7 +168,7 @@ fn ended(exit: Option<Exit>, output: &str, pid: i32) -> (String, String) {
     (parts.join("\n"), display)
 }
 
-fn cancelled(words: &str, output: &str) -> String {
+fn cancelled_text(words: &str, output: &str) -> String {
     if output.is_empty() {
         format!("{words} There was no output before it was cancelled.")
     } else {
@@ -176,7 +176,7 @@ fn cancelled(words: &str, output: &str) -> String {
     }
 }
 
-fn before(words: &str, output: &str) -> String {
+fn cancelled_display(words: &str, output: &str) -> String {
     if output.is_empty() {
         words.to_owned()
     } else {
@@ -186,7 +186,7 @@ fn before(words: &str, output: &str) -> String {
 
 /// Reads what the command writes until it ends, is cancelled, or is silent for too long. All futures here can be dropped and taken up
 /// again.
-async fn follow(
+async fn follow_command(
     running: &mut Running,
     reader: &mut pipe::Receiver,
     output: &mut ShellOutput,
@@ -214,7 +214,7 @@ async fn follow(
 }
 
 /// Ends the command and everything that it started.
-async fn end(running: &mut Running) {
+async fn end_command(running: &mut Running) {
     running.stop(GRACE).await;
     if timeout(GIVE_UP, running.wait()).await.is_err() {
         running.abandon().await;
@@ -222,7 +222,7 @@ async fn end(running: &mut Running) {
 }
 
 /// Reads what is left. A process that we cannot end may hold the pipe open.
-async fn drain(reader: &mut pipe::Receiver, output: &mut ShellOutput) {
+async fn drain_output(reader: &mut pipe::Receiver, output: &mut ShellOutput) {
     let enough = sleep(DRAIN);
     tokio::pin!(enough);
     let mut chunk = vec![0; CHUNK];

@@ -47,7 +47,7 @@ impl<'b> ByteColumns<'b> {
         Self {
             escape: std::array::from_fn(column),
             key: [column(7), column(8)],
-            rare: needed.rarest().map(|(at, byte)| (column(at), byte)),
+            rare: needed.rarest_bytes().map(|(at, byte)| (column(at), byte)),
         }
     }
 

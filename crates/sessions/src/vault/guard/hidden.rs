@@ -10,12 +10,12 @@ use std::time::SystemTime;
 
 use lapidary_json::Token;
 
-use super::merge::replace;
-use super::{GuardAction, RepairKind, SeenFile, project_of, sweep, winner};
+use super::merge::replace_content;
+use super::{GuardAction, RepairKind, SeenFile, project_of, sweep, listed_file};
 use crate::names;
 use crate::vault::error::ErrorContext as _;
 use crate::vault::rebuild::{self, RebuiltHeader};
-use crate::vault::replay::{LogReplay, ReadingDepth, enriched, lossy};
+use crate::vault::replay::{LogReplay, ReadingDepth, enriched_record, lossy_utf8};
 use crate::vault::{SnapshotEntry, Vault, VaultError, blobs, recover, restore, stat};
 
 /// Where hidden messages are brought out.
@@ -29,7 +29,7 @@ impl HiddenMessages<'_> {
     /// True if a file has a message to resume, shown by the CLI or hidden.
     pub(super) fn find_content(vault: &Vault, file: &SeenFile) -> Result<bool, VaultError> {
         let bytes = vault.read(&file.entry)?;
-        let replay_of = lossy(&bytes);
+        let replay_of = lossy_utf8(&bytes);
         Ok(!file.facts.subagent
             && LogReplay::from_bytes(&replay_of, ReadingDepth::Hidden)
                 .kept
@@ -44,27 +44,27 @@ impl HiddenMessages<'_> {
         done: &[GuardAction],
     ) -> Result<Option<GuardAction>, VaultError> {
         let raw = fs::read(&file.path).at("read", &file.path)?;
-        if blobs::sha256(&raw) != file.entry.sha256 {
+        if blobs::sha256_hex(&raw) != file.entry.sha256 {
             let changed = std::io::Error::other("it is being written to");
             return Err(changed).at("read", &file.path);
         }
-        let text = lossy(&raw);
+        let text = lossy_utf8(&raw);
         let replay = LogReplay::from_bytes(&text, ReadingDepth::Hidden);
         let own = replay.get("sessionId").and_then(Token::string);
         let own = own.filter(|id| !id.is_empty()).map(String::from);
-        let known = own.is_none().then(|| self.known(file)).flatten();
+        let known = own.is_none().then(|| self.last_known_entry(file)).flatten();
         let of_name = known.as_ref().and_then(|entry| entry.session_id.clone());
         let has_header = own.is_some();
         let id = own.or(of_name).or_else(|| self.only_namesake(file));
         let id = id.unwrap_or_else(|| recover::new_id(&file.path, &raw));
-        if let Some(target) = winner(self.files, &id) {
-            self.join(&replay, has_header, target)?;
-            sweep::remove(self.vault, file)?;
+        if let Some(target) = listed_file(self.files, &id) {
+            self.join_messages(&replay, has_header, target)?;
+            sweep::remove_stub(self.vault, file)?;
             let why = format!(
                 "had messages of `{}`, which are in there now",
-                target.name()
+                target.file_name()
             );
-            return Ok(Some(action(file, id, target.path.clone(), &why)));
+            return Ok(Some(brought_out_action(file, id, target.path.clone(), &why)));
         }
         let is_same = |it: &GuardAction| {
             it.did == RepairKind::BroughtOut && it.session_id.as_ref() == Some(&id)
@@ -72,9 +72,9 @@ impl HiddenMessages<'_> {
         if done.iter().any(is_same) {
             return Ok(None);
         }
-        let path = self.rebuild(file, &id, known.as_ref(), &raw)?;
+        let path = self.rebuild_file(file, &id, known.as_ref(), &raw)?;
         let why = "had messages that the CLI does not list and would have deleted; they are back";
-        Ok(Some(action(file, id, path, why)))
+        Ok(Some(brought_out_action(file, id, path, why)))
     }
 
     /// The last content that had this name and named its session.
@@ -90,11 +90,11 @@ impl HiddenMessages<'_> {
 
     /// The session that shares the eight characters of a file's name, if it is one.
     fn only_namesake(&self, file: &SeenFile) -> Option<String> {
-        let name = file.name();
-        let short = names::short(&name)?;
+        let name = file.file_name();
+        let short = names::short_id(&name)?;
         let listed = self.files.iter().filter(|it| it.is_listed());
         let mut ids: Vec<_> = listed
-            .filter(|it| names::short(&it.name()) == Some(short))
+            .filter(|it| names::short_id(&it.file_name()) == Some(short))
             .filter_map(|it| it.facts.session_id.clone())
             .collect();
         ids.sort();
@@ -110,7 +110,7 @@ impl HiddenMessages<'_> {
         target: &SeenFile,
     ) -> Result<(), VaultError> {
         let raw = fs::read(&target.path).at("read", &target.path)?;
-        let text = lossy(&raw);
+        let text = lossy_utf8(&raw);
         let mut there = LogReplay::from_bytes(&text, ReadingDepth::Everything);
         let mut lines = String::new();
         for message in hidden.kept.iter() {
@@ -118,7 +118,7 @@ impl HiddenMessages<'_> {
             match there.shown.get(message.key) {
                 // Without a header, a record is the last one that a still open CLI wrote.
                 Some(shown) if !has_header => {
-                    message.record = enriched(&shown.record, &message).into_owned().into();
+                    message.record = enriched_record(&shown.record, &message).into_owned().into();
                     if message.record == shown.record {
                         continue;
                     }
@@ -126,7 +126,7 @@ impl HiddenMessages<'_> {
                 None if there.kept.get(message.key).is_none() => {}
                 _ => continue,
             }
-            lines.push_str(&rebuild::line(&message));
+            lines.push_str(&rebuild::message_line(&message));
             lines.push('\n');
         }
         for line in &hidden.unknown {
@@ -134,11 +134,11 @@ impl HiddenMessages<'_> {
             lines.push('\n');
         }
         if target.path.extension().is_some_and(|it| it == "jsonl") {
-            return append(&target.path, &raw, &lines);
+            return append_lines(&target.path, &raw, &lines);
         }
         there = LogReplay::from_bytes(&text, ReadingDepth::Hidden);
         there.forget_shown();
-        there.read(lines.as_bytes());
+        there.read_bytes(lines.as_bytes());
         let id = target.facts.session_id.clone().unwrap_or_default();
         self.write_beside(&there, target, &id).map(drop)
     }
@@ -153,18 +153,18 @@ impl HiddenMessages<'_> {
         raw: &[u8],
     ) -> Result<PathBuf, VaultError> {
         let before = known.and_then(|entry| self.vault.read(entry).ok());
-        let (before, text) = (before.unwrap_or_default(), lossy(raw));
-        let before = lossy(&before);
+        let (before, text) = (before.unwrap_or_default(), lossy_utf8(raw));
+        let before = lossy_utf8(&before);
         let mut replay = LogReplay::from_bytes(&before, ReadingDepth::Hidden);
         replay.forget_shown();
-        replay.read(&text);
+        replay.read_bytes(&text);
         if file.path.extension().is_none_or(|it| it != "jsonl") {
             let path = self.write_beside(&replay, file, id)?;
-            sweep::remove(self.vault, file)?;
+            sweep::remove_stub(self.vault, file)?;
             return Ok(path);
         }
-        let bytes = rebuild::log(&replay, &self.header(file, id));
-        if replace(&file.path, raw, &bytes)? {
+        let bytes = rebuild::rebuilt_log(&replay, &self.rebuilt_header(file, id));
+        if replace_content(&file.path, raw, &bytes)? {
             return Ok(file.path.clone());
         }
         let changed = std::io::Error::other("it is being written to");
@@ -177,10 +177,10 @@ impl HiddenMessages<'_> {
         file: &SeenFile,
         id: &str,
     ) -> Result<PathBuf, VaultError> {
-        let bytes = rebuild::log(replay, &self.header(file, id));
+        let bytes = rebuild::rebuilt_log(replay, &self.rebuilt_header(file, id));
         let folder = file.path.parent().unwrap_or(Path::new("."));
-        let like = format!("{}l", file.name());
-        let path = names::free(folder, &like, Some(id), self.now);
+        let like = format!("{}l", file.file_name());
+        let path = names::free_path(folder, &like, Some(id), self.now);
         if restore::write_new(&path, &bytes, None)? {
             return Ok(path);
         }
@@ -215,6 +215,6 @@ fn brought_out_action(file: &SeenFile, id: String, path: PathBuf, why: &str) -> 
         did: RepairKind::BroughtOut,
         session_id: Some(id),
         path,
-        sentence: format!("`{}` {why}.", file.name()),
+        sentence: format!("`{}` {why}.", file.file_name()),
     }
 }

@@ -11,7 +11,7 @@ pub(in crate::vault) use lapidary_gemini::lock::{PATIENCE, wait};
 /// Takes the lock for changing session files. A process that holds it for too long may be stopped: then the caller continues
 /// without it.
 pub(super) fn lock_repairs(vault: &Vault) -> Result<(File, Option<GuardAction>), VaultError> {
-    vault.make()?;
+    vault.make_directories()?;
     let path = vault.dir.join("repair.lock");
     let file = File::create(&path).at("open", &path)?;
     if wait(vault.patience, || file.try_lock()).at("lock", &path)? {

@@ -8,7 +8,7 @@ use super::SeenFile;
 use crate::names;
 use crate::vault::ContentFacts;
 use crate::vault::held::{self, HeldFile, HeldFiles};
-use crate::vault::replay::{LogReplay, ReadingDepth, lossy};
+use crate::vault::replay::{LogReplay, ReadingDepth, lossy_utf8};
 
 /// Such a file.
 pub(super) struct LostFile {
@@ -32,7 +32,7 @@ impl LostFile {
 /// The lost files with messages, in the order in which they were written; and the lost files that have the header that the
 /// present file of their name lacks, because the CLI continues in a new file when its own was deleted.
 pub(super) fn lost_files(chats: &Path, before: &[SeenFile], after: &[SeenFile]) -> Vec<LostFile> {
-    let held = HeldFiles::open(chats).files().into_iter();
+    let held = HeldFiles::open(chats).held_files().into_iter();
     let gone = held.filter(|it| it.is_gone);
     let mut lost: Vec<LostFile> = gone.filter_map(|file| lost_file(&file, chats)).collect();
     // Clocks of files tick every few milliseconds: of two the one with the header was first.
@@ -60,7 +60,7 @@ pub(super) fn lost_files(chats: &Path, before: &[SeenFile], after: &[SeenFile]) 
 }
 
 fn lost_file(file: &HeldFile, chats: &Path) -> Option<LostFile> {
-    let bytes = lossy(&file.read().ok()?).into_owned();
+    let bytes = lossy_utf8(&file.read().ok()?).into_owned();
     Some(LostFile {
         session_id: ContentFacts::read(&bytes).session_id,
         is_main: file.path.parent() == Some(chats),
@@ -88,7 +88,7 @@ fn named_so(
     }
     let short_of = |path: &Path| {
         let name = path.file_name()?.to_string_lossy().into_owned();
-        names::short(&name).map(String::from)
+        names::short_id(&name).map(String::from)
     };
     let short = short_of(path)?;
     let namesakes = all
@@ -102,10 +102,10 @@ fn named_so(
 
 /// True if the file that has the name now, or another one of its session, has every message.
 pub(super) fn is_in_place(file: &HeldFile, bytes: &[u8]) -> bool {
-    let ours = lossy(bytes);
+    let ours = lossy_utf8(bytes);
     let ours = LogReplay::from_bytes(&ours, ReadingDepth::Hidden);
     let there = fs::read(&file.path).unwrap_or_default();
-    let there = lossy(&there);
+    let there = lossy_utf8(&there);
     held::has_all(
         &LogReplay::from_bytes(&there, ReadingDepth::Everything),
         &ours,

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use crate::vault::VaultError;
-use crate::vault::blobs::{sync_folder, temporary};
+use crate::vault::blobs::{sync_folder, temporary_file};
 use crate::vault::error::ErrorContext as _;
 use crate::vault::replay::{LogReplay, ReadingDepth};
 
@@ -25,7 +25,7 @@ impl<'a> StateMerge<'a> {
         let mut replay = LogReplay::new(ReadingDepth::Hidden);
         let mut read: &[u8] = &[];
         if let Some(before) = before {
-            replay.read(before);
+            replay.read_bytes(before);
             // Messages that were hidden before were not lost in this run.
             replay.kept = replay.shown.clone();
             read = before;
@@ -61,17 +61,17 @@ fn read_on<'a>(replay: &mut LogReplay<'a>, before: &'a [u8], after: &'a [u8]) {
         // A last line without its end is read again, with the bytes that were appended to it.
         let line = before.iter().rposition(|&byte| byte == b'\n');
         let from = line.map_or(0, |at| at + 1);
-        replay.read(&after[from..]);
+        replay.read_bytes(&after[from..]);
     } else {
         replay.forget_shown();
-        replay.read(after);
+        replay.read_bytes(after);
     }
 }
 
 /// Puts a new content in place of one that was read. False if the file has changed since, and nothing was done.
 pub(super) fn replace_content(path: &Path, read: &[u8], new: &[u8]) -> Result<bool, VaultError> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut temp = temporary(folder)?;
+    let mut temp = temporary_file(folder)?;
     temp.write_all(new).at("write", path)?;
     let mut old = File::open(path).at("read", path)?;
     let about = old.metadata().at("read", path)?;

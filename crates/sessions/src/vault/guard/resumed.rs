@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::{
     ChatDir, Guard, GuardAction, GuardRequest, RepairKind, RetentionSettings, SeenFile,
-    SessionRepair, failed, project_of,
+    SessionRepair, failure_action, project_of,
 };
 use crate::vault::held::HeldFiles;
 use crate::vault::open::{GuardRecord, RecordedPlace};
@@ -18,12 +18,12 @@ impl Guard {
     pub(super) fn to_record(&self) -> GuardRecord {
         let retention = self.request.retention;
         GuardRecord {
-            since: stat::rfc3339(self.request.now),
+            since: stat::rfc3339_text(self.request.now),
             resume: self.request.resume.clone(),
             max_age: retention.and_then(|it| it.max_age),
             max_count: retention.and_then(|it| it.max_count),
             has_retention: retention.is_some(),
-            places: self.places.iter().map(recorded).collect(),
+            places: self.places.iter().map(recorded_place).collect(),
         }
     }
 
@@ -37,7 +37,7 @@ impl Guard {
             vault: vault.clone(),
             request: GuardRequest {
                 chats: record.places.iter().map(|it| it.chats.clone()).collect(),
-                now: record.since(),
+                now: record.start_time(),
                 resume: record.resume.clone(),
                 retention,
             },
@@ -52,13 +52,13 @@ impl Guard {
 /// Finishes the guards of killed processes. A guard that cannot be finished stays for the next process.
 pub(super) fn finish_abandoned(vault: &Vault, now: SystemTime) -> Vec<GuardAction> {
     let mut actions = Vec::new();
-    for (open, record) in vault.abandoned() {
+    for (open, record) in vault.abandoned_guards() {
         match Guard::of_record(vault, &record).after(now) {
             Ok(SessionRepair { actions: done, .. }) => {
                 actions.extend(done);
                 open.close();
             }
-            Err(error) => actions.push(unfinished(&record, &error)),
+            Err(error) => actions.push(unfinished_warning(&record, &error)),
         }
     }
     actions
@@ -69,12 +69,12 @@ pub(super) fn finish_held(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> 
     let mut actions = Vec::new();
     // A project's own directory, where older versions have sessions, shares its held files with `chats`.
     for chats in chats.iter().filter(|it| it.ends_with("chats")) {
-        if HeldFiles::open(chats).files().is_empty() || HeldFiles::open(chats).own().is_none() {
+        if HeldFiles::open(chats).held_files().is_empty() || HeldFiles::open(chats).lock_for_release().is_none() {
             continue;
         }
         match held_only(vault, chats).after(now) {
             Ok(SessionRepair { actions: done, .. }) => actions.extend(done),
-            Err(error) => actions.push(failed(None, chats, &error)),
+            Err(error) => actions.push(failure_action(None, chats, &error)),
         }
     }
     actions

@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::merge::replace;
+use super::merge::replace_content;
 use super::rename_new;
 use crate::names;
-use crate::vault::blobs::{TEMPORARY, sha256};
+use crate::vault::blobs::{TEMPORARY, sha256_hex};
 use crate::vault::error::ErrorContext as _;
 use crate::vault::{ContentFacts, VaultError};
 
@@ -24,7 +24,7 @@ const STALE: Duration = Duration::from_hours(1);
 pub(super) fn remove_if_unchanged(path: &Path, content: &str) -> Result<(), VaultError> {
     let aside = put_aside(path)?;
     let bytes = fs::read(&aside).at("read", &aside)?;
-    if sha256(&bytes) == content {
+    if sha256_hex(&bytes) == content {
         return fs::remove_file(&aside).at("remove", &aside);
     }
     put_back(&aside, path)?;
@@ -63,9 +63,9 @@ fn put_back(aside: &Path, path: &Path) -> Result<(), VaultError> {
         }
         // A process that wrote a header there continues in a file that is complete without ours.
         if ContentFacts::read(&late).session_id.is_some() {
-            return beside(aside, path);
+            return put_beside(aside, path);
         }
-        if replace(path, &late, &joined(&first, &late))? {
+        if replace_content(path, &late, &joined_lines(&first, &late))? {
             return fs::remove_file(aside).at("remove", aside);
         }
     }
@@ -76,7 +76,7 @@ fn put_beside(aside: &Path, path: &Path) -> Result<(), VaultError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let time = fs::metadata(aside).and_then(|it| it.modified());
-    let free = names::free(folder, &name, None, time.at("read", aside)?);
+    let free = names::free_path(folder, &name, None, time.at("read", aside)?);
     rename_new(aside, &free)
 }
 

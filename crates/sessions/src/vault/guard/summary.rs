@@ -7,7 +7,7 @@ use crate::names;
 
 /// The lines for these actions. Renamed files, files that were removed on purpose, and files without content are not worth a line.
 pub fn summary(actions: &[GuardAction]) -> Vec<String> {
-    let mut lines: Vec<String> = saved(actions).into_iter().collect();
+    let mut lines: Vec<String> = saved_sentence(actions).into_iter().collect();
     lines.extend(moved_aside(actions));
     let warnings = actions.iter().filter(|it| it.did == RepairKind::Warned);
     lines.extend(warnings.map(|it| it.sentence.clone()));
@@ -15,8 +15,8 @@ pub fn summary(actions: &[GuardAction]) -> Vec<String> {
 }
 
 fn saved_sentence(actions: &[GuardAction]) -> Option<String> {
-    let deleted = sessions(actions, |did| did == RepairKind::PutBack);
-    let damaged = sessions(actions, |did| {
+    let deleted = affected_sessions(actions, |did| did == RepairKind::PutBack);
+    let damaged = affected_sessions(actions, |did| {
         matches!(did, RepairKind::Merged | RepairKind::BroughtOut)
     });
     let damaged = damaged.difference(&deleted).count();
@@ -24,15 +24,15 @@ fn saved_sentence(actions: &[GuardAction]) -> Option<String> {
     Some(match (deleted.len(), damaged) {
         (0, 0) => return None,
         (0, damaged) => {
-            let sessions = counted(damaged);
+            let sessions = session_count(damaged);
             format!("Restored messages that Gemini CLI had removed from {sessions}.")
         }
         (deleted, 0) => {
-            let sessions = counted(deleted);
+            let sessions = session_count(deleted);
             format!("Restored {sessions} that Gemini CLI had deleted; {lost}.")
         }
         (deleted, damaged) => {
-            let (deleted, damaged) = (counted(deleted), counted(damaged));
+            let (deleted, damaged) = (session_count(deleted), session_count(damaged));
             format!(
                 "Restored {deleted} that Gemini CLI had deleted, and messages that it had removed from {damaged}; {lost}."
             )
@@ -41,7 +41,7 @@ fn saved_sentence(actions: &[GuardAction]) -> Option<String> {
 }
 
 fn moved_aside(actions: &[GuardAction]) -> Option<String> {
-    let sessions = sessions(actions, |did| did == RepairKind::SetAside);
+    let sessions = affected_sessions(actions, |did| did == RepairKind::SetAside);
     let all: Vec<&str> = sessions.iter().copied().collect();
     match all[..] {
         [] => None,
@@ -66,7 +66,7 @@ fn affected_sessions(actions: &[GuardAction], is_meant: impl Fn(RepairKind) -> b
     let names = names.filter_map(|it| it.path.file_name()?.to_str());
     let names = names.filter(|name| names::is_session(name));
     names
-        .map(|name| names::short(name).unwrap_or(name))
+        .map(|name| names::short_id(name).unwrap_or(name))
         .collect()
 }
 

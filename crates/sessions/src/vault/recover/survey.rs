@@ -8,7 +8,7 @@ use super::super::{FlawKind, GatherFlaw};
 use super::{
     ContentFacts, GuardAction, LogReplay, ReadingDepth, RecoveryPlan, SeenFile, Vault, VaultError,
 };
-use super::{guard, lossy, session_files, sweep};
+use super::{guard, lossy_utf8, session_files, sweep};
 
 /// The hidden messages in a project's files, and the files that endanger others.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,7 @@ pub struct EndangeredSession {
 pub fn survey(chats: &[PathBuf], depth: ReadingDepth) -> ProjectSurvey {
     let mut survey = ProjectSurvey::default();
     for chats in chats {
-        survey.look(chats, depth);
+        survey.look_at_chats(chats, depth);
     }
     survey
 }
@@ -49,9 +49,9 @@ pub fn disarm(
     now: SystemTime,
 ) -> Result<Vec<GuardAction>, VaultError> {
     let project = guard::project_of(chats);
-    let (added, flaws) = guard::look(vault, chats, project, reason, now)?;
-    let files = guard::seen(&added, project, chats);
-    Ok(sweep::stubs(vault, &files, &flaws, now))
+    let (added, flaws) = guard::take_in_directory(vault, chats, project, reason, now)?;
+    let files = guard::seen_files(&added, project, chats);
+    Ok(sweep::move_stubs(vault, &files, &flaws, now))
 }
 
 impl ProjectSurvey {
@@ -70,7 +70,7 @@ impl ProjectSurvey {
                 }
             };
             self.looked += 1;
-            let file = SeenFile::unkept(path, chats, ContentFacts::read(&bytes));
+            let file = SeenFile::without_copy(path, chats, ContentFacts::read(&bytes));
             // A subagent's session cannot be resumed.
             if file.path.parent() == Some(chats) && !file.facts.subagent {
                 let plan = RecoveryPlan::new(file.path.clone(), bytes, depth);
@@ -84,8 +84,8 @@ impl ProjectSurvey {
                 .iter()
                 .any(|plan: &RecoveryPlan| plan.path == file.path)
         };
-        let dangers = sweep::DeletionRisk::find(&seen);
-        let dangers = dangers.sources(&seen);
+        let dangers = sweep::DeletionRisk::from_files(&seen);
+        let dangers = dangers.risky_stubs(&seen);
         let dangers = dangers
             .filter(|file| !is_planned(file))
             .map(|file| EndangeredSession {
@@ -99,7 +99,7 @@ impl ProjectSurvey {
 
 /// True if another file of the session shows all that this one hides.
 fn is_elsewhere(plan: &RecoveryPlan, files: &[SeenFile]) -> bool {
-    let text = lossy(&plan.source);
+    let text = lossy_utf8(&plan.source);
     let ours = LogReplay::from_bytes(&text, plan.depth);
     let of_session = |file: &&SeenFile| {
         file.path != plan.path
@@ -110,7 +110,7 @@ fn is_elsewhere(plan: &RecoveryPlan, files: &[SeenFile]) -> bool {
         let Ok(bytes) = fs::read(&file.path) else {
             return false;
         };
-        let text = lossy(&bytes);
+        let text = lossy_utf8(&bytes);
         let theirs = LogReplay::from_bytes(&text, plan.depth);
         let mut keys = ours.kept.iter().map(|message| message.key);
         keys.all(|key| theirs.shown.get(key).is_some())

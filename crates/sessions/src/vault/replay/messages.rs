@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{ReplayedMessage, enriched};
+use super::{ReplayedMessage, enriched_record};
 
 /// The messages, each of which knows its neighbours.
 #[derive(Debug, Clone, Default)]
@@ -70,7 +70,7 @@ impl<'a> MessageChain<'a> {
         for message in messages {
             if let Some(&place) = self.places.get(message.key) {
                 let known = &mut self.nodes[place].message;
-                known.record = enriched(&known.record, message);
+                known.record = enriched_record(&known.record, message);
                 last = Some(place);
             } else {
                 last = Some(self.insert(message.clone(), last));
@@ -91,8 +91,8 @@ impl<'a> MessageChain<'a> {
             before,
             behind,
         });
-        self.link(before, Some(place));
-        self.link(Some(place), behind);
+        self.link_neighbours(before, Some(place));
+        self.link_neighbours(Some(place), behind);
         place
     }
 
@@ -103,7 +103,7 @@ impl<'a> MessageChain<'a> {
             ref message,
         } = self.nodes[place];
         self.places.remove(message.key);
-        self.link(before, behind);
+        self.link_neighbours(before, behind);
     }
 
     /// Makes two messages neighbours; none stands for either end.
