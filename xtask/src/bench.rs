@@ -31,8 +31,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::workspace::{Workspace, run as run_shown};
-use measure::measure;
-use table::megabytes;
+use measure::measure_command;
+use table::in_megabytes;
 use verdict::BenchVerdict;
 
 /// How far two measures of the same command may be apart.
@@ -89,23 +89,23 @@ pub(crate) struct Args {
 }
 
 /// Builds the measured and the measuring programs in release, then hands over to the latter.
-pub(crate) fn bench(workspace: &Workspace, args: &Args) -> Result<()> {
+pub(crate) fn run_bench(workspace: &Workspace, args: &Args) -> Result<()> {
     run_shown(
         workspace
-            .cargo("build")
+            .cargo_command("build")
             .args(["--release", "--package", "xtask"]),
     )?;
     let release = workspace.target.join("release");
     if args.lapidary.is_none() {
         run_shown(
             workspace
-                .cargo("build")
+                .cargo_command("build")
                 .args(["--release", "--package", "lapidary-cli"]),
         )?;
     }
     for (part, package, example) in EXAMPLES {
         if args.only.is_none_or(|only| only == part) {
-            let mut build = workspace.cargo("build");
+            let mut build = workspace.cargo_command("build");
             build.args(["--release", "--package", package, "--example", example]);
             run_shown(&mut build)?;
         }
@@ -143,11 +143,11 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
     let folder = workspace.target.join("bench");
     fs::create_dir_all(&folder)?;
     let lapidary = args.lapidary.clone().context("no program to measure")?;
-    let nothing = measure(&["true".into()])?;
+    let nothing = measure_command(&["true".into()])?;
     println!(
         "CPU time is user and system, the least of {} interleaved runs. An empty program peaks at {:.1} MB by this measure.\n",
         args.runs,
-        megabytes(nothing.peak_kib * 1024)
+        in_megabytes(nothing.peak_kib * 1024)
     );
     let mut verdict = BenchVerdict::default();
     let wanted = |part| args.only.is_none_or(|only| only == part);
@@ -158,28 +158,28 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
             lapidary: lapidary.clone(),
             runs: args.runs,
         };
-        verdict.doubts.extend(bench.report(args.size, args.large)?);
+        verdict.doubts.extend(bench.report_translation(args.size, args.large)?);
     }
     if wanted(BenchPart::Run) {
-        verdict.take(run::report(workspace, &folder, &lapidary, args.runs)?);
+        verdict.add_verdict(run::report_runs(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Sessions) {
-        verdict.take(sessions::report(workspace, &folder, &lapidary, args.runs)?);
+        verdict.add_verdict(sessions::report_sessions(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Hooks) {
-        verdict.take(hooks::report(workspace, args.runs)?);
+        verdict.add_verdict(hooks::report_hooks(workspace, args.runs)?);
     }
     if wanted(BenchPart::Loading) {
-        verdict.take(loading::report(workspace, &folder, &lapidary, args.runs)?);
+        verdict.add_verdict(loading::report_loading(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Recordings) {
-        verdict.take(recordings::report(&folder, &lapidary, args.runs)?);
+        verdict.add_verdict(recordings::report_recordings(&folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Agents) {
-        verdict.take(agents::report(workspace, &folder, &lapidary, args.runs)?);
+        verdict.add_verdict(agents::report_agents(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Instructions) {
-        instructions::report(&folder, &lapidary, args.against.as_deref())?;
+        instructions::report_instructions(&folder, &lapidary, args.against.as_deref())?;
     }
     let BenchVerdict { doubts, misses } = verdict;
     ensure!(doubts.is_empty(), "this run is void: {}", doubts.join("; "));
@@ -201,7 +201,7 @@ fn print_doubts(doubts: &[String]) {
 }
 
 /// The floor: finds every line of a file and does nothing with it.
-pub(crate) fn split(file: &Path) -> Result<()> {
+pub(crate) fn split_lines(file: &Path) -> Result<()> {
     println!("{}", count_lines(File::open(file)?)?);
     Ok(())
 }

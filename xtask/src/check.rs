@@ -33,14 +33,14 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     words::check(&workspace.root)?;
     println!("check: lints");
     run(workspace
-        .cargo("clippy")
+        .cargo_command("clippy")
         .args(["--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     for (system, target) in ELSEWHERE {
         check_for(workspace, system, target)?;
     }
     println!("check: documentation");
     run(workspace
-        .cargo("doc")
+        .cargo_command("doc")
         .args(["--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings"))?;
     println!("check: schemas");
@@ -51,7 +51,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 
 /// The words report on the crates below another directory, to compare ours with.
 pub(crate) fn report_words(root: &Path) -> Result<()> {
-    words::report(root)
+    words::print_words_report(root)
 }
 
 /// How many cycles there may be between modules within folders. Lower it when one is untied; never raise it.
@@ -63,14 +63,14 @@ fn check_module_cycles(workspace: &Workspace) -> Result<()> {
     let (mut found, mut folders) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(workspace.root.join("crates"))? {
         let package = entry?.path();
-        let graph = ModuleGraph::read(&package.join("src"))?;
+        let graph = ModuleGraph::read_crate(&package.join("src"))?;
         let name = package
             .file_name()
             .unwrap_or_default()
             .display()
             .to_string();
         let (roots, below): (Vec<_>, Vec<_>) = graph
-            .cycles()
+            .module_cycles()
             .into_iter()
             .partition(ModuleCycle::is_at_root);
         folders.extend(below.iter().map(|cycle| format!("{name}, {cycle}")));
@@ -98,7 +98,7 @@ const MAPS: [&str; 1] = ["ARCHITECTURE.md"];
 
 fn check_document_paths(workspace: &Workspace) -> Result<()> {
     for document in MAPS {
-        let missing = document_paths::missing(&workspace.root, document)?;
+        let missing = document_paths::missing_paths(&workspace.root, document)?;
         ensure!(
             missing.is_empty(),
             "`{document}` names files that do not exist: {}",
@@ -119,7 +119,7 @@ fn check_for(workspace: &Workspace, system: &str, target: &str) -> Result<()> {
     // SQLite is C, and compiling it for another system takes a compiler for that. Lints do not need its library.
     let no_tool = |tool: &str| (format!("{tool}_{}", target.replace('-', "_")), "true");
     run(workspace
-        .cargo("clippy")
+        .cargo_command("clippy")
         .envs([no_tool("CC"), no_tool("AR")])
         .args(["--target", target])
         .args(packages)

@@ -51,16 +51,16 @@ pub(crate) struct Args {
 }
 
 /// Runs the tests, and reports which lines they reach.
-pub(crate) fn coverage(workspace: &Workspace, args: &Args) -> Result<()> {
+pub(crate) fn run_coverage(workspace: &Workspace, args: &Args) -> Result<()> {
     let folder = workspace.target.join("coverage");
     let mut is_green = true;
     if !args.report {
-        prepare(&folder, args)?;
-        let peers = (!args.plain).then(|| peers::install(workspace));
+        prepare_folder(&folder, args)?;
+        let peers = (!args.plain).then(|| peers::install_peers(workspace));
         let peers = peers.transpose()?;
         let tests = || cargo_test(workspace, &folder, args, peers.as_deref());
         let programs = fs::read_to_string(folder.join("programs")).unwrap_or_default();
-        let programs = programs.lines().map(str::to_owned).chain(built(tests())?);
+        let programs = programs.lines().map(str::to_owned).chain(build_tests(tests())?);
         let programs: BTreeSet<_> = programs.collect();
         let programs: Vec<_> = programs.into_iter().collect();
         fs::write(folder.join("programs"), programs.join("\n"))?;
@@ -69,7 +69,7 @@ pub(crate) fn coverage(workspace: &Workspace, args: &Args) -> Result<()> {
         tests.arg("--").args(&args.words).args(skipped);
         is_green = tests.status()?.success();
     }
-    let mut command = workspace.cargo("run");
+    let mut command = workspace.cargo_command("run");
     command.args(["--quiet", "--package", "xtask", "--features", "coverage"]);
     command.args(["--", "coverage-report"]).arg(&folder);
     command.args(args.missing.iter().map(|name| format!("--missing={name}")));
@@ -93,7 +93,7 @@ pub(crate) fn print_report(_: &Workspace, _: &Path, _: &[String]) -> Result<()> 
 }
 
 /// An empty folder with the name of the counters' files as an object to be linked, and a compiler that does so.
-fn prepare(folder: &Path, args: &Args) -> Result<()> {
+fn prepare_folder(folder: &Path, args: &Args) -> Result<()> {
     if folder.exists() && !args.add {
         fs::remove_dir_all(folder)?;
     }
@@ -148,7 +148,7 @@ fn cargo_test(workspace: &Workspace, folder: &Path, args: &Args, peers: Option<&
 }
 
 /// Builds the tests. Returns the programs that hold the map of their counters.
-fn built(mut command: Command) -> Result<Vec<String>> {
+fn build_tests(mut command: Command) -> Result<Vec<String>> {
     command.args(["--no-run", "--message-format=json-render-diagnostics"]);
     let output = command.stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "the tests cannot be built");

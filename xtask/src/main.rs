@@ -84,7 +84,7 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    match perform(&Args::parse().task) {
+    match perform_task(&Args::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -93,14 +93,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn perform(task: &Task) -> Result<()> {
-    let workspace = Workspace::find; // not for all: an agent does not know where the workspace is
+fn perform_task(task: &Task) -> Result<()> {
+    let workspace = Workspace::find_root; // not for all: an agent does not know where the workspace is
     match task {
         Task::Check => check::check(&workspace()?),
-        Task::Test(args) => test::test(&workspace()?, args),
-        Task::Soak(args) => soak::soak(&workspace()?, args),
-        Task::Bench(args) => bench::bench(&workspace()?, args),
-        Task::Coverage(args) => coverage::coverage(&workspace()?, args),
+        Task::Test(args) => test::run_tests(&workspace()?, args),
+        Task::Soak(args) => soak::run_soak(&workspace()?, args),
+        Task::Bench(args) => bench::run_bench(&workspace()?, args),
+        Task::Coverage(args) => coverage::run_coverage(&workspace()?, args),
         Task::CoverageReport { folder, missing } => {
             coverage::print_report(&workspace()?, folder, missing)
         }
@@ -108,11 +108,11 @@ fn perform(task: &Task) -> Result<()> {
             Some(directory) => check::report_words(directory),
             None => check::report_words(&workspace()?.root),
         },
-        Task::Redaction => redaction::compare(&workspace()?),
-        Task::Schemas => schemas::write(&workspace()?),
+        Task::Redaction => redaction::compare_redaction(&workspace()?),
+        Task::Schemas => schemas::write_schemas(&workspace()?),
         Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),
         Task::Measure { command } => bench::measure_one(command),
-        Task::Split { file } => bench::split(file),
+        Task::Split { file } => bench::split_lines(file),
         Task::ReadFloor { folder } => bench::read_floor(folder),
         Task::WriteLines { file } => bench::write_lines(file),
         Task::TellTime => bench::tell_time(),

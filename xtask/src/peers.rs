@@ -15,7 +15,7 @@ const PINS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 const STAMP: &str = ".installed";
 
 /// Installs the peers of the tests under `target/peers`, unless they are there already.
-pub(crate) fn install(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn install_peers(workspace: &Workspace) -> Result<PathBuf> {
     install_from(
         &workspace.root.join("peers"),
         workspace.target.join("peers"),

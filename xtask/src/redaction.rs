@@ -26,7 +26,7 @@ with default_settings() as settings:
 ";
 
 /// Prints recall and false positives of both.
-pub(crate) fn compare(workspace: &Workspace) -> Result<()> {
+pub(crate) fn compare_redaction(workspace: &Workspace) -> Result<()> {
     let folder = workspace.target.join("redaction");
     let _ = fs::remove_dir_all(folder.join("corpus"));
     let samples: Vec<SecretSample> = [secrets(COUNT), innocent(COUNT)].concat();
@@ -43,7 +43,7 @@ fn found_by_us(
     folder: &Path,
     samples: &[SecretSample],
 ) -> Result<HashSet<usize>> {
-    run(workspace.cargo("build").args(["-p", "lapidary-cli"]))?;
+    run(workspace.cargo_command("build").args(["-p", "lapidary-cli"]))?;
     let (from, to) = (
         folder.join("corpus/sessions"),
         folder.join("corpus/redacted"),
@@ -68,7 +68,7 @@ fn found_by_us(
     );
     let mut found = HashSet::new();
     for (number, sample) in samples.iter().enumerate() {
-        let after = said(&to.join(format!("{number:04}.jsonl")))?;
+        let after = session_message(&to.join(format!("{number:04}.jsonl")))?;
         let is_found = match &sample.secret {
             Some(secret) => !after.contains(secret.as_str()),
             None => after != sample.text,
@@ -79,7 +79,7 @@ fn found_by_us(
 }
 
 /// The message of a session file.
-fn said(file: &Path) -> Result<String> {
+fn session_message(file: &Path) -> Result<String> {
     let text =
         fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let record = text.lines().find(|line| line.contains("\"content\""));
@@ -95,7 +95,7 @@ fn found_by_detect_secrets(
     folder: &Path,
     samples: &[SecretSample],
 ) -> Result<HashSet<usize>> {
-    let python = installed(workspace, folder)?;
+    let python = detect_secrets_python(workspace, folder)?;
     let plain = folder.join("corpus/plain");
     fs::create_dir_all(&plain)?;
     for (number, sample) in samples.iter().enumerate() {
@@ -117,7 +117,7 @@ fn found_by_detect_secrets(
 }
 
 /// The interpreter of a virtual environment that has the pinned detect-secrets.
-fn installed(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
+fn detect_secrets_python(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
     let environment = folder.join("venv");
     let python = environment.join("bin/python");
     if !python.exists() {

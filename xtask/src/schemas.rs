@@ -16,7 +16,7 @@ const EXAMPLE: [&str; 6] = [
 ];
 
 /// Writes `schemas/`, and removes outdated files.
-pub(crate) fn write(workspace: &Workspace) -> Result<()> {
+pub(crate) fn write_schemas(workspace: &Workspace) -> Result<()> {
     run_example(workspace, "write")
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 }
 
 fn run_example(workspace: &Workspace, task: &str) -> Result<()> {
-    let mut cargo = workspace.cargo("run");
+    let mut cargo = workspace.cargo_command("run");
     cargo.arg("--quiet").args(EXAMPLE).args(["--", task]);
     run(cargo.arg(workspace.root.join("schemas")))
 }

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     seed: Option<u64>,
 }
 
-pub(crate) fn soak(workspace: &Workspace, args: &Args) -> Result<()> {
+pub(crate) fn run_soak(workspace: &Workspace, args: &Args) -> Result<()> {
     let time = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let seed = args.seed.unwrap_or(time);
     println!("soak: {} minutes with seed {seed}", args.minutes);
@@ -26,7 +26,7 @@ pub(crate) fn soak(workspace: &Workspace, args: &Args) -> Result<()> {
     cargo
         .args(["--package", "lapidary-cli", "--features", "peers"])
         .args(["--test", "it", "--", "--nocapture", "real::soak"])
-        .env("LAPIDARY_PEERS", peers::install(workspace)?)
+        .env("LAPIDARY_PEERS", peers::install_peers(workspace)?)
         .env("LAPIDARY_SOAK_MINUTES", args.minutes.to_string())
         .env("LAPIDARY_SOAK_SEED", seed.to_string());
     let status = cargo.status().context("cannot start cargo")?;

@@ -52,7 +52,7 @@ impl FromStr for TestPart {
 }
 
 impl TestPart {
-    fn package(&self) -> String {
+    fn package_name(&self) -> String {
         match self.name.as_str() {
             "lapidary" | "xtask" => self.name.clone(),
             name => format!("lapidary-{name}"),
@@ -60,7 +60,7 @@ impl TestPart {
     }
 
     /// Reads the crate's manifest.
-    fn manifest(&self, workspace: &Workspace) -> Result<String> {
+    fn read_manifest(&self, workspace: &Workspace) -> Result<String> {
         let folder = match self.name.as_str() {
             "xtask" => workspace.root.join("xtask"),
             name => workspace.root.join("crates").join(name),
@@ -71,11 +71,11 @@ impl TestPart {
 }
 
 /// Builds the tests while the peers are installed, runs them, and prints the results and the skipped tests.
-pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
+pub(crate) fn run_tests(workspace: &Workspace, args: &Args) -> Result<()> {
     let started = Instant::now();
     let selection = TestSelection::new(workspace, args)?;
-    let folders = selection.prepare(workspace)?;
-    let mut cargo = command(workspace, args, &selection);
+    let folders = selection.prepare_tests(workspace)?;
+    let mut cargo = test_command(workspace, args, &selection);
     cargo.envs(folders.peers.map(|folder| ("LAPIDARY_PEERS", folder)));
     cargo.envs(folders.oracle.map(|folder| ("LAPIDARY_ORACLE", folder)));
     let mut cargo = cargo
@@ -86,7 +86,7 @@ pub(crate) fn test(workspace: &Workspace, args: &Args) -> Result<()> {
     let output = cargo.stdout.take().context("stdout is piped")?;
     for line in BufReader::new(output).lines() {
         let line = line?;
-        tally.count(&line);
+        tally.count_line(&line);
         println!("{line}");
     }
     let status = cargo.wait()?;
@@ -114,10 +114,10 @@ impl TestSelection {
         let mut features = vec!["peers"];
         features.extend(args.full.then_some("full"));
         if let Some(part) = &args.only {
-            let manifest = part.manifest(workspace)?;
+            let manifest = part.read_manifest(workspace)?;
             features.retain(|feature| manifest.contains(&format!("\n{feature} = [")));
         }
-        let package = args.only.as_ref().map(TestPart::package);
+        let package = args.only.as_ref().map(TestPart::package_name);
         Ok(Self {
             package,
             features,
@@ -126,7 +126,7 @@ impl TestSelection {
     }
 
     /// A call of `cargo test` for these packages and features.
-    fn cargo(&self, workspace: &Workspace) -> Command {
+    fn cargo_command(&self, workspace: &Workspace) -> Command {
         let mut cargo = workspace.cargo_test();
         cargo.args(self.is_release.then_some("--release"));
         match &self.package {
@@ -140,13 +140,13 @@ impl TestSelection {
     }
 
     /// Installs the peers where tests need them, and builds the tests meanwhile: npm waits for the network, cargo for the processor.
-    fn prepare(&self, workspace: &Workspace) -> Result<PeerFolders> {
+    fn prepare_tests(&self, workspace: &Workspace) -> Result<PeerFolders> {
         if self.features.is_empty() {
             return Ok(PeerFolders::default());
         }
         std::thread::scope(|scope| {
-            let folders = scope.spawn(|| PeerFolders::install(workspace, &self.features));
-            run(self.cargo(workspace).arg("--no-run"))?;
+            let folders = scope.spawn(|| PeerFolders::install_peers(workspace, &self.features));
+            run(self.cargo_command(workspace).arg("--no-run"))?;
             folders.join().expect("the installation does not panic")
         })
     }
@@ -160,7 +160,7 @@ struct PeerFolders {
 }
 
 impl PeerFolders {
-    fn install(workspace: &Workspace, features: &[&str]) -> Result<Self> {
+    fn install_peers(workspace: &Workspace, features: &[&str]) -> Result<Self> {
         let mut oracle = None;
         if features.contains(&"full") {
             peers::install_codex(workspace)?;
@@ -168,14 +168,14 @@ impl PeerFolders {
             oracle = Some(peers::install_oracle(workspace)?);
         }
         peers::install_a2a(workspace)?;
-        let peers = Some(peers::install(workspace)?);
+        let peers = Some(peers::install_peers(workspace)?);
         Ok(Self { peers, oracle })
     }
 }
 
 /// The call of `cargo test` that runs them. A start of a peer costs seconds, so cases share them unless everything is to be `full`.
-fn command(workspace: &Workspace, args: &Args, selection: &TestSelection) -> Command {
-    let mut cargo = selection.cargo(workspace);
+fn test_command(workspace: &Workspace, args: &Args, selection: &TestSelection) -> Command {
+    let mut cargo = selection.cargo_command(workspace);
     cargo.arg("--no-fail-fast");
     cargo.envs(args.full.then_some(("LAPIDARY_FULL", "1")));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -194,7 +194,7 @@ struct TestTally {
 }
 
 impl TestTally {
-    fn count(&mut self, line: &str) {
+    fn count_line(&mut self, line: &str) {
         if let Some(counts) = line.strip_prefix("test result: ") {
             let number = |word: &str| {
                 let before = counts.split(word).next()?;
@@ -229,7 +229,7 @@ mod tests {
     fn a_part_is_a_crate_or_a_module_of_its_tests() {
         let parts = ["cli", "lapidary-gemini", "cli::talk::floods", "lapidary"];
         let parts = parts.map(|text| text.parse::<TestPart>().unwrap());
-        let of = |part: &TestPart| (part.package(), part.filter.clone().unwrap_or_default());
+        let of = |part: &TestPart| (part.package_name(), part.filter.clone().unwrap_or_default());
         let named = |package: &str, filter: &str| (package.to_owned(), filter.to_owned());
         assert_eq!(
             parts.each_ref().map(of),
@@ -255,7 +255,7 @@ mod tests {
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.29s",
             "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s",
         ] {
-            tally.count(line);
+            tally.count_line(line);
         }
         assert_eq!(tally.to_string(), "tests: 13 passed, 2 failed, 1 left out");
         assert_eq!(tally.left_out, ["a::c, needs patience"]);

@@ -18,7 +18,7 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     /// Asks cargo's environment, so that no path is baked into the binary.
-    pub(crate) fn find() -> Result<Self> {
+    pub(crate) fn find_root() -> Result<Self> {
         let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         let root = package.and_then(|dir| Some(dir.parent()?.to_owned()));
         let program = std::env::current_exe()?;
@@ -31,7 +31,7 @@ impl Workspace {
     }
 
     /// A cargo command at the root that leaves `Cargo.lock` as it is.
-    pub(crate) fn cargo(&self, subcommand: &str) -> Command {
+    pub(crate) fn cargo_command(&self, subcommand: &str) -> Command {
         let mut command = self.plain_cargo(subcommand);
         command.arg("--locked");
         command
@@ -40,7 +40,7 @@ impl Workspace {
     /// A `cargo test` whose tests find the Python interpreter itself. Many scripted agents are Python programs, and the `python3` of
     /// a version manager such as pyenv is a shell script that needs four times as long as the agent.
     pub(crate) fn cargo_test(&self) -> Command {
-        let mut command = self.cargo("test");
+        let mut command = self.cargo_command("test");
         command.envs(path_with_python().map(|path| ("PATH", path)));
         command
     }
@@ -66,7 +66,7 @@ fn path_with_python() -> Option<OsString> {
 
 /// Runs a command with its output shown, and fails if it does.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let name = name(command);
+    let name = command_name(command);
     let status = command
         .status()
         .with_context(|| format!("cannot start `{name}`"))?;
@@ -75,7 +75,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 }
 
 /// A command as a person would type it: the program and its subcommand.
-fn name(command: &Command) -> String {
+fn command_name(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());
     let words = [program].into_iter().chain(command.get_args().take(1));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lapidary::engine::config::parse_duration;
 
 /// A time such as `20`, `30s` or `5m`, and more than nothing.
-pub(crate) fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text).filter(|time| !time.is_zero());
     time.ok_or_else(|| "use seconds (`90`) or a time with units (`30s`, `5m`, `1h30m`)".to_owned())
 }

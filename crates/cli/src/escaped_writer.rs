@@ -17,7 +17,7 @@ impl<W: Write> EscapedWriter<W> {
     }
 
     /// Passes on all but the beginning of a character at the end, and says how many bytes that has.
-    fn pass(&mut self, mut rest: &[u8]) -> io::Result<usize> {
+    fn pass_escaped(&mut self, mut rest: &[u8]) -> io::Result<usize> {
         while let Some(at) = rest.iter().position(|byte| matches!(byte, 0xc2 | 0xe2)) {
             let (before, character) = rest.split_at(at);
             self.to.write_all(before)?;
@@ -38,7 +38,7 @@ impl<W: Write> EscapedWriter<W> {
     }
 }
 
-fn harmful(character: &str) -> Option<u32> {
+fn harmful_code_point(character: &str) -> Option<u32> {
     let character = character.chars().next()?;
     let is_harmful = matches!(
         character,

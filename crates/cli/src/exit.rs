@@ -38,7 +38,7 @@ impl CommandExit {
         Self::Run(cause.exit_code())
     }
 
-    pub(crate) fn code(self) -> u8 {
+    pub(crate) fn exit_code(self) -> u8 {
         let cause = match self {
             Self::Run(code) => return code,
             Self::Usage => return 2,

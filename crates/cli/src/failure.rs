@@ -134,7 +134,7 @@ fn in_words(error: &anyhow::Error) -> String {
 }
 
 /// Prints an error on stderr. A reader that closed the pipe needs no more output: that is success.
-pub(crate) fn report(failure: &Failure, invocation: &Invocation) -> CommandExit {
+pub(crate) fn report_failure(failure: &Failure, invocation: &Invocation) -> CommandExit {
     if failure.is_closed_pipe() {
         return CommandExit::Success;
     }

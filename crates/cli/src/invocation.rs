@@ -63,13 +63,13 @@ impl Invocation {
     }
 
     /// A variable's value.
-    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+    pub(crate) fn variable_value(&self, name: &str) -> Option<&OsStr> {
         let found = self.variables.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_os_str())
     }
 
     /// All variables.
-    pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
+    pub(crate) fn all_variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
         self.variables.iter().cloned()
     }
 
@@ -79,7 +79,7 @@ impl Invocation {
     }
 
     /// The path of this program.
-    pub(crate) fn program(&self) -> io::Result<PathBuf> {
+    pub(crate) fn program_path(&self) -> io::Result<PathBuf> {
         again(&self.program)
     }
 
@@ -134,7 +134,7 @@ impl Invocation {
     }
 
     /// Stdin, to be read to its end by one reader.
-    pub(crate) fn stdin(&self) -> Box<dyn Read + Send> {
+    pub(crate) fn stdin_reader(&self) -> Box<dyn Read + Send> {
         match &self.streams {
             StandardStreams::Process => Box::new(io::stdin()),
             StandardStreams::Files { stdin, .. } => match stdin.try_clone() {
@@ -157,7 +157,7 @@ impl Invocation {
     }
 
     /// Stdout, without a buffer.
-    pub(crate) fn stdout(&self) -> Box<dyn Write + Send> {
+    pub(crate) fn stdout_writer(&self) -> Box<dyn Write + Send> {
         match &self.streams {
             StandardStreams::Process => system::stdout(),
             StandardStreams::Files { stdout, .. } => file_or_sink(stdout),
@@ -165,7 +165,7 @@ impl Invocation {
     }
 
     /// Stderr, without a buffer.
-    pub(crate) fn stderr(&self) -> Box<dyn Write + Send> {
+    pub(crate) fn stderr_writer(&self) -> Box<dyn Write + Send> {
         match &self.streams {
             StandardStreams::Process => Box::new(io::stderr()),
             StandardStreams::Files { stderr, .. } => file_or_sink(stderr),
@@ -181,7 +181,7 @@ impl Invocation {
     }
 
     /// Prints a message on stderr. File names and other foreign text in it may hold control characters, so it is filtered.
-    pub(crate) fn complain(&self, text: &str) {
+    pub(crate) fn print_message(&self, text: &str) {
         // A closed stderr is ignored: there is no other place for the message. Further lines are indented, so that foreign text in
         // a message cannot pass for a message of ours.
         let text = sanitize(text).replace('\n', "\n  ");
@@ -196,7 +196,7 @@ impl Invocation {
     }
 
     /// The signals to end, from now on. None where signals are the caller's, or the system does not tell them.
-    pub(crate) fn interruptions(&self) -> Option<Interruptions> {
+    pub(crate) fn listen_for_signals(&self) -> Option<Interruptions> {
         match &self.streams {
             StandardStreams::Process => Interruptions::listen().ok(),
             StandardStreams::Files { .. } => None,
@@ -216,7 +216,7 @@ impl Invocation {
 }
 
 /// The same result once more: an error of the system cannot be cloned.
-fn again(result: &io::Result<PathBuf>) -> io::Result<PathBuf> {
+fn copy_result(result: &io::Result<PathBuf>) -> io::Result<PathBuf> {
     match result {
         Ok(path) => Ok(path.clone()),
         Err(error) => Err(match error.raw_os_error() {

@@ -48,13 +48,13 @@ impl<W: Write> LiveView<W> {
     }
 
     /// Shows the next event.
-    pub(crate) fn event(&mut self, event: &Event) -> io::Result<()> {
+    pub(crate) fn show_event(&mut self, event: &Event) -> io::Result<()> {
         self.narrator.event(event, self.elapsed);
         self.draw()
     }
 
     /// Says how long the run has taken. To be called several times a second: it turns the spinner.
-    pub(crate) fn tick(&mut self, elapsed: Duration) -> io::Result<()> {
+    pub(crate) fn show_elapsed(&mut self, elapsed: Duration) -> io::Result<()> {
         self.elapsed = elapsed;
         self.draw()
     }
@@ -70,7 +70,7 @@ impl<W: Write> LiveView<W> {
     }
 
     /// The user has asked for an end, and can ask again.
-    pub(crate) fn cancelling(&mut self) -> io::Result<()> {
+    pub(crate) fn show_cancelling(&mut self) -> io::Result<()> {
         self.is_cancelling = true;
         // The terminal has echoed `^C` at an unknown place.
         self.screen.forget();
@@ -95,7 +95,7 @@ impl<W: Write> LiveView<W> {
         self.screen.draw(&self.narrator.take_rows(), Vec::new())
     }
 
-    fn draw(&mut self) -> io::Result<()> {
+    fn draw_rows(&mut self) -> io::Result<()> {
         if self.is_suspended {
             return Ok(());
         }
@@ -105,12 +105,12 @@ impl<W: Write> LiveView<W> {
         self.screen.draw(&settled, changing)
     }
 
-    fn status(&self) -> ScreenRow {
+    fn status_row(&self) -> ScreenRow {
         let doing = self.is_cancelling.then_some(CANCELLING);
         self.narrator.status(self.frame(), self.elapsed, doing)
     }
 
-    fn frame(&self) -> usize {
+    fn spinner_frame(&self) -> usize {
         let frame = self.elapsed.as_millis() * FRAMES_PER_SECOND / 1000;
         usize::try_from(frame).unwrap_or_default()
     }

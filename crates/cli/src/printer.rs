@@ -59,13 +59,13 @@ impl Printer {
     }
 
     /// How many columns there are, on a terminal that says so.
-    pub(crate) fn width(&self) -> Option<usize> {
+    pub(crate) fn terminal_width(&self) -> Option<usize> {
         let size = self.invocation.terminal_size().filter(|_| self.is_terminal);
         size.map(|size| usize::from(size.width))
     }
 
     /// The signs that its reader can show: a file takes all of them.
-    pub(crate) fn marks(&self) -> MarkSet {
+    pub(crate) fn mark_set(&self) -> MarkSet {
         if self.is_terminal {
             terminal::marks(&self.invocation)
         } else {
@@ -74,12 +74,12 @@ impl Printer {
     }
 
     /// Prints a message on stderr.
-    pub(crate) fn complain(&self, text: &str) {
+    pub(crate) fn print_message(&self, text: &str) {
         self.invocation.complain(text);
     }
 
     /// A remark to the user, beside the data.
-    pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn print_note(&mut self, text: &str) -> io::Result<()> {
         self.out.flush()?;
         self.complain(&format!("note: {text}"));
         Ok(())

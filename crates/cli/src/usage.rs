@@ -15,7 +15,7 @@ use crate::invocation::{Invocation, StandardStreams};
 
 /// Prints help on stdout, complaints on stderr. A complaint repeats arguments. If a terminal would obey one of them, it is
 /// printed without colours; a password in an address is left out.
-pub(crate) fn report(error: &clap::Error, invocation: &Invocation) -> CommandExit {
+pub(crate) fn report_usage_error(error: &clap::Error, invocation: &Invocation) -> CommandExit {
     if !error.use_stderr() {
         print(error, invocation);
         return CommandExit::Success;
@@ -45,7 +45,7 @@ pub(crate) fn report(error: &clap::Error, invocation: &Invocation) -> CommandExi
 }
 
 /// Prints clap's own text. A closed stream is ignored: there is no other place for the text.
-fn print(error: &clap::Error, invocation: &Invocation) {
+fn print_clap_text(error: &clap::Error, invocation: &Invocation) {
     let _ = match invocation.streams {
         // It knows which colours the terminal shows.
         StandardStreams::Process => error.print(),
@@ -98,7 +98,7 @@ fn unknown_word(error: &clap::Error, args: &[OsString]) -> Option<UsageComplaint
     })
 }
 
-fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+fn context_text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     match error.get(kind)? {
         ContextValue::String(text) => Some(text.clone()),
         ContextValue::Strings(texts) => texts.first().cloned(),

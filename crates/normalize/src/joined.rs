@@ -57,9 +57,9 @@ mod tests {
         let line: Arc<str> = format!(r#"{{"a":"b","c":"{}"}}"#, "0".repeat(300)).into();
         let whole = Token::parse(&line).unwrap();
         let text = Text::from_token(SharedToken::new(&line, whole.get("a").unwrap()));
-        let mut joined = JoinedText::since(Some(&text));
+        let mut joined = JoinedText::begun_at(Some(&text));
         for _ in 0..2 {
-            joined.push(&text, Some(RawContent::line(&line, whole)));
+            joined.push(&text, Some(RawContent::from_json_line(&line, whole)));
         }
         drop(text);
         assert_eq!(Arc::strong_count(&line), 1);

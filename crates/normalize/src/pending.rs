@@ -102,7 +102,7 @@ mod tests {
         for (id, value) in [("a", 1), ("b", 2), ("a", 3)] {
             pending.open(id, value, 0);
         }
-        let answers = ["a", "a", "a", "b"].map(|id| pending.close(id));
+        let answers = ["a", "a", "a", "b"].map(|id| pending.close_id(id));
         assert_eq!(answers, [Some(3), Some(1), None, Some(2)]);
         assert_eq!(pending.bytes, 0);
     }
@@ -128,15 +128,15 @@ mod tests {
         for n in 0..=MOST {
             many.open(&n.to_string(), n, 0);
         }
-        assert_eq!((many.close("0"), many.close("1")), (None, Some(1)));
+        assert_eq!((many.close_id("0"), many.close_id("1")), (None, Some(1)));
         let mut large = PendingById::default();
         for n in 0..3 {
             large.open(&n.to_string(), n, MOST_BYTES / 2);
         }
-        assert_eq!((large.close("0"), large.close("2")), (None, Some(2)));
+        assert_eq!((large.close_id("0"), large.close_id("2")), (None, Some(2)));
         large.open("huge", 9, MOST_BYTES * 2);
         assert_eq!(
-            large.close("huge"),
+            large.close_id("huge"),
             Some(9),
             "the newest stays, however large"
         );

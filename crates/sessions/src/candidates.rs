@@ -222,7 +222,7 @@ impl FileSightings {
     /// The plain files, and what each is called.
     #[cfg(feature = "index")]
     pub(super) fn plain_files(&self) -> impl ExactSizeIterator<Item = (&str, &FileSighting)> {
-        self.plain.iter().map(|file| (self.name(file), file))
+        self.plain.iter().map(|file| (self.sighting_name(file), file))
     }
 
     /// What else can be opened: links that stay in the directory.
@@ -238,7 +238,7 @@ impl FileSightings {
     /// One of the plain files, by its place.
     #[cfg(feature = "index")]
     pub(super) fn candidate_at(&self, place: usize) -> SessionCandidate {
-        self.candidate(&self.plain[place])
+        self.session_candidate(&self.plain[place])
     }
 
     fn session_candidate(&self, file: &FileSighting) -> SessionCandidate {

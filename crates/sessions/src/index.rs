@@ -130,13 +130,13 @@ impl SessionIndex {
         }
         if path.symlink_metadata().is_err() {
             let _lock = wait_for_lock(path)?;
-            schema::make(path)?;
+            schema::create_database(path)?;
         }
         let mut index = Self::none(path, now);
         match index.try_connect() {
             Ok(()) => Ok(index),
             Err(error) if error.is_beyond_repair() => {
-                index.replace()?;
+                index.replace_database()?;
                 Ok(index)
             }
             Err(error) => Err(error),
@@ -150,7 +150,7 @@ impl SessionIndex {
             now,
             connection: None,
             in_use: None,
-            identity: identity(path),
+            identity: database_identity(path),
             noted: Vec::new(),
             warnings: Vec::new(),
         }
@@ -164,7 +164,7 @@ impl SessionIndex {
     /// How many of these files are known as they are now.
     pub fn count_known(&mut self, files: &[SessionCandidate]) -> usize {
         let files: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
-        let ids = |connection| states::ids(connection, &files);
+        let ids = |connection| states::known_file_ids(connection, &files);
         match self.connection.as_ref().map(ids) {
             Some(Ok(ids)) => ids.iter().flatten().count(),
             Some(Err(error)) => {
@@ -181,11 +181,11 @@ impl SessionIndex {
             return Ok(false);
         }
         // Both at once, or neither: who uses it may be waiting for the lock.
-        let _both = wait_until(|| match (try_lock(path)?, alone(path)?) {
+        let _both = wait_until(|| match (try_lock(path)?, lock_exclusively(path)?) {
             (Some(lock), Some(alone)) => Ok(Some((lock, alone))),
             _ => Ok(None),
         })?;
-        remove(path)?;
+        remove_database(path)?;
         Ok(true)
     }
 
@@ -221,7 +221,7 @@ impl SessionIndex {
     fn give_up(&mut self, error: &IndexError) {
         self.connection = None;
         self.in_use = None;
-        let replaced = error.is_beyond_repair() && self.replace().is_ok();
+        let replaced = error.is_beyond_repair() && self.replace_database().is_ok();
         // An index from before an update of this program is replaced without a word: it is a cache.
         if replaced && matches!(error, IndexError::Outdated) {
             return;
@@ -243,12 +243,12 @@ impl SessionIndex {
         self.in_use = None;
         {
             let _lock = try_lock(&self.path)?.ok_or(IndexError::Busy)?;
-            let _alone = alone(&self.path)?.ok_or(IndexError::Busy)?;
+            let _alone = lock_exclusively(&self.path)?.ok_or(IndexError::Busy)?;
             // Another process may have replaced it while we looked at the old one.
-            if identity(&self.path) == self.identity {
-                remove(&self.path)?;
-                schema::make(&self.path)?;
-                self.identity = identity(&self.path);
+            if database_identity(&self.path) == self.identity {
+                remove_database(&self.path)?;
+                schema::create_database(&self.path)?;
+                self.identity = database_identity(&self.path);
             }
         }
         self.try_connect()
@@ -259,7 +259,7 @@ impl SessionIndex {
         if self.connection.is_none() {
             return;
         }
-        match self.update(files, update::UpdateBudget::Bytes(ON_THE_WAY), &mut |_| {}) {
+        match self.update_files(files, update::UpdateBudget::Bytes(ON_THE_WAY), &mut |_| {}) {
             Ok(_) | Err(IndexError::Busy) => {}
             Err(error) => self.give_up(&error),
         }
@@ -272,18 +272,18 @@ impl SummarySource for SessionIndex {
         &mut self,
         files: &[&SessionCandidate],
     ) -> Vec<Result<CompactSummary, UnreadableFile>> {
-        let mut known = self.known(files);
-        let unknown: Vec<&SessionCandidate> = missing(files, &known);
+        let mut known = self.known_summaries(files);
+        let unknown: Vec<&SessionCandidate> = missing_files(files, &known);
         if !unknown.is_empty() && self.connection.is_some() {
             self.update_on_the_way(&unknown);
-            let mut now_known = self.known(&unknown).into_iter();
+            let mut now_known = self.known_summaries(&unknown).into_iter();
             let gaps = known.iter_mut().filter(|row| row.is_none());
             for (gap, row) in gaps.zip(&mut now_known) {
                 *gap = row;
             }
         }
         self.keep_noted_names();
-        let unknown = missing(files, &known);
+        let unknown = missing_files(files, &known);
         let mut read = FromFiles.read_all(&unknown).into_iter();
         let summaries = known.into_iter().map(|row| match row {
             Some(summary) => summary,
@@ -302,7 +302,7 @@ impl SessionIndex {
         let Some(connection) = &self.connection else {
             return files.iter().map(|_| None).collect();
         };
-        match rows::known(connection, files) {
+        match rows::known_rows(connection, files) {
             Ok(rows) => rows,
             Err(error) => {
                 self.give_up(&error.into());
@@ -333,17 +333,17 @@ impl Drop for IndexLock {
 
 /// The right to write, until it is dropped. None if another process has it.
 fn try_lock(path: &Path) -> io::Result<Option<IndexLock>> {
-    locked(path, "lock", File::try_lock)
+    take_lock(path, "lock", File::try_lock)
 }
 
 /// The right to delete it: no other process uses it.
 fn lock_exclusively(path: &Path) -> io::Result<Option<IndexLock>> {
-    locked(path, "users", File::try_lock)
+    take_lock(path, "users", File::try_lock)
 }
 
 /// The right to use it. Where no lock can be made nothing can be deleted either.
 fn in_use(path: &Path) -> Result<Option<IndexLock>, IndexError> {
-    match locked(path, "users", File::try_lock_shared) {
+    match take_lock(path, "users", File::try_lock_shared) {
         Ok(None) => Err(IndexError::Busy),
         Ok(lock) => Ok(lock),
         Err(_) => Ok(None),
@@ -357,7 +357,7 @@ fn take_lock(
 ) -> io::Result<Option<IndexLock>> {
     let mut options = File::options();
     options.create(true).truncate(false).write(true);
-    let file = options.open(beside(path, what))?;
+    let file = options.open(path_with_ending(path, what))?;
     match lock(&file) {
         Ok(()) => Ok(Some(IndexLock(file))),
         Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -408,7 +408,7 @@ fn database_identity(path: &Path) -> Option<u64> {
 
 /// Removes a database. Not its lock, which another process may be waiting for.
 fn remove_database(path: &Path) -> io::Result<()> {
-    for name in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
+    for name in [path.to_owned(), path_with_ending(path, "-wal"), path_with_ending(path, "-shm")] {
         match fs::remove_file(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -110,11 +110,11 @@ impl SessionSearch {
         projects: &[SessionProject],
         now: SystemTime,
     ) -> SearchHits {
-        let (seen, mut warnings) = sightings(projects, index);
+        let (seen, mut warnings) = session_sightings(projects, index);
         let bytes = bytes_of(&seen);
         let matched = self.in_index(index, seen, projects, now, &|_, _| true);
         warnings.append(&mut index.warnings);
-        self.best(matched.unwrap_or_default(), bytes, warnings)
+        self.best_hits(matched.unwrap_or_default(), bytes, warnings)
     }
 
     /// Searches with the help of an index and reports progress to `watch`. All matching sessions are returned; beyond the limit,
@@ -127,12 +127,12 @@ impl SessionSearch {
         now: SystemTime,
         watch: &SearchProgress<'_>,
     ) -> Option<SearchHits> {
-        let (seen, mut warnings) = sightings(projects, index);
+        let (seen, mut warnings) = session_sightings(projects, index);
         let searched_bytes = bytes_of(&seen);
         let count = seen.iter().map(FileSightings::len).sum();
         let matched = self.in_index(index, seen, projects, now, watch)?;
         warnings.append(&mut index.warnings);
-        let matched = self.ranked(matched);
+        let matched = self.ranked_sessions(matched);
         let mut found = SearchHits {
             total: matched.len(),
             searched_bytes,
@@ -146,7 +146,7 @@ impl SessionSearch {
             if rank >= self.limit {
                 one.1.1.get_or_insert_default();
             }
-            found.hits.push(self.hit(one));
+            found.hits.push(self.session_hit(one));
         }
         Some(found)
     }
@@ -181,7 +181,7 @@ impl SessionSearch {
         now: SystemTime,
         watch: &SearchProgress<'_>,
     ) -> Option<Vec<MatchedSession>> {
-        let Some(looked) = index.look(&seen, &self.query, &self.filters, watch) else {
+        let Some(looked) = index.search_files(&seen, &self.query, &self.filters, watch) else {
             return self.in_files(seen, projects, now, watch);
         };
         let mut files = Vec::with_capacity(looked.len());
@@ -194,7 +194,7 @@ impl SessionSearch {
         }
         let listing =
             SessionListing::of_files(files.clone(), projects, now, &mut GivenSummaries(summaries));
-        Some(matched(listing, &files, fits))
+        Some(matched_sessions(listing, &files, fits))
     }
 
     /// The best of them, in order, with the places where it is.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::measure::{ProcessCost, least_of_each, measure};
-use super::table::megabytes;
+use super::measure::{ProcessCost, least_of_each, measure_command};
+use super::table::in_megabytes;
 use super::verdict::BenchVerdict;
 use crate::peers;
 use crate::workspace::Workspace;
@@ -47,14 +47,14 @@ struct CostLimit {
 }
 
 impl CostLimit {
-    fn judge(&self, name: &str, cpu: f64, peak: f64, verdict: &mut BenchVerdict) {
-        verdict.limit(name, cpu, self.cpu, "ms CPU");
-        verdict.limit(name, peak, self.peak, "MB");
+    fn judge_cost(&self, name: &str, cpu: f64, peak: f64, verdict: &mut BenchVerdict) {
+        verdict.judge_limit(name, cpu, self.cpu, "ms CPU");
+        verdict.judge_limit(name, peak, self.peak, "MB");
     }
 }
 
 /// Measures and prints.
-pub(super) fn report(
+pub(super) fn report_agents(
     workspace: &Workspace,
     folder: &Path,
     lapidary: &Path,
@@ -64,7 +64,7 @@ pub(super) fn report(
     let scene = AgentScene::lay_out(&corpora, &folder.join("agents"))?;
     let bench = AgentBench {
         helper: workspace.target.join("release/examples/agent_cost"),
-        peers: peers::install(workspace)?,
+        peers: peers::install_peers(workspace)?,
         codex: peers::install_codex(workspace)?.join(CODEX),
         ripgrep: peers::install_for_bench(workspace)?
             .join("node_modules/@vscode/ripgrep-linux-x64/bin/rg"),
@@ -74,14 +74,14 @@ pub(super) fn report(
     };
     let mut verdict = BenchVerdict::default();
     println!("## Agents\n\n| | CPU ms | peak MB |\n|---|---:|---:|");
-    bench.runs("one request", 1, &FIRST_REQUEST, &mut verdict)?;
-    bench.codex()?;
-    bench.runs("25 turns", 25, &TOOL_TURNS, &mut verdict)?;
-    bench.crowd(&mut verdict)?;
+    bench.measure_runs("one request", 1, &FIRST_REQUEST, &mut verdict)?;
+    bench.measure_codex()?;
+    bench.measure_runs("25 turns", 25, &TOOL_TURNS, &mut verdict)?;
+    bench.measure_crowd(&mut verdict)?;
     println!(
         "\n| search of {SEARCHED_FILES} files | CPU ms | wall ms | peak MB |\n|---|---:|---:|---:|"
     );
-    bench.searches(&mut verdict)?;
+    bench.measure_searches(&mut verdict)?;
     println!();
     Ok(verdict)
 }
@@ -98,7 +98,7 @@ struct AgentBench {
 
 impl AgentBench {
     /// A run of ours, twice, and one of Gemini CLI.
-    fn runs(
+    fn measure_runs(
         &self,
         name: &str,
         turns: u32,
@@ -113,7 +113,7 @@ impl AgentBench {
             "result",
             "Look around.",
         ];
-        let ours = |api: &ApiProcess| self.scene.command(&api.url, &self.lapidary, &arguments);
+        let ours = |api: &ApiProcess| self.scene.scene_command(&api.url, &self.lapidary, &arguments);
         let (first, second) = (
             self.all_rounds("completes", turns, &ours)?,
             self.all_rounds("completes", turns, &ours)?,
@@ -128,19 +128,19 @@ impl AgentBench {
             "-p",
             "Look around.",
         ];
-        let theirs = |api: &ApiProcess| self.scene.command(&api.url, &gemini, &arguments);
+        let theirs = |api: &ApiProcess| self.scene.scene_command(&api.url, &gemini, &arguments);
         let gemini = self.all_rounds("answers", turns, &theirs)?;
         print_cost(&format!("`agents run`, {name}"), first);
         print_cost(&format!("the same again, {name}"), second);
         print_cost(&format!("gemini 0.61.0, {name}"), gemini);
         let name = format!("`agents run`, {name}");
-        verdict.control(&name, milliseconds(first), milliseconds(second));
-        limit.judge(&name, milliseconds(first), peak(first), verdict);
+        verdict.compare_control(&name, cpu_milliseconds(first), cpu_milliseconds(second));
+        limit.judge_cost(&name, cpu_milliseconds(first), peak_megabytes(first), verdict);
         Ok(())
     }
 
     /// A run of Codex with one request: it has tools of its own, so the turns with our calls are not its.
-    fn codex(&self) -> Result<()> {
+    fn measure_codex(&self) -> Result<()> {
         let run = |api: &ApiProcess| {
             let base_url = format!(r#"model_providers.mock.base_url="{}/v1""#, api.url);
             let settings = [
@@ -153,7 +153,7 @@ impl AgentBench {
             let arguments = ["exec", "--skip-git-repo-check", "--model", "gpt-5.5"];
             let arguments = arguments.into_iter().chain(settings);
             let arguments: Vec<_> = arguments.chain(["Look around."]).collect();
-            self.scene.command(&api.url, &self.codex, &arguments)
+            self.scene.scene_command(&api.url, &self.codex, &arguments)
         };
         let cost = self.all_rounds("answers", 1, &run)?;
         print_cost("codex 0.166.0, one request", cost);
@@ -170,27 +170,27 @@ impl AgentBench {
         let mut least: Option<ProcessCost> = None;
         for _ in 0..self.rounds {
             let api = ApiProcess::start(&self.helper, &["api", end, &turns.to_string()])?;
-            let cost = measure(&command(&api))?;
-            least = Some(least.map_or(cost, |least| least.least(cost)));
+            let cost = measure_command(&command(&api))?;
+            least = Some(least.map_or(cost, |least| least.minimum_with(cost)));
         }
         least.context("there is at least one round")
     }
 
-    fn crowd(&self, verdict: &mut BenchVerdict) -> Result<()> {
+    fn measure_crowd(&self, verdict: &mut BenchVerdict) -> Result<()> {
         let api = ApiProcess::start(&self.helper, &["crowd-api"])?;
         let mut command = vec![self.helper.clone().into_os_string()];
         command.extend(["crowd", &api.url, &AGENTS.to_string()].map(OsString::from));
         // The process fails unless every agent is right.
-        let cost = measure(&command)?;
-        let per_turn = milliseconds(cost) / f64::from(AGENTS * TURNS_OF_EACH);
+        let cost = measure_command(&command)?;
+        let per_turn = cpu_milliseconds(cost) / f64::from(AGENTS * TURNS_OF_EACH);
         let name =
             format!("{AGENTS} agents at once, {TURNS_OF_EACH} turns and 200 KB each: a turn");
-        println!("| {name} | {per_turn:.2} | {:.1} |", peak(cost));
-        CROWD.judge(&name, per_turn, peak(cost), verdict);
+        println!("| {name} | {per_turn:.2} | {:.1} |", peak_megabytes(cost));
+        CROWD.judge_cost(&name, per_turn, peak_megabytes(cost), verdict);
         Ok(())
     }
 
-    fn searches(&self, verdict: &mut BenchVerdict) -> Result<()> {
+    fn measure_searches(&self, verdict: &mut BenchVerdict) -> Result<()> {
         let helper = |mode: &str, pattern: &str| {
             let mut command = vec![self.helper.clone().into_os_string(), mode.into()];
             command.extend([self.scene.searched.clone().into_os_string(), pattern.into()]);
@@ -222,28 +222,28 @@ impl AgentBench {
                 format!("ripgrep for {name}"),
             ];
             for (name, cost) in names.iter().zip(costs) {
-                let (cpu, wall) = (milliseconds(cost), cost.wall.as_secs_f64() * 1e3);
-                println!("| {name} | {cpu:.0} | {wall:.0} | {:.1} |", peak(cost));
+                let (cpu, wall) = (cpu_milliseconds(cost), cost.wall.as_secs_f64() * 1e3);
+                println!("| {name} | {cpu:.0} | {wall:.0} | {:.1} |", peak_megabytes(cost));
             }
             let [ours, again, theirs] = costs;
-            let (ours_ms, theirs_ms) = (milliseconds(ours), milliseconds(theirs));
-            verdict.control(name, ours_ms, milliseconds(again));
+            let (ours_ms, theirs_ms) = (cpu_milliseconds(ours), cpu_milliseconds(theirs));
+            verdict.compare_control(name, ours_ms, cpu_milliseconds(again));
             let times = ours_ms / theirs_ms;
             println!("| {name}: {times:.2} × ripgrep | | | |");
-            verdict.limit(name, times, SEARCH, "× ripgrep");
+            verdict.judge_limit(name, times, SEARCH, "× ripgrep");
         }
         Ok(())
     }
 }
 
 fn print_cost(name: &str, cost: ProcessCost) {
-    println!("| {name} | {:.1} | {:.1} |", milliseconds(cost), peak(cost));
+    println!("| {name} | {:.1} | {:.1} |", cpu_milliseconds(cost), peak_megabytes(cost));
 }
 
-fn milliseconds(cost: ProcessCost) -> f64 {
+fn cpu_milliseconds(cost: ProcessCost) -> f64 {
     cost.cpu.as_secs_f64() * 1e3
 }
 
-fn peak(cost: ProcessCost) -> f64 {
-    megabytes(cost.peak_kib * 1024)
+fn peak_megabytes(cost: ProcessCost) -> f64 {
+    in_megabytes(cost.peak_kib * 1024)
 }

@@ -16,7 +16,7 @@ pub(super) enum StreamShape {
 }
 
 /// Writes a stream of about `size` bytes.
-pub(super) fn write(path: &Path, shape: StreamShape, size: u64) -> io::Result<()> {
+pub(super) fn write_stream(path: &Path, shape: StreamShape, size: u64) -> io::Result<()> {
     let mut stream = CorpusStream {
         out: BufWriter::with_capacity(1 << 20, File::create(path)?),
         random: SplitMix(0x1a91_da27_0c0f_fee5),
@@ -25,15 +25,15 @@ pub(super) fn write(path: &Path, shape: StreamShape, size: u64) -> io::Result<()
         clock_ms: 0,
         calls: 0,
     };
-    stream.init()?;
+    stream.write_init()?;
     match shape {
         StreamShape::OneLine => {
-            let call = stream.call()?;
-            stream.result(&call, usize::try_from(size).unwrap_or(usize::MAX))?;
+            let call = stream.write_call()?;
+            stream.write_tool_result(&call, usize::try_from(size).unwrap_or(usize::MAX))?;
         }
         StreamShape::Deltas => {
             while stream.written < size {
-                stream.delta()?;
+                stream.write_delta()?;
             }
         }
         StreamShape::Mixed => {
@@ -42,7 +42,7 @@ pub(super) fn write(path: &Path, shape: StreamShape, size: u64) -> io::Result<()
             }
         }
     }
-    stream.end()?;
+    stream.write_end()?;
     stream.out.flush()
 }
 
@@ -65,151 +65,151 @@ const TOOLS: [&str; 6] = [
 ];
 
 impl CorpusStream {
-    fn init(&mut self) -> io::Result<()> {
-        self.begin("init");
-        self.put(
+    fn write_init(&mut self) -> io::Result<()> {
+        self.begin_line("init");
+        self.put_text(
             r#","session_id":"2571a25a-c6c5-4920-a1ff-8824c9c44051","model":"gemini-2.5-flash"}"#,
         );
-        self.send()?;
-        self.begin("message");
-        self.put(r#","role":"user","content":"Tidy up the parser."}"#);
-        self.send()
+        self.send_line()?;
+        self.begin_line("message");
+        self.put_text(r#","role":"user","content":"Tidy up the parser."}"#);
+        self.send_line()
     }
 
-    fn delta(&mut self) -> io::Result<()> {
-        self.begin("message");
-        self.put(r#","role":"assistant","content":""#);
-        let length = self.random.between(20, 200);
-        self.prose(length);
-        self.put(r#"","delta":true}"#);
-        self.send()
+    fn write_delta(&mut self) -> io::Result<()> {
+        self.begin_line("message");
+        self.put_text(r#","role":"assistant","content":""#);
+        let length = self.random.number_between(20, 200);
+        self.put_prose(length);
+        self.put_text(r#"","delta":true}"#);
+        self.send_line()
     }
 
     /// Six deltas to one call and its result, in the long run. Sometimes two calls go out together.
     fn delta_or_calls(&mut self) -> io::Result<()> {
-        if self.random.below(100) < 89 {
-            return self.delta();
+        if self.random.number_below(100) < 89 {
+            return self.write_delta();
         }
-        let together = 1 + u64::from(self.random.below(100) < 40);
+        let together = 1 + u64::from(self.random.number_below(100) < 40);
         let calls = (0..together)
-            .map(|_| self.call())
+            .map(|_| self.write_call())
             .collect::<io::Result<Vec<_>>>()?;
         for call in calls {
-            let length = self.random.spread(800);
-            self.result(&call, length)?;
+            let length = self.random.spread_number(800);
+            self.write_tool_result(&call, length)?;
         }
         Ok(())
     }
 
     /// Writes a call of some tool and returns the call's id.
-    fn call(&mut self) -> io::Result<String> {
-        let tool = TOOLS[self.random.below(TOOLS.len())];
+    fn write_call(&mut self) -> io::Result<String> {
+        let tool = TOOLS[self.random.number_below(TOOLS.len())];
         let id = format!(
             "{tool}__{tool}_{}_{}",
             1_794_767_310_417 + self.clock_ms,
             self.calls
         );
         self.calls += 1;
-        self.begin("tool_use");
-        self.put(&format!(
+        self.begin_line("tool_use");
+        self.put_text(&format!(
             r#","tool_name":"{tool}","tool_id":"{id}","parameters":{{"#
         ));
         let path = format!(
             "src/module_{}/part_{}.rs",
-            self.random.below(40),
-            self.random.below(9)
+            self.random.number_below(40),
+            self.random.number_below(9)
         );
         match tool {
             "run_shell_command" => {
-                self.put(r#""command":"cargo test --workspace -- --nocapture","description":""#);
-                self.prose(60);
+                self.put_text(r#""command":"cargo test --workspace -- --nocapture","description":""#);
+                self.put_prose(60);
             }
             "write_file" => {
-                self.put(&format!(r#""file_path":"{path}","content":""#));
-                let length = self.random.between(100, 1_500);
-                self.code(length);
+                self.put_text(&format!(r#""file_path":"{path}","content":""#));
+                let length = self.random.number_between(100, 1_500);
+                self.put_code(length);
             }
             "replace" => {
-                self.put(&format!(r#""file_path":"{path}","old_string":""#));
-                self.code(180);
-                self.put(r#"","new_string":""#);
-                self.code(220);
+                self.put_text(&format!(r#""file_path":"{path}","old_string":""#));
+                self.put_code(180);
+                self.put_text(r#"","new_string":""#);
+                self.put_code(220);
             }
-            "grep_search" => self.put(r#""pattern":"fn \\w+\\(&mut self"#),
-            "list_directory" => self.put(r#""dir_path":"src"#),
-            _ => self.put(&format!(r#""file_path":"{path}"#)),
+            "grep_search" => self.put_text(r#""pattern":"fn \\w+\\(&mut self"#),
+            "list_directory" => self.put_text(r#""dir_path":"src"#),
+            _ => self.put_text(&format!(r#""file_path":"{path}"#)),
         }
-        self.put("\"}}");
-        self.send()?;
+        self.put_text("\"}}");
+        self.send_line()?;
         Ok(id)
     }
 
-    fn result(&mut self, call: &str, length: usize) -> io::Result<()> {
-        self.begin("tool_result");
-        let failed = self.random.below(50) == 0;
+    fn write_tool_result(&mut self, call: &str, length: usize) -> io::Result<()> {
+        self.begin_line("tool_result");
+        let failed = self.random.number_below(50) == 0;
         let status = if failed { "error" } else { "success" };
-        self.put(&format!(
+        self.put_text(&format!(
             r#","tool_id":"{call}","status":"{status}","output":""#
         ));
-        self.code(length);
+        self.put_code(length);
         self.line.push('"');
         if failed {
-            self.put(r#","error":{"type":"shell_execute_error","message":"exit code 1"}"#);
+            self.put_text(r#","error":{"type":"shell_execute_error","message":"exit code 1"}"#);
         }
         self.line.push('}');
-        self.send()
+        self.send_line()
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn write_end(&mut self) -> io::Result<()> {
         let (duration, calls) = (self.clock_ms, self.calls);
-        self.begin("result");
+        self.begin_line("result");
         let tokens =
             r#""total_tokens":110,"input_tokens":100,"output_tokens":10,"cached":0,"input":100"#;
-        self.put(&format!(
+        self.put_text(&format!(
             r#","status":"success","stats":{{{tokens},"duration_ms":{duration},"tool_calls":{calls},"models":{{"gemini-2.5-flash":{{{tokens}}}}}}}}}"#
         ));
-        self.send()
+        self.send_line()
     }
 
-    fn begin(&mut self, kind: &str) {
+    fn begin_line(&mut self, kind: &str) {
         self.clock_ms += self.random.next() % 32;
         let (ms, s) = (self.clock_ms % 1_000, self.clock_ms / 1_000);
         let (day, hour, minute, second) = (15 + s / 86_400, s / 3_600 % 24, s / 60 % 60, s % 60);
         self.line.clear();
-        self.put(&format!(
+        self.put_text(&format!(
             r#"{{"type":"{kind}","timestamp":"2026-11-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z""#
         ));
     }
 
-    fn put(&mut self, text: &str) {
+    fn put_text(&mut self, text: &str) {
         self.line.push_str(text);
     }
 
-    fn send(&mut self) -> io::Result<()> {
+    fn send_line(&mut self) -> io::Result<()> {
         self.line.push('\n');
         self.written += self.line.len() as u64;
         self.out.write_all(self.line.as_bytes())
     }
 
     /// Prose of about `length` bytes, escaped as `JSON.stringify` does it: letters that are not ASCII stand as they are.
-    fn prose(&mut self, length: usize) {
-        self.fill(length, &PROSE, &FOREIGN_PROSE);
+    fn put_prose(&mut self, length: usize) {
+        self.fill_text(length, &PROSE, &FOREIGN_PROSE);
     }
 
-    fn code(&mut self, length: usize) {
-        self.fill(length, &CODE, &FOREIGN_CODE);
+    fn put_code(&mut self, length: usize) {
+        self.fill_text(length, &CODE, &FOREIGN_CODE);
     }
 
     /// One text in eight is not all ASCII. More would slow Node down, whose strings then take two bytes a character.
-    fn fill(&mut self, length: usize, pieces: &[&str], foreign: &[&str]) {
+    fn fill_text(&mut self, length: usize, pieces: &[&str], foreign: &[&str]) {
         let end = self.line.len().saturating_add(length);
-        let foreign = if self.random.below(8) == 0 {
+        let foreign = if self.random.number_below(8) == 0 {
             foreign
         } else {
             &[]
         };
         while self.line.len() < end {
-            let index = self.random.below(pieces.len() + foreign.len());
+            let index = self.random.number_below(pieces.len() + foreign.len());
             let piece = pieces
                 .get(index)
                 .unwrap_or_else(|| &foreign[index - pieces.len()]);
@@ -279,18 +279,18 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    fn number_below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() >> 33).unwrap_or_default() % limit
     }
 
-    fn between(&mut self, low: usize, high: usize) -> usize {
-        low + self.below(high - low)
+    fn number_between(&mut self, low: usize, high: usize) -> usize {
+        low + self.number_below(high - low)
     }
 
     /// From `low` to 128 times `low`, as many values in each doubling: most are small, some are large.
-    fn spread(&mut self, low: usize) -> usize {
-        let start = low << self.below(7);
-        start + self.below(start)
+    fn spread_number(&mut self, low: usize) -> usize {
+        let start = low << self.number_below(7);
+        start + self.number_below(start)
     }
 }
 
@@ -308,9 +308,9 @@ mod tests {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("corpus.jsonl");
-            write(&path, shape, 8_000_000).unwrap();
+            write_stream(&path, shape, 8_000_000).unwrap();
             let text = fs::read_to_string(&path).unwrap();
-            write(&path, shape, 8_000_000).unwrap();
+            write_stream(&path, shape, 8_000_000).unwrap();
             assert!(text == fs::read_to_string(&path).unwrap());
             let lines = text.lines().count();
             let average = text.len() / lines;

@@ -25,7 +25,7 @@ const COUNT: &str = "20";
 const BALLASTS: [u32; 2] = [0, 1024];
 
 /// Measures and prints.
-pub(super) fn report(workspace: &Workspace, rounds: u32) -> Result<BenchVerdict> {
+pub(super) fn report_hooks(workspace: &Workspace, rounds: u32) -> Result<BenchVerdict> {
     let program = workspace.target.join("release/examples/hook_cost");
     println!(
         "## Hooks\n\n| process | directly, µs CPU | as a hook, µs CPU | times | 20 stubborn ones, ms late |\n|---|---:|---:|---:|---:|"
@@ -41,11 +41,11 @@ pub(super) fn report(workspace: &Workspace, rounds: u32) -> Result<BenchVerdict>
         println!(
             "| {ballast} MB | {direct:.0} ({again:.0}) | {hook:.0} | {times:.2} | {late:.0} |"
         );
-        verdict.control(&format!("direct starts at {ballast} MB"), 1.0, control);
+        verdict.compare_control(&format!("direct starts at {ballast} MB"), 1.0, control);
         let what = format!("stubborn hooks at {ballast} MB");
-        verdict.limit(&what, late, LATEST, "ms late");
+        verdict.judge_limit(&what, late, LATEST, "ms late");
         let what = format!("a hook at {ballast} MB");
-        verdict.limit(&what, times, MOST, "times the command");
+        verdict.judge_limit(&what, times, MOST, "times the command");
     }
     println!();
     Ok(verdict)

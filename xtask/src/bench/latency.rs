@@ -25,7 +25,7 @@ pub(super) struct LatencyMedians {
 }
 
 /// Talks to a process over open pipes, one line at a time.
-pub(super) fn latency(command: &[OsString]) -> Result<LatencyMedians> {
+pub(super) fn measure_latency(command: &[OsString]) -> Result<LatencyMedians> {
     let mut first = Vec::new();
     for _ in 0..STARTS {
         first.push(TimedProcess::start(command)?.1);
@@ -35,16 +35,16 @@ pub(super) fn latency(command: &[OsString]) -> Result<LatencyMedians> {
     for _ in 0..DELTAS {
         // Let the process fall asleep again, as it is when a model thinks.
         std::thread::sleep(Duration::from_millis(2));
-        deltas.push(talk.exchange(DELTA)?);
+        deltas.push(talk.exchange_line(DELTA)?);
     }
     Ok(LatencyMedians {
-        first: median(first),
-        delta: median(deltas),
+        first: median_time(first),
+        delta: median_time(deltas),
     })
 }
 
 /// The one in the middle.
-pub(super) fn median(mut times: Vec<Duration>) -> Duration {
+pub(super) fn median_time(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
 }
@@ -82,13 +82,13 @@ impl TimedProcess {
             input,
             arrivals,
         };
-        talk.exchange(INIT)?;
+        talk.exchange_line(INIT)?;
         let first = started.elapsed();
         Ok((talk, first))
     }
 
     /// Writes a line, waits for the next line to arrive and returns the time between.
-    fn exchange(&mut self, line: &str) -> Result<Duration> {
+    fn exchange_line(&mut self, line: &str) -> Result<Duration> {
         let written = Instant::now();
         self.input.write_all(format!("{line}\n").as_bytes())?;
         let arrived = self.arrivals.recv_timeout(PATIENCE).with_context(|| {

@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 const SKILLS: u32 = 1_000;
 
 /// Measures and prints.
-pub(super) fn report(
+pub(super) fn report_loading(
     workspace: &Workspace,
     folder: &Path,
     lapidary: &Path,
@@ -28,7 +28,7 @@ pub(super) fn report(
 ) -> Result<BenchVerdict> {
     let folder = folder.join("loading");
     let _ = fs::remove_dir_all(&folder); // of an earlier bench
-    let (home, project) = world::make(&folder, SKILLS)?;
+    let (home, project) = world::make_home(&folder, SKILLS)?;
     let mut command = Command::new(workspace.target.join("release/examples/load_cost"));
     command.args([&home, &project]);
     let numbers = printed_numbers(command.arg((rounds * 4).to_string()))?;
@@ -50,15 +50,15 @@ pub(super) fn report(
         ),
         (format!("load {skills} skills"), load, load_again, 60.0),
     ] {
-        verdict.control(&what, spent, again);
+        verdict.compare_control(&what, spent, again);
         let spent = spent / 1e3; // of microseconds
-        let met = verdict.limit(&what, spent, most, "ms");
+        let met = verdict.judge_limit(&what, spent, most, "ms");
         println!("| {what} | {spent:.2} | {most} | {met} |");
     }
-    for (what, command) in listings(workspace, lapidary) {
+    for (what, command) in listing_commands(workspace, lapidary) {
         let mut all: Vec<OsString> = vec!["env".into(), "--chdir".into(), (&project).into()];
         all.extend(command);
-        let cost = measure_with(&all, &environment(&home))?;
+        let cost = measure_with(&all, &home_environment(&home))?;
         let spent = cost.cpu.as_secs_f64() * 1e3;
         println!("| `{what} skills list`, all of its process | {spent:.1} | – | – |");
     }
@@ -67,12 +67,12 @@ pub(super) fn report(
 }
 
 /// Who lists skills.
-fn listings(workspace: &Workspace, lapidary: &Path) -> Vec<(&'static str, Vec<OsString>)> {
+fn listing_commands(workspace: &Workspace, lapidary: &Path) -> Vec<(&'static str, Vec<OsString>)> {
     let list = ["skills".into(), "list".into()];
     let ours = [vec![lapidary.into()], list.to_vec()].concat();
     let mut all = vec![("lapidary", ours)];
     let installed = std::env::var_os("LAPIDARY_PEERS").map(PathBuf::from);
-    if let Ok(peers) = installed.map_or_else(|| peers::install(workspace), Ok) {
+    if let Ok(peers) = installed.map_or_else(|| peers::install_peers(workspace), Ok) {
         let gemini = peers.join("node_modules/gemini-0.61.0/bundle/gemini.js");
         let theirs = [vec!["node".into(), gemini.into()], list.to_vec()].concat();
         all.push(("gemini 0.61.0", theirs));
@@ -80,7 +80,7 @@ fn listings(workspace: &Workspace, lapidary: &Path) -> Vec<(&'static str, Vec<Os
     all
 }
 
-fn environment(home: &Path) -> Vec<(&'static str, OsString)> {
+fn home_environment(home: &Path) -> Vec<(&'static str, OsString)> {
     vec![
         ("HOME", home.into()),
         ("GEMINI_CLI_HOME", home.into()),

@@ -32,7 +32,7 @@ pub(super) struct ProcessCost {
 
 impl ProcessCost {
     /// The least of each, over several runs.
-    pub(super) fn least(self, other: Self) -> Self {
+    pub(super) fn minimum_with(self, other: Self) -> Self {
         Self {
             cpu: self.cpu.min(other.cpu),
             wall: self.wall.min(other.wall),
@@ -42,7 +42,7 @@ impl ProcessCost {
 }
 
 /// Runs a command under a measuring process and returns its cost. Its output is thrown away.
-pub(super) fn measure(command: &[OsString]) -> Result<ProcessCost> {
+pub(super) fn measure_command(command: &[OsString]) -> Result<ProcessCost> {
     measure_with(command, &[])
 }
 
@@ -87,7 +87,7 @@ pub(super) fn least_of_each<const N: usize>(
         eprintln!("bench: round {round} of {rounds}");
         for (command, least) in commands.iter().zip(&mut least) {
             let cost = measure_with(command, environment)?;
-            *least = Some(least.map_or(cost, |least| least.least(cost)));
+            *least = Some(least.map_or(cost, |least| least.minimum_with(cost)));
         }
     }
     Ok(least.map(Option::unwrap_or_default))

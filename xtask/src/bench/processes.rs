@@ -14,8 +14,8 @@ pub(super) fn inherit_orphans() -> Result<()> {
 }
 
 /// All that run below a process.
-pub(super) fn below(root: i32) -> Vec<i32> {
-    let all = parents();
+pub(super) fn processes_below(root: i32) -> Vec<i32> {
+    let all = parent_pairs();
     let mut found = vec![root];
     let mut next = 0;
     while let Some(parent) = found.get(next).copied() {
@@ -27,18 +27,18 @@ pub(super) fn below(root: i32) -> Vec<i32> {
 }
 
 /// The children of a process.
-pub(super) fn children(of: i32) -> Vec<i32> {
-    let children = parents().into_iter().filter(|(_, parent)| *parent == of);
+pub(super) fn child_processes(of: i32) -> Vec<i32> {
+    let children = parent_pairs().into_iter().filter(|(_, parent)| *parent == of);
     children.map(|(pid, _)| pid).collect()
 }
 
 /// All that run below this process.
-pub(super) fn ours() -> Vec<i32> {
-    below(getpid().as_raw())
+pub(super) fn own_processes() -> Vec<i32> {
+    processes_below(getpid().as_raw())
 }
 
 pub(super) fn kill_all_of_ours() {
-    for pid in ours() {
+    for pid in own_processes() {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL); // it may be gone by now
     }
 }
@@ -63,20 +63,20 @@ fn status_bytes(pid: i32, field: &str) -> Result<u64> {
 }
 
 /// Each process that runs, with its parent.
-fn parents() -> Vec<(i32, i32)> {
+fn parent_pairs() -> Vec<(i32, i32)> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
     let stat = |entry: fs::DirEntry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
         let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-        Some((pid, parent(&stat)?))
+        Some((pid, parse_parent(&stat)?))
     };
     entries.flatten().filter_map(stat).collect()
 }
 
 /// The parent in a line such as `12 (a name) S 1 …`, unless the process is dead. The name may hold any letters.
-fn parent(stat: &str) -> Option<i32> {
+fn parse_parent(stat: &str) -> Option<i32> {
     let (_, behind_name) = stat.rsplit_once(") ")?;
     let mut fields = behind_name.split(' ');
     let is_dead = matches!(fields.next()?, "Z" | "X");
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn a_parent_is_found_behind_any_name_and_the_dead_have_none() {
-        assert_eq!(parent("12 (sh) S 7 12 12 0"), Some(7));
-        assert_eq!(parent("12 (a) Z 1 (b) ) R 8 12"), Some(8));
-        assert_eq!(parent("12 (sh) Z 7 12 12 0"), None);
-        assert_eq!(parent("nonsense"), None);
+        assert_eq!(parse_parent("12 (sh) S 7 12 12 0"), Some(7));
+        assert_eq!(parse_parent("12 (a) Z 1 (b) ) R 8 12"), Some(8));
+        assert_eq!(parse_parent("12 (sh) Z 7 12 12 0"), None);
+        assert_eq!(parse_parent("nonsense"), None);
     }
 }

@@ -17,10 +17,10 @@ const RECORDINGS: u32 = 20_000;
 const MOST: f64 = 0.2;
 
 /// Measures and prints.
-pub(super) fn report(folder: &Path, lapidary: &Path, rounds: u32) -> Result<BenchVerdict> {
+pub(super) fn report_recordings(folder: &Path, lapidary: &Path, rounds: u32) -> Result<BenchVerdict> {
     let state = folder.join("recordings");
     let _ = fs::remove_dir_all(&state); // of an earlier bench
-    make(&state.join("runs"))?;
+    make_recordings(&state.join("runs"))?;
     let list: Vec<OsString> = vec![lapidary.into(), "runs".into(), "list".into()];
     let environment = [("LAPIDARY_STATE_DIR", state.clone().into())];
     let first = measure_with(&list, &environment)?;
@@ -29,8 +29,8 @@ pub(super) fn report(folder: &Path, lapidary: &Path, rounds: u32) -> Result<Benc
     println!("## Recorded runs\n\n| what | CPU s | limit | met |\n|---|---:|---:|---|");
     let mut verdict = BenchVerdict::default();
     let what = format!("list {RECORDINGS} recordings");
-    verdict.control(&what, ours, control);
-    let met = verdict.limit(&what, ours, MOST, "s");
+    verdict.compare_control(&what, ours, control);
+    let met = verdict.judge_limit(&what, ours, MOST, "s");
     let first = first.cpu.as_secs_f64();
     println!("| {what}, for the first time | {first:.3} | – | – |");
     println!("| {what}, again | {ours:.3} | {MOST} | {met} |\n");
@@ -38,7 +38,7 @@ pub(super) fn report(folder: &Path, lapidary: &Path, rounds: u32) -> Result<Benc
 }
 
 /// Manifests as long as real ones.
-fn make(root: &Path) -> Result<()> {
+fn make_recordings(root: &Path) -> Result<()> {
     let names: Vec<_> = (0..60).map(|n| format!("SOME_VARIABLE_{n}")).collect();
     for number in 0..RECORDINGS {
         let (minutes, hours) = (number % 60, number / 60 % 24);

@@ -19,7 +19,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use super::measure::{ProcessCost, measure_with};
-use super::table::megabytes;
+use super::table::in_megabytes;
 use super::verdict::BenchVerdict;
 use super::{NOISE, control_off, print_doubts, processes};
 use crate::workspace::Workspace;
@@ -92,7 +92,7 @@ const CASES: [RunCase; 3] = [
 ];
 
 /// Measures, prints, and judges the result.
-pub(super) fn report(
+pub(super) fn report_runs(
     workspace: &Workspace,
     folder: &Path,
     lapidary: &Path,
@@ -103,7 +103,7 @@ pub(super) fn report(
     let _ = fs::remove_dir_all(&folder); // of an earlier bench
     fs::create_dir_all(&folder)?;
     let bench = RunBench {
-        runners: Runners::find(workspace, lapidary, &folder)?,
+        runners: Runners::find_programs(workspace, lapidary, &folder)?,
         folder: &folder,
         script: &workspace.root.join("peers/bench/agent.sh"),
         rounds,
@@ -125,20 +125,20 @@ struct RunBench<'a> {
 }
 
 impl RunBench<'_> {
-    fn stage(&self, name: &str, tongue: AgentTransport, case: RunCase) -> Result<AgentStage> {
+    fn set_up_stage(&self, name: &str, tongue: AgentTransport, case: RunCase) -> Result<AgentStage> {
         let folder = self.folder.join(name);
-        AgentStage::set(folder, self.script, tongue, case.deltas, case.writes)
+        AgentStage::set_up(folder, self.script, tongue, case.deltas, case.writes)
     }
 
     fn compare_all(&self) -> Result<Vec<String>> {
         let mut rows = Vec::new();
         let mut doubts = Vec::new();
         for (number, case) in CASES.into_iter().enumerate() {
-            let stream = self.stage(&format!("stream-{number}"), AgentTransport::Stream, case)?;
-            let acp = self.stage(&format!("acp-{number}"), AgentTransport::Acp, case)?;
+            let stream = self.set_up_stage(&format!("stream-{number}"), AgentTransport::Stream, case)?;
+            let acp = self.set_up_stage(&format!("acp-{number}"), AgentTransport::Acp, case)?;
             self.runners.check_acpx(&acp, case.deltas)?;
-            let compared = self.compare(case, &stream, &acp)?;
-            let off = control_off(cpu(&compared, OURS), cpu(&compared, CONTROL));
+            let compared = self.compare_runners(case, &stream, &acp)?;
+            let off = control_off(added_cpu_seconds(&compared, OURS), added_cpu_seconds(&compared, CONTROL));
             println!("A/A control on {}: {:.1} % off.", case.name, off * 100.0);
             // A few milliseconds cannot be measured that well: there the goal is far away instead.
             if case.deltas == DELTAS && (off.is_nan() || off > NOISE) {
@@ -161,46 +161,46 @@ impl RunBench<'_> {
     }
 
     /// Measures everybody who runs the same agent, in turns, and the agent alone.
-    fn compare(&self, case: RunCase, stream: &AgentStage, acp: &AgentStage) -> Result<Vec<RunRow>> {
-        let ours = self.runners.lapidary(stream, &[]);
-        let mut streaming = RunTurns::new(stream.alone());
-        streaming.add(OURS, ours.clone());
-        streaming.add(CONTROL, ours);
-        streaming.add(
+    fn compare_runners(&self, case: RunCase, stream: &AgentStage, acp: &AgentStage) -> Result<Vec<RunRow>> {
+        let ours = self.runners.lapidary_command(stream, &[]);
+        let mut streaming = RunTurns::new(stream.agent_command());
+        streaming.add_command(OURS, ours.clone());
+        streaming.add_command(CONTROL, ours);
+        streaming.add_command(
             UNCONFINED,
-            self.runners.lapidary(stream, &["--confine", "off"]),
+            self.runners.lapidary_command(stream, &["--confine", "off"]),
         );
-        streaming.add(NODE, self.runners.reader(stream));
-        let mut speaking_acp = RunTurns::new(acp.alone());
-        speaking_acp.add(OURS_ACP, self.runners.lapidary(acp, &[]));
-        if let Some(acpx) = self.runners.acpx(acp) {
-            speaking_acp.add(ACPX, acpx);
+        streaming.add_command(NODE, self.runners.reader_command(stream));
+        let mut speaking_acp = RunTurns::new(acp.agent_command());
+        speaking_acp.add_command(OURS_ACP, self.runners.lapidary_command(acp, &[]));
+        if let Some(acpx) = self.runners.acpx_command(acp) {
+            speaking_acp.add_command(ACPX, acpx);
         }
-        let mut told = RunTurns::new(acp.alone());
+        let mut told = RunTurns::new(acp.agent_command());
         if case.deltas == 1 {
             let agent = acp.told_agent()?;
             let with = |args: &[&str]| self.runners.lapidary_with(acp, Some(agent.clone()), args);
-            told.add(TOLD_NOTHING, with(&["--yolo"]));
-            told.add(TOLD, with(&rules()));
+            told.add_command(TOLD_NOTHING, with(&["--yolo"]));
+            told.add_command(TOLD, with(&rule_flags()));
         }
         let rounds = self.rounds * PER_ROUND;
         for round in 1..=rounds {
             eprintln!("bench: {}, round {round} of {rounds}", case.name);
-            streaming.take(|command| self.measure(command, stream))?;
+            streaming.measure_each(|command| self.measure_run(command, stream))?;
             if case.deltas == 1 {
-                told.take(|command| self.measure(command, acp))?;
+                told.measure_each(|command| self.measure_run(command, acp))?;
             }
             if round % PER_ROUND == 0 {
-                speaking_acp.take(|command| self.measure(command, acp))?;
+                speaking_acp.measure_each(|command| self.measure_run(command, acp))?;
             }
         }
-        let held = self.runners.hold(stream, 1)?;
-        let held_acp = self.runners.hold(acp, 1)?;
+        let held = self.runners.hold_runs(stream, 1)?;
+        let held_acp = self.runners.hold_runs(acp, 1)?;
         for held in [&held, &held_acp] {
             ensure!(held.right == 1 && held.leftover == 0, "{held:?}");
         }
-        let over = streaming.over().chain(speaking_acp.over());
-        let over = over.chain(told.over());
+        let over = streaming.costs_over_agent().chain(speaking_acp.costs_over_agent());
+        let over = over.chain(told.costs_over_agent());
         let rows = over.map(|(what, cost)| RunRow {
             case: case.name,
             what,
@@ -208,8 +208,8 @@ impl RunBench<'_> {
             cpu: cost.cpu,
             wall: cost.wall,
             peak: match what {
-                OURS | CONTROL | UNCONFINED => held.most(),
-                OURS_ACP => held_acp.most(),
+                OURS | CONTROL | UNCONFINED => held.highest_peak(),
+                OURS_ACP => held_acp.highest_peak(),
                 _ => cost.peak_kib * 1024,
             },
         });
@@ -217,16 +217,16 @@ impl RunBench<'_> {
     }
 
     /// Each run finds its records empty, as the first one did.
-    fn measure(&self, command: &[OsString], stage: &AgentStage) -> Result<ProcessCost> {
-        self.runners.forget();
-        measure_with(command, &self.runners.environment(stage))
+    fn measure_run(&self, command: &[OsString], stage: &AgentStage) -> Result<ProcessCost> {
+        self.runners.remove_recordings();
+        measure_with(command, &self.runners.run_environment(stage))
     }
 
     fn report_lag(&self) -> Result<()> {
         eprintln!("bench: how late events are over ACP");
-        let stage = self.stage("lag", AgentTransport::Acp, CASES[0])?;
+        let stage = self.set_up_stage("lag", AgentTransport::Acp, CASES[0])?;
         stage.tell_the_time()?;
-        let late = self.runners.lag(&stage)?;
+        let late = self.runners.median_lag(&stage)?;
         println!(
             "| from the agent's write to our event, over ACP, median of 200 | ms |\n|---|---:|"
         );
@@ -237,8 +237,8 @@ impl RunBench<'_> {
 
     fn report_crowd(&self) -> Result<()> {
         eprintln!("bench: {CROWD} runs at once");
-        let stage = self.stage("crowd", AgentTransport::Stream, CASES[0])?;
-        let held = self.runners.hold(&stage, CROWD)?;
+        let stage = self.set_up_stage("crowd", AgentTransport::Stream, CASES[0])?;
+        let held = self.runners.hold_runs(&stage, CROWD)?;
         println!(
             "| at once | right | left over | mean peak MB | greatest peak MB | mean without pages of files | CPU ms each, agent included |"
         );
@@ -247,9 +247,9 @@ impl RunBench<'_> {
             "| {CROWD} | {} | {} | {:.1} | {:.1} | {:.1} | {:.1} |\n",
             held.right,
             held.leftover,
-            megabytes(held.mean()),
-            megabytes(held.most()),
-            megabytes(held.mean_anonymous()),
+            in_megabytes(held.mean_peak()),
+            in_megabytes(held.highest_peak()),
+            in_megabytes(held.mean_anonymous()),
             held.cpu.as_secs_f64() * 1e3 / f64::from(CROWD),
         );
         ensure!(
@@ -263,9 +263,9 @@ impl RunBench<'_> {
         println!("| from Ctrl-C to our exit with nothing left, median of 5 | s |\n|---|---:|");
         for (what, orders, args) in cancel::CASES {
             eprintln!("bench: cancelling {what}");
-            let stage = self.stage("cancel", AgentTransport::Stream, CASES[0])?;
-            stage.order(orders)?;
-            let took = self.runners.cancel(&stage, args)?;
+            let stage = self.set_up_stage("cancel", AgentTransport::Stream, CASES[0])?;
+            stage.order_action(orders)?;
+            let took = self.runners.median_cancel_time(&stage, args)?;
             println!("| {what} | {:.3} |", took.as_secs_f64());
         }
         println!();
@@ -276,7 +276,7 @@ impl RunBench<'_> {
 /// Prints what rules and confinement add to the shortest run, and fails if it is more than it may be.
 fn report_added(rows: &[&RunRow]) -> Result<()> {
     println!("| added to a run of three lines | CPU ms | goal |\n|---|---:|---:|");
-    let cpu_of = |what: &str| cpu(rows.iter().copied(), what);
+    let cpu_of = |what: &str| added_cpu_seconds(rows.iter().copied(), what);
     let added = ADDED.map(|(what, with, without, goal)| {
         let with = with.iter().map(|what| cpu_of(what));
         let added = (with.fold(f64::INFINITY, f64::min) - cpu_of(without)) * 1e3;
@@ -291,7 +291,7 @@ fn report_added(rows: &[&RunRow]) -> Result<()> {
 }
 
 /// Flags of as many rules about commands and files.
-fn rules() -> Vec<&'static str> {
+fn rule_flags() -> Vec<&'static str> {
     let each = [
         ["--deny", "execute:git push *"],
         ["--deny", "edit:src/secrets/**"],
@@ -301,7 +301,7 @@ fn rules() -> Vec<&'static str> {
 }
 
 /// CPU seconds that a runner adds to the agent.
-fn cpu<'a>(rows: impl IntoIterator<Item = &'a RunRow>, what: &str) -> f64 {
+fn added_cpu_seconds<'a>(rows: impl IntoIterator<Item = &'a RunRow>, what: &str) -> f64 {
     let row = rows.into_iter().find(|row| row.what == what);
     row.map_or(0.0, |row| row.cpu.as_secs_f64())
 }

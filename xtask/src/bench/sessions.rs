@@ -20,7 +20,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use lapidary_testkit::sessions::{SessionCorpus, SessionFormat, WordVariety};
 
-use super::table::megabytes;
+use super::table::in_megabytes;
 use super::verdict::BenchVerdict;
 use super::{NOISE, print_doubts};
 use crate::workspace::Workspace;
@@ -122,7 +122,7 @@ const fn times_limit(times: f64) -> CommandLimits {
 }
 
 /// Measures, prints, and judges the result.
-pub(super) fn report(
+pub(super) fn report_sessions(
     workspace: &Workspace,
     folder: &Path,
     lapidary: &Path,
@@ -132,7 +132,7 @@ pub(super) fn report(
     let _ = fs::remove_dir_all(&folder); // of an earlier bench
     fs::create_dir_all(&folder)?;
     let bench = SessionsBench {
-        peers: PeerPrograms::find(workspace),
+        peers: PeerPrograms::find_programs(workspace),
         corpora: &workspace.target.join("bench-corpora"),
         folder: &folder,
         lapidary,
@@ -140,26 +140,26 @@ pub(super) fn report(
     };
     let mut verdict = BenchVerdict::default();
     // The most sessions first: an interrupted bench has printed them.
-    verdict.take(judged(&bench.many()?));
-    verdict.take(judged(&bench.small()?));
-    verdict.take(judged(&bench.search()?));
-    verdict.take(judged(&bench.varied()?));
+    verdict.add_verdict(judge_contest(&bench.many_contest()?));
+    verdict.add_verdict(judge_contest(&bench.small_contest()?));
+    verdict.add_verdict(judge_contest(&bench.search_contest()?));
+    verdict.add_verdict(judge_contest(&bench.varied_contest()?));
     for (format, times) in [(SessionFormat::Jsonl, 3.0), (SessionFormat::Json, 6.0)] {
-        verdict.take(judged(&bench.large(format, times)?));
+        verdict.add_verdict(judge_contest(&bench.large_contest(format, times)?));
     }
     for format in [SessionFormat::Jsonl, SessionFormat::Json] {
-        verdict.take(judged(&bench.huge(format)?));
+        verdict.add_verdict(judge_contest(&bench.huge_contest(format)?));
     }
     print_doubts(&verdict.doubts);
     Ok(verdict)
 }
 
 /// Prints a contest that is over, and judges it.
-fn judged(contest: &SessionsContest) -> BenchVerdict {
-    let doubts = contest.doubts(NOISE);
-    let rows = contest.rows();
+fn judge_contest(contest: &SessionsContest) -> BenchVerdict {
+    let doubts = contest.measurement_doubts(NOISE);
+    let rows = contest.table_rows();
     println!("\n{}", SessionsTable(&rows));
-    let misses = rows.iter().flat_map(SessionsRow::misses).collect();
+    let misses = rows.iter().flat_map(SessionsRow::missed_goals).collect();
     BenchVerdict { doubts, misses }
 }
 
@@ -172,51 +172,51 @@ struct SessionsBench<'a> {
 }
 
 impl SessionsBench<'_> {
-    fn stage(&self, name: &str, corpus: SessionCorpus) -> Result<SessionsStage> {
+    fn set_up_stage(&self, name: &str, corpus: SessionCorpus) -> Result<SessionsStage> {
         fs::create_dir_all(self.corpora)?;
         eprintln!("bench: writing {name}, unless it is there");
         let home = corpus.kept_in(self.corpora);
         let home = home.with_context(|| format!("cannot write {name}"))?;
         floor::read_all(&home)?; // from now on it is in memory
-        SessionsStage::set(self.lapidary, home, self.folder.join(name), corpus)
+        SessionsStage::set_up(self.lapidary, home, self.folder.join(name), corpus)
     }
 
     /// Many small sessions: beside the CLI's own listing.
-    fn small(&self) -> Result<SessionsContest> {
-        let stage = self.stage("small", SMALL)?;
+    fn small_contest(&self) -> Result<SessionsContest> {
+        let stage = self.set_up_stage("small", SMALL)?;
         let mut contest =
-            SessionsContest::new(title("5,000 of 7 KB, one project", SMALL.format, &stage)?);
+            SessionsContest::new(contest_title("5,000 of 7 KB, one project", SMALL.format, &stage)?);
         add_listing(&mut contest, &stage, LISTED)?;
         self.peers.add_cli(&mut contest, &SMALL, self.folder)?;
-        contest.hold(MORE * self.rounds);
+        contest.hold_rounds(MORE * self.rounds);
         Ok(contest)
     }
 
-    fn large(&self, format: SessionFormat, times: f64) -> Result<SessionsContest> {
+    fn large_contest(&self, format: SessionFormat, times: f64) -> Result<SessionsContest> {
         let corpus = SessionCorpus { format, ..LARGE };
-        let stage = self.stage(&format!("large-{format:?}"), corpus)?;
-        let mut contest = SessionsContest::new(title("5,000 in 20 projects", format, &stage)?);
+        let stage = self.set_up_stage(&format!("large-{format:?}"), corpus)?;
+        let mut contest = SessionsContest::new(contest_title("5,000 in 20 projects", format, &stage)?);
         add_listing(&mut contest, &stage, times_limit(times))?;
-        contest.hold(self.rounds);
+        contest.hold_rounds(self.rounds);
         Ok(contest)
     }
 
     /// A rare word: beside programs that search files, and programs that keep a database.
-    fn search(&self) -> Result<SessionsContest> {
-        let stage = self.stage("usual", USUAL)?;
+    fn search_contest(&self) -> Result<SessionsContest> {
+        let stage = self.set_up_stage("usual", USUAL)?;
         let mut contest =
-            SessionsContest::new(title("1,000 in 20 projects", USUAL.format, &stage)?);
-        let ours = stage.search(SEARCH, FOUND, &["--no-index"]);
-        contest.add(ours.clone());
-        contest.add(control(ours));
-        contest.add(measured_seldom(stage.index(INDEX, INDEXED)));
-        contest.add(indexed(stage.search(SEARCH_INDEXED, FOUND_INDEXED, &[])));
-        contest.add(stage.floor()?);
+            SessionsContest::new(contest_title("1,000 in 20 projects", USUAL.format, &stage)?);
+        let ours = stage.search_contestant(SEARCH, FOUND, &["--no-index"]);
+        contest.add_contestant(ours.clone());
+        contest.add_contestant(control_contestant(ours));
+        contest.add_contestant(measured_seldom(stage.index_contestant(INDEX, INDEXED)));
+        contest.add_contestant(with_previous_index(stage.search_contestant(SEARCH_INDEXED, FOUND_INDEXED, &[])));
+        contest.add_contestant(stage.floor_contestant()?);
         self.peers.add_ripgrep(&mut contest, &stage);
         let agentsview = self
             .peers
             .add_agentsview(&mut contest, &stage, self.folder)?;
-        contest.hold(MORE * self.rounds);
+        contest.hold_rounds(MORE * self.rounds);
         if let Some(agentsview) = agentsview {
             agentsview.add_search(&mut contest, MORE * self.rounds);
         }
@@ -224,52 +224,52 @@ impl SessionsBench<'_> {
     }
 
     /// Texts of many words: the highest cost of an index.
-    fn varied(&self) -> Result<SessionsContest> {
-        let stage = self.stage("varied", VARIED)?;
-        let over = title("1,000 in 20 projects, varied", VARIED.format, &stage)?;
+    fn varied_contest(&self) -> Result<SessionsContest> {
+        let stage = self.set_up_stage("varied", VARIED)?;
+        let over = contest_title("1,000 in 20 projects, varied", VARIED.format, &stage)?;
         let mut contest = SessionsContest::new(over);
-        contest.add(stage.search(SEARCH, FOUND, &["--no-index"]));
-        contest.add(measured_seldom(stage.index(INDEX, INDEXED)));
-        contest.add(indexed(stage.search(SEARCH_INDEXED, FOUND_INDEXED, &[])));
-        contest.add(stage.floor()?);
-        contest.hold(self.rounds);
+        contest.add_contestant(stage.search_contestant(SEARCH, FOUND, &["--no-index"]));
+        contest.add_contestant(measured_seldom(stage.index_contestant(INDEX, INDEXED)));
+        contest.add_contestant(with_previous_index(stage.search_contestant(SEARCH_INDEXED, FOUND_INDEXED, &[])));
+        contest.add_contestant(stage.floor_contestant()?);
+        contest.hold_rounds(self.rounds);
         Ok(contest)
     }
 
     /// So many that looking at each file takes most of the time.
-    fn many(&self) -> Result<SessionsContest> {
-        let stage = self.stage("many", MANY)?;
+    fn many_contest(&self) -> Result<SessionsContest> {
+        let stage = self.set_up_stage("many", MANY)?;
         let mut contest =
-            SessionsContest::new(title("50,000 of 7 KB in 20 projects", MANY.format, &stage)?);
-        contest.add(measured_seldom(stage.list(
+            SessionsContest::new(contest_title("50,000 of 7 KB in 20 projects", MANY.format, &stage)?);
+        contest.add_contestant(measured_seldom(stage.list_contestant(
             LIST,
             CommandLimits::default(),
             &["--no-index"],
         )));
-        contest.add(SessionsContestant {
+        contest.add_contestant(SessionsContestant {
             most_rounds: Some(1),
-            ..stage.index(INDEX, CommandLimits::default())
+            ..stage.index_contestant(INDEX, CommandLimits::default())
         });
-        contest.add(indexed(stage.list(LIST_INDEXED, MANY_LISTED, &[])));
-        contest.add(indexed(stage.list_text(LIST_TEXT_INDEXED, MANY_LISTED)));
-        contest.add(indexed(stage.search_in_vain(ABSENT_INDEXED, NOT_FOUND)));
-        contest.add(stage.floor()?);
-        contest.hold(self.rounds);
+        contest.add_contestant(with_previous_index(stage.list_contestant(LIST_INDEXED, MANY_LISTED, &[])));
+        contest.add_contestant(with_previous_index(stage.list_text(LIST_TEXT_INDEXED, MANY_LISTED)));
+        contest.add_contestant(with_previous_index(stage.search_in_vain(ABSENT_INDEXED, NOT_FOUND)));
+        contest.add_contestant(stage.floor_contestant()?);
+        contest.hold_rounds(self.rounds);
         Ok(contest)
     }
 
-    fn huge(&self, format: SessionFormat) -> Result<SessionsContest> {
+    fn huge_contest(&self, format: SessionFormat) -> Result<SessionsContest> {
         let corpus = SessionCorpus { format, ..HUGE };
-        let stage = self.stage(&format!("huge-{format:?}"), corpus)?;
+        let stage = self.set_up_stage(&format!("huge-{format:?}"), corpus)?;
         let size = floor::size_of(&stage.home)?;
         let limits = CommandLimits {
             peak: Some(size * 3 / 2),
             ..CommandLimits::default()
         };
-        let mut contest = SessionsContest::new(title("one session", format, &stage)?);
-        contest.add(stage.show(SHOW, limits)?);
-        contest.add(stage.floor()?);
-        contest.hold(1); // memory does not vary
+        let mut contest = SessionsContest::new(contest_title("one session", format, &stage)?);
+        contest.add_contestant(stage.show_contestant(SHOW, limits)?);
+        contest.add_contestant(stage.floor_contestant()?);
+        contest.hold_rounds(1); // memory does not vary
         Ok(contest)
     }
 }
@@ -280,20 +280,20 @@ fn add_listing(
     stage: &SessionsStage,
     limits: CommandLimits,
 ) -> Result<()> {
-    let ours = stage.list(LIST, limits, &["--no-index"]);
-    contest.add(ours.clone());
-    contest.add(control(ours));
-    contest.add(SessionsContestant {
+    let ours = stage.list_contestant(LIST, limits, &["--no-index"]);
+    contest.add_contestant(ours.clone());
+    contest.add_contestant(control_contestant(ours));
+    contest.add_contestant(SessionsContestant {
         most_rounds: Some(1),
-        ..stage.index(INDEX, CommandLimits::default())
+        ..stage.index_contestant(INDEX, CommandLimits::default())
     });
-    contest.add(indexed(stage.list(LIST_INDEXED, LISTED_INDEXED, &[])));
-    contest.add(stage.floor()?);
+    contest.add_contestant(with_previous_index(stage.list_contestant(LIST_INDEXED, LISTED_INDEXED, &[])));
+    contest.add_contestant(stage.floor_contestant()?);
     Ok(())
 }
 
 /// A contestant that uses the index that was made just before.
-fn indexed(contestant: SessionsContestant) -> SessionsContestant {
+fn with_previous_index(contestant: SessionsContestant) -> SessionsContestant {
     SessionsContestant {
         needs_previous: true,
         ..contestant
@@ -309,7 +309,7 @@ fn measured_seldom(contestant: SessionsContestant) -> SessionsContestant {
 }
 
 /// The same command under another name.
-fn control(ours: SessionsContestant) -> SessionsContestant {
+fn control_contestant(ours: SessionsContestant) -> SessionsContestant {
     SessionsContestant {
         what: CONTROL.to_owned(),
         limits: CommandLimits::default(),
@@ -318,11 +318,11 @@ fn control(ours: SessionsContestant) -> SessionsContestant {
 }
 
 /// The measured corpus, in a few words and with its true size.
-fn title(what: &str, format: SessionFormat, stage: &SessionsStage) -> Result<String> {
+fn contest_title(what: &str, format: SessionFormat, stage: &SessionsStage) -> Result<String> {
     let format = match format {
         SessionFormat::Jsonl => "JSONL",
         SessionFormat::Json => "JSON",
     };
-    let size = megabytes(floor::size_of(&stage.home)?);
+    let size = in_megabytes(floor::size_of(&stage.home)?);
     Ok(format!("{what}, {format}, {size:.0} MB"))
 }

@@ -18,8 +18,8 @@ pub(super) struct TranslateRow {
 
 impl TranslateRow {
     /// Megabytes per second of CPU time.
-    pub(super) fn speed(&self) -> f64 {
-        megabytes(self.bytes) / self.cost.cpu.as_secs_f64().max(1e-6)
+    pub(super) fn megabytes_per_second(&self) -> f64 {
+        in_megabytes(self.bytes) / self.cost.cpu.as_secs_f64().max(1e-6)
     }
 }
 
@@ -28,7 +28,7 @@ impl TranslateRow {
     clippy::cast_precision_loss,
     reason = "three digits are shown, fifteen are kept"
 )]
-pub(super) fn megabytes(bytes: u64) -> f64 {
+pub(super) fn in_megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
@@ -42,9 +42,9 @@ impl fmt::Display for TranslateTable<'_> {
             let cpu = row.cost.cpu.as_secs_f64();
             let ratio = row.node.map(|node| node.as_secs_f64() / cpu.max(1e-6));
             let ratio = ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}"));
-            let peak = megabytes(row.cost.peak_kib * 1024);
+            let peak = in_megabytes(row.cost.peak_kib * 1024);
             let TranslateRow { corpus, what, .. } = row;
-            let speed = row.speed();
+            let speed = row.megabytes_per_second();
             writeln!(
                 f,
                 "| {corpus} | {what} | {cpu:.3} | {speed:.0} | {ratio} | {peak:.1} |"

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::corpus::{self, StreamShape};
 use super::latency;
-use super::measure::{least_of_each, measure};
+use super::measure::{least_of_each, measure_command};
 use super::table::{TranslateRow, TranslateTable};
 use super::{NOISE, control_off, count_lines, print_doubts};
 
@@ -34,40 +34,40 @@ pub(super) struct TranslateBench {
 
 impl TranslateBench {
     /// Measures, prints, and returns why the numbers cannot be trusted, if so.
-    pub(super) fn report(&self, size: u64, large: bool) -> Result<Vec<String>> {
+    pub(super) fn report_translation(&self, size: u64, large: bool) -> Result<Vec<String>> {
         let mut rows = Vec::new();
         let mut doubts = Vec::new();
         for (name, shape, size) in [
             ("mixed", StreamShape::Mixed, size * MB),
             ("deltas", StreamShape::Deltas, size * MB / 4),
         ] {
-            let file = self.corpus(name, shape, size)?;
+            let file = self.write_corpus(name, shape, size)?;
             self.check_works(&file)?;
-            let compared = self.compare(name, &file)?;
-            let off = control_off(cpu(&compared, OURS), cpu(&compared, CONTROL));
+            let compared = self.compare_readers(name, &file)?;
+            let off = control_off(cpu_seconds(&compared, OURS), cpu_seconds(&compared, CONTROL));
             println!("A/A control on {name}: {:.1} % off.", off * 100.0);
             doubts.extend(doubts_about(name, &compared));
             rows.extend(compared);
             if shape == StreamShape::Deltas {
-                rows.extend(jq(name, &file, &rows)?);
+                rows.extend(measure_jq(name, &file, &rows)?);
             }
         }
         println!("\n{}", TranslateTable(&rows));
         print_doubts(&doubts);
-        println!("{}", TranslateTable(&self.memory(large)?));
+        println!("{}", TranslateTable(&self.measure_memory(large)?));
         self.report_latency()?;
         Ok(doubts)
     }
 
-    fn corpus(&self, name: &str, shape: StreamShape, size: u64) -> Result<PathBuf> {
+    fn write_corpus(&self, name: &str, shape: StreamShape, size: u64) -> Result<PathBuf> {
         let path = self.folder.join(format!("{name}.jsonl"));
         eprintln!("bench: writing {name} ({} MB)", size / MB);
-        corpus::write(&path, shape, size)
+        corpus::write_stream(&path, shape, size)
             .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)
     }
 
-    fn translate(&self, format: &str, file: Option<&Path>) -> Vec<OsString> {
+    fn translate_command(&self, format: &str, file: Option<&Path>) -> Vec<OsString> {
         let mut command: Vec<OsString> = vec![self.lapidary.clone().into()];
         command.extend(["translate", "--format", format].map(OsString::from));
         command.extend(file.map(OsString::from));
@@ -76,7 +76,7 @@ impl TranslateBench {
 
     /// A program that skips its work is fast: every line of the corpus must yield at least one event.
     fn check_works(&self, file: &Path) -> Result<()> {
-        let command = self.translate("events", Some(file));
+        let command = self.translate_command("events", Some(file));
         let mut child = Command::new(&command[0])
             .args(&command[1..])
             .stdout(Stdio::piped())
@@ -94,8 +94,8 @@ impl TranslateBench {
     }
 
     /// Measures everything that reads one corpus, in turns.
-    fn compare(&self, corpus: &'static str, file: &Path) -> Result<Vec<TranslateRow>> {
-        let ours = self.translate("events", Some(file));
+    fn compare_readers(&self, corpus: &'static str, file: &Path) -> Result<Vec<TranslateRow>> {
+        let ours = self.translate_command("events", Some(file));
         let node = |file: &Path| vec!["node".into(), (&self.node_script).into(), file.into()];
         let floor: [OsString; 3] = [std::env::current_exe()?.into(), "split".into(), file.into()];
         let commands = [
@@ -126,20 +126,20 @@ impl TranslateBench {
     }
 
     /// Peak memory on one very long line, and on a very long stream if asked for.
-    fn memory(&self, large: bool) -> Result<Vec<TranslateRow>> {
+    fn measure_memory(&self, large: bool) -> Result<Vec<TranslateRow>> {
         let mut cases = vec![("one line of 60 MB", StreamShape::OneLine, LONG_LINE)];
         cases.extend(large.then_some(("deltas, 1 GB", StreamShape::Deltas, LARGE)));
         let mut rows = Vec::new();
         for (corpus, shape, size) in cases {
-            let file = self.corpus("memory", shape, size)?;
-            let measured = self.formats(corpus, &file);
+            let file = self.write_corpus("memory", shape, size)?;
+            let measured = self.measure_formats(corpus, &file);
             fs::remove_file(&file)?;
             rows.extend(measured?);
         }
         Ok(rows)
     }
 
-    fn formats(&self, corpus: &'static str, file: &Path) -> Result<Vec<TranslateRow>> {
+    fn measure_formats(&self, corpus: &'static str, file: &Path) -> Result<Vec<TranslateRow>> {
         let bytes = fs::metadata(file)?.len();
         let mut rows = Vec::new();
         for format in ["events", "runtime", "raw"] {
@@ -148,7 +148,7 @@ impl TranslateBench {
                 corpus,
                 what: format!("`--format {format}`"),
                 bytes,
-                cost: measure(&self.translate(format, Some(file)))?,
+                cost: measure_command(&self.translate_command(format, Some(file)))?,
                 node: None,
             });
         }
@@ -156,7 +156,7 @@ impl TranslateBench {
     }
 
     fn report_latency(&self) -> Result<()> {
-        let latency = latency::latency(&self.translate("events", None)).context("latency")?;
+        let latency = latency::measure_latency(&self.translate_command("events", None)).context("latency")?;
         let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
         println!("| latency over a pipe, median | ms |\n|---|---:|");
         println!(
@@ -172,7 +172,7 @@ impl TranslateBench {
 }
 
 /// `jq` where it is installed: once is enough, as it is slower by an order of magnitude.
-fn jq(corpus: &'static str, file: &Path, rows: &[TranslateRow]) -> Result<Option<TranslateRow>> {
+fn measure_jq(corpus: &'static str, file: &Path, rows: &[TranslateRow]) -> Result<Option<TranslateRow>> {
     let installed = Command::new("jq").arg("--version").output();
     let Ok(version) = installed else {
         return Ok(None);
@@ -183,13 +183,13 @@ fn jq(corpus: &'static str, file: &Path, rows: &[TranslateRow]) -> Result<Option
         corpus,
         what: format!("`jq -c .` ({version}, one run)"),
         bytes: fs::metadata(file)?.len(),
-        cost: measure(&["jq".into(), "-c".into(), ".".into(), file.into()])?,
+        cost: measure_command(&["jq".into(), "-c".into(), ".".into(), file.into()])?,
         node: rows.last().and_then(|row| row.node),
     }))
 }
 
 /// CPU seconds of one command of a comparison.
-fn cpu(rows: &[TranslateRow], what: &str) -> f64 {
+fn cpu_seconds(rows: &[TranslateRow], what: &str) -> f64 {
     let row = rows.iter().find(|row| row.what == what);
     row.map_or(0.0, |row| row.cost.cpu.as_secs_f64())
 }
@@ -197,12 +197,12 @@ fn cpu(rows: &[TranslateRow], what: &str) -> f64 {
 /// Why a comparison cannot be trusted.
 fn doubts_about(corpus: &str, rows: &[TranslateRow]) -> Vec<String> {
     let mut doubts = Vec::new();
-    let off = control_off(cpu(rows, OURS), cpu(rows, CONTROL));
+    let off = control_off(cpu_seconds(rows, OURS), cpu_seconds(rows, CONTROL));
     if off.is_nan() || off > NOISE {
         let percent = off * 100.0;
         doubts.push(format!("on {corpus} the A/A control is {percent:.1} % off"));
     }
-    let floor = cpu(rows, FLOOR);
+    let floor = cpu_seconds(rows, FLOOR);
     for row in rows {
         if row.cost.cpu.as_secs_f64() < floor {
             doubts.push(format!(

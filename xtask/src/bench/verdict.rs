@@ -10,13 +10,13 @@ pub(super) struct BenchVerdict {
 }
 
 impl BenchVerdict {
-    pub(super) fn take(&mut self, other: Self) {
+    pub(super) fn add_verdict(&mut self, other: Self) {
         self.doubts.extend(other.doubts);
         self.misses.extend(other.misses);
     }
 
     /// Doubts the numbers if two measures of the same command are too far apart.
-    pub(super) fn control(&mut self, what: &str, ours: f64, control: f64) {
+    pub(super) fn compare_control(&mut self, what: &str, ours: f64, control: f64) {
         let off = control_off(ours, control);
         if off.is_nan() || off > NOISE {
             let percent = off * 100.0;
@@ -26,7 +26,7 @@ impl BenchVerdict {
     }
 
     /// Notes a miss if a cost is over its limit, and says in a word whether it is not.
-    pub(super) fn limit(&mut self, what: &str, spent: f64, most: f64, unit: &str) -> &'static str {
+    pub(super) fn judge_limit(&mut self, what: &str, spent: f64, most: f64, unit: &str) -> &'static str {
         if spent <= most {
             return "yes";
         }

@@ -5,17 +5,17 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 /// Paths in backticks that look like `crate/src/…` and lead to no file or directory below `crates`.
-pub(crate) fn missing(root: &Path, document: &str) -> Result<Vec<String>> {
+pub(crate) fn missing_paths(root: &Path, document: &str) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(root.join(document))
         .with_context(|| format!("cannot read `{document}`"))?;
     let crates = root.join("crates");
     let exists = |path: &String| crates.join(path).exists() || root.join(path).exists();
-    let paths = text.split('`').skip(1).step_by(2).flat_map(written);
+    let paths = text.split('`').skip(1).step_by(2).flat_map(span_paths);
     Ok(paths.filter(|path| !exists(path)).collect())
 }
 
 /// The paths that a code span stands for: `engine/src/conversation/{turn,opening}.rs` is two.
-fn written(span: &str) -> Vec<String> {
+fn span_paths(span: &str) -> Vec<String> {
     if !span.contains("/src/") || span.contains([' ', '*', '<', '…']) {
         return Vec::new();
     }
@@ -42,7 +42,7 @@ mod tests {
         std::fs::write(root.path().join("crates/a/src/one.rs"), "").unwrap();
         let text = "Read `a/src/{one,two}.rs`, then `a/src`, `cargo test` and `b/src/lib.rs`.";
         std::fs::write(root.path().join("MAP.md"), text).unwrap();
-        let missing = missing(root.path(), "MAP.md").unwrap();
+        let missing = missing_paths(root.path(), "MAP.md").unwrap();
         assert_eq!(missing, ["a/src/two.rs", "b/src/lib.rs"]);
     }
 }

@@ -16,7 +16,7 @@ pub(crate) enum SourcePiece<'a> {
 
 impl<'a> SourcePiece<'a> {
     /// The text of a word or a mark; `None` for a comment.
-    pub(crate) fn code(self) -> Option<&'a str> {
+    pub(crate) fn code_text(self) -> Option<&'a str> {
         match self {
             Self::Word(text) | Self::Mark(text) => Some(text),
             Self::Comment(_) => None,
@@ -25,7 +25,7 @@ impl<'a> SourcePiece<'a> {
 }
 
 /// The pieces of a source text, in their order.
-pub(crate) fn pieces(text: &str) -> Vec<SourcePiece<'_>> {
+pub(crate) fn source_pieces(text: &str) -> Vec<SourcePiece<'_>> {
     let mut rest = text;
     let mut found = Vec::new();
     while let Some(first) = rest.chars().next() {
@@ -136,7 +136,7 @@ pub(crate) fn without_tests<'a>(pieces: &[SourcePiece<'a>]) -> Vec<SourcePiece<'
     let mut kept = Vec::with_capacity(pieces.len());
     let mut at = 0;
     while at < pieces.len() {
-        let codes = pieces[at..].iter().map(|piece| piece.code());
+        let codes = pieces[at..].iter().map(|piece| piece.code_text());
         if codes.take(7).eq(TEST_ATTRIBUTE.iter().map(|it| Some(*it))) {
             at = end_of_item(pieces, at + TEST_ATTRIBUTE.len());
         } else {
@@ -151,7 +151,7 @@ fn end_of_item(pieces: &[SourcePiece<'_>], mut at: usize) -> usize {
     let mut depth = 0_usize;
     while let Some(piece) = pieces.get(at) {
         at += 1;
-        match piece.code() {
+        match piece.code_text() {
             Some("{") => depth += 1,
             Some("}") => {
                 depth = depth.saturating_sub(1);
@@ -171,23 +171,23 @@ mod tests {
     use super::*;
 
     fn code(text: &str) -> Vec<&str> {
-        pieces(text).iter().filter_map(|it| it.code()).collect()
+        source_pieces(text).iter().filter_map(|it| it.code_text()).collect()
     }
 
     #[test]
     fn strings_characters_and_lifetimes_are_skipped() {
         let text = r##"f::<'a>('"', b'\'', "a \" b", r#"c " d"#, br"e", '\u{1f}') // g"##;
         assert_eq!(code(text).join(" "), "f :: < a > ( , , , , , )");
-        assert_eq!(pieces(text).last(), Some(&SourcePiece::Comment("// g")));
+        assert_eq!(source_pieces(text).last(), Some(&SourcePiece::Comment("// g")));
     }
 
     #[test]
     fn comments_of_a_test_module_go_with_it() {
         let text =
             "// kept\nfn a() {}\n#[cfg(test)]\nmod tests {\n// gone\nfn b() {}\n}\nfn c() {}";
-        let left = without_tests(&pieces(text));
-        let comments = left.iter().filter(|it| it.code().is_none()).count();
-        let names: Vec<&str> = left.iter().filter_map(|it| it.code()).collect();
+        let left = without_tests(&source_pieces(text));
+        let comments = left.iter().filter(|it| it.code_text().is_none()).count();
+        let names: Vec<&str> = left.iter().filter_map(|it| it.code_text()).collect();
         assert_eq!(
             (comments, names.join(" ").as_str()),
             (1, "fn a ( ) { } fn c ( ) { }")

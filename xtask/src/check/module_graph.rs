@@ -28,7 +28,7 @@ type SiblingReferences = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 impl ModuleGraph {
     /// Reads the modules of the crate whose sources are below `src`.
-    pub(crate) fn read(src: &Path) -> Result<Self> {
+    pub(crate) fn read_crate(src: &Path) -> Result<Self> {
         let mut files = Vec::new();
         source_text::rust_files(src, &mut files)?;
         let mut graph = Self::default();
@@ -47,16 +47,16 @@ impl ModuleGraph {
         let tests: Vec<ModulePath> = tests.collect();
         let is_test = |module: &ModulePath| tests.iter().any(|test| module.starts_with(test));
         for (module, text) in sources.iter().filter(|(module, _)| !is_test(module)) {
-            for path in source_text::paths(text) {
-                graph.refer(module, &path);
+            for path in source_text::source_paths(text) {
+                graph.add_reference(module, &path);
             }
         }
         Ok(graph)
     }
 
     /// Adds the reference that `path` makes where it stands in `module`.
-    fn refer(&mut self, module: &ModulePath, path: &PathInSource) {
-        let Some(target) = self.resolve(module, path) else {
+    fn add_reference(&mut self, module: &ModulePath, path: &PathInSource) {
+        let Some(target) = self.resolve_path(module, path) else {
             return;
         };
         let common = module.iter().zip(&target).take_while(|(a, b)| a == b);
@@ -71,7 +71,7 @@ impl ModuleGraph {
     }
 
     /// The module that a path leads to: its longest prefix that is a module.
-    fn resolve(&self, module: &ModulePath, path: &PathInSource) -> Option<ModulePath> {
+    fn resolve_path(&self, module: &ModulePath, path: &PathInSource) -> Option<ModulePath> {
         let mut segments = path.iter().map(String::as_str).peekable();
         let mut base = module.clone();
         match segments.next()? {
@@ -101,10 +101,10 @@ impl ModuleGraph {
     }
 
     /// Groups of sibling modules that refer to each other in a circle.
-    pub(crate) fn cycles(&self) -> Vec<ModuleCycle<'_>> {
+    pub(crate) fn module_cycles(&self) -> Vec<ModuleCycle<'_>> {
         let mut found = Vec::new();
         for (parent, references) in &self.siblings {
-            let groups = circles(references).into_iter();
+            let groups = connected_groups(references).into_iter();
             found.extend(groups.map(|members| ModuleCycle {
                 parent,
                 members,
@@ -133,7 +133,7 @@ impl fmt::Display for ModuleCycle<'_> {
             write!(to, "`{}`", self.parent.join("::"))?;
         }
         write!(to, ": {}", members.join(", "))?;
-        for (from, target, paths) in self.edges() {
+        for (from, target, paths) in self.cycle_edges() {
             let example = paths.first().map_or("", String::as_str);
             write!(to, "\n    {from} → {target} ({}): {example}", paths.len())?;
         }
@@ -147,7 +147,7 @@ impl ModuleCycle<'_> {
         self.parent.is_empty()
     }
 
-    fn edges(&self) -> impl Iterator<Item = (&String, &String, &BTreeSet<String>)> {
+    fn cycle_edges(&self) -> impl Iterator<Item = (&String, &String, &BTreeSet<String>)> {
         let inside = |name: &String| self.members.contains(&name);
         let from = self.references.iter().filter(move |(it, _)| inside(it));
         from.flat_map(move |(from, targets)| {
@@ -159,10 +159,10 @@ impl ModuleCycle<'_> {
 
 /// The strongly connected groups with more than one member. Graphs here have at most a few dozen nodes, so reachability is computed
 /// for each node in turn.
-fn circles(edges: &SiblingReferences) -> Vec<Vec<&String>> {
+fn connected_groups(edges: &SiblingReferences) -> Vec<Vec<&String>> {
     let reached: BTreeMap<&String, BTreeSet<&String>> = edges
         .keys()
-        .map(|start| (start, reachable(edges, start)))
+        .map(|start| (start, reachable_modules(edges, start)))
         .collect();
     let mut groups: Vec<Vec<&String>> = Vec::new();
     for (node, targets) in &reached {
@@ -178,7 +178,7 @@ fn circles(edges: &SiblingReferences) -> Vec<Vec<&String>> {
     groups
 }
 
-fn reachable<'a>(edges: &'a SiblingReferences, start: &'a String) -> BTreeSet<&'a String> {
+fn reachable_modules<'a>(edges: &'a SiblingReferences, start: &'a String) -> BTreeSet<&'a String> {
     let mut seen = BTreeSet::new();
     let mut open = vec![start];
     while let Some(node) = open.pop() {
@@ -218,12 +218,12 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, text).unwrap();
         }
-        ModuleGraph::read(directory.path()).unwrap()
+        ModuleGraph::read_crate(directory.path()).unwrap()
     }
 
     /// The first line of each cycle.
     fn cycles(graph: &ModuleGraph) -> Vec<String> {
-        let cycles = graph.cycles().into_iter().map(|it| it.to_string());
+        let cycles = graph.module_cycles().into_iter().map(|it| it.to_string());
         let heads = cycles.map(|it| it.lines().next().unwrap_or_default().to_owned());
         heads.collect()
     }

@@ -28,8 +28,8 @@ pub(crate) fn rust_files(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(
 }
 
 /// Every path of two segments or more in a source text, `use` groups taken apart.
-pub(crate) fn paths(text: &str) -> Vec<PathInSource> {
-    let tokens = tokens(&lexer::without_tests(&lexer::pieces(text)));
+pub(crate) fn source_paths(text: &str) -> Vec<PathInSource> {
+    let tokens = code_tokens(&lexer::without_tests(&lexer::source_pieces(text)));
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
@@ -44,7 +44,7 @@ pub(crate) fn paths(text: &str) -> Vec<PathInSource> {
 
 /// The modules that a source text declares for tests alone, each in a file of its own: `#[cfg(test)] mod tests;`.
 pub(crate) fn test_modules(text: &str) -> Vec<String> {
-    let tokens = tokens(&lexer::pieces(text));
+    let tokens = code_tokens(&lexer::source_pieces(text));
     let behind = tokens
         .windows(TEST_ATTRIBUTE.len() + 3)
         .filter_map(|window| {
@@ -103,8 +103,8 @@ fn is_word(token: &str) -> bool {
 }
 
 /// Words and marks; comments, strings and characters are left out.
-fn tokens(pieces: &[SourcePiece<'_>]) -> Vec<String> {
-    let codes = pieces.iter().filter_map(|piece| piece.code());
+fn code_tokens(pieces: &[SourcePiece<'_>]) -> Vec<String> {
+    let codes = pieces.iter().filter_map(|piece| piece.code_text());
     codes.map(ToOwned::to_owned).collect()
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     fn written(text: &str) -> Vec<String> {
-        paths(text).iter().map(|path| path.join("::")).collect()
+        source_paths(text).iter().map(|path| path.join("::")).collect()
     }
 
     #[test]

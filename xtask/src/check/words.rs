@@ -35,7 +35,7 @@ struct CrateWords {
 
 /// Prints the report for the crates of a workspace, and fails for a duplicate type name or a false predicate.
 pub(crate) fn check(root: &Path) -> Result<()> {
-    let crates = print(root)?;
+    let crates = print_crates(root)?;
     let mut problems = Vec::new();
     for words in &crates {
         let duplicates = words.duplicate_types();
@@ -60,14 +60,14 @@ pub(crate) fn check(root: &Path) -> Result<()> {
 }
 
 /// Prints the report for every crate below `root`.
-pub(crate) fn report(root: &Path) -> Result<()> {
-    print(root).map(drop)
+pub(crate) fn print_words_report(root: &Path) -> Result<()> {
+    print_crates(root).map(drop)
 }
 
-fn print(root: &Path) -> Result<Vec<CrateWords>> {
+fn print_crates(root: &Path) -> Result<Vec<CrateWords>> {
     let mut crates = Vec::new();
     for directory in crate_directories(root)? {
-        crates.push(CrateWords::read(&directory)?);
+        crates.push(CrateWords::read_crate(&directory)?);
     }
     let shared = shared_names(&crates);
     println!(
@@ -88,10 +88,10 @@ fn print(root: &Path) -> Result<Vec<CrateWords>> {
         "tests"
     );
     for words in &crates {
-        println!("{}", words.row(&shared));
+        println!("{}", words.table_row(&shared));
     }
     if crates.len() > 1 {
-        println!("{}", total(&crates).row(&shared));
+        println!("{}", total_words(&crates).table_row(&shared));
     }
     Ok(crates)
 }
@@ -123,7 +123,7 @@ fn shared_names(crates: &[CrateWords]) -> BTreeMap<String, usize> {
     shared
 }
 
-fn total(crates: &[CrateWords]) -> CrateWords {
+fn total_words(crates: &[CrateWords]) -> CrateWords {
     let mut all = CrateWords {
         name: "all".to_owned(),
         types: Vec::new(),
@@ -147,7 +147,7 @@ fn total(crates: &[CrateWords]) -> CrateWords {
 
 impl CrateWords {
     /// Reads the crate in a directory. Types of [`TWINS`] are left out.
-    fn read(directory: &Path) -> Result<Self> {
+    fn read_crate(directory: &Path) -> Result<Self> {
         let name = directory.file_name().unwrap_or_default();
         let mut words = Self {
             name: name.display().to_string(),
@@ -157,25 +157,25 @@ impl CrateWords {
             prose: ProseCounts::default(),
             lines: 0,
         };
-        for (file, text) in texts(&directory.join("src"))? {
-            let found = names::declarations(&text, false);
+        for (file, text) in source_texts(&directory.join("src"))? {
+            let found = names::read_declarations(&text, false);
             let is_twin = file.iter().any(|it| TWINS.iter().any(|twin| it == *twin));
             if !is_twin {
                 words.types.extend(found.types);
             }
             words.functions.extend(found.functions);
             words.add_tests(&text);
-            words.prose.add(&names::comments(&text));
+            words.prose.add_comments(&names::source_comments(&text));
             words.lines += text.lines().count();
         }
-        for (_, text) in texts(&directory.join("tests"))? {
+        for (_, text) in source_texts(&directory.join("tests"))? {
             words.add_tests(&text);
         }
         Ok(words)
     }
 
     fn add_tests(&mut self, text: &str) {
-        let functions = names::declarations(text, true).functions.into_iter();
+        let functions = names::read_declarations(text, true).functions.into_iter();
         let tests = functions.filter(|it| it.is_test).map(|it| it.name);
         self.tests.extend(tests);
     }
@@ -196,7 +196,7 @@ impl CrateWords {
         wrong.map(|it| &*it.name).collect()
     }
 
-    fn row(&self, shared: &BTreeMap<String, usize>) -> String {
+    fn table_row(&self, shared: &BTreeMap<String, usize>) -> String {
         let one_word = self
             .types
             .iter()
@@ -210,14 +210,14 @@ impl CrateWords {
             "{:<22} {:>6} {:>7}% {:>6} {:>6}% {:>6} {:>7}% {:>4} {:>6} {:>6} {:>7.2} {:>6.2} {:>5.1} {:>5}",
             self.name,
             self.types.len(),
-            percent(one_word.count(), self.types.len()),
+            rounded_percent(one_word.count(), self.types.len()),
             self.duplicate_types().len(),
-            percent(
+            rounded_percent(
                 self.types.iter().filter(is_shared).count(),
                 self.types.len()
             ),
             self.functions.len(),
-            percent(short.count(), self.functions.len()),
+            rounded_percent(short.count(), self.functions.len()),
             functions.filter(|it| *it == "of").count(),
             self.false_predicates().len(),
             self.prose.words,
@@ -257,7 +257,7 @@ fn leans_on_context(name: &str) -> bool {
     starts.iter().any(|it| name.starts_with(it)) || name.split('_').any(|it| vague.contains(&it))
 }
 
-fn texts(directory: &Path) -> Result<Vec<(PathBuf, String)>> {
+fn source_texts(directory: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut files = Vec::new();
     if directory.is_dir() {
         source_text::rust_files(directory, &mut files)?;
@@ -270,7 +270,7 @@ fn texts(directory: &Path) -> Result<Vec<(PathBuf, String)>> {
     read.collect()
 }
 
-fn percent(part: usize, whole: usize) -> usize {
+fn rounded_percent(part: usize, whole: usize) -> usize {
     (part * 100 + whole / 2) / whole.max(1)
 }
 
@@ -287,7 +287,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("src")).unwrap();
         std::fs::write(directory.path().join("src/lib.rs"), text).unwrap();
-        CrateWords::read(directory.path()).unwrap()
+        CrateWords::read_crate(directory.path()).unwrap()
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) struct CodeRegion {
 
 /// How often each line ran that has code. A line ran as often as the regions that begin in it, or the innermost one that goes on over its
 /// beginning, whichever ran more often.
-pub(super) fn counted(regions: &[CodeRegion]) -> BTreeMap<usize, usize> {
+pub(super) fn line_counts(regions: &[CodeRegion]) -> BTreeMap<usize, usize> {
     let mut regions = regions.to_vec();
     // The outer before the inner.
     regions.sort_by_key(|region| (region.start, std::cmp::Reverse(region.end)));

@@ -21,14 +21,14 @@ struct CrateTally {
 }
 
 impl CrateTally {
-    fn percent(&self) -> f64 {
+    fn reached_percent(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "no crate has 2^52 lines")]
         let share = self.reached as f64 / self.lines.max(1) as f64;
         100.0 * share
     }
 }
 
-pub(super) fn print(root: &Path, folder: &Path, missing: &[String]) -> Result<()> {
+pub(super) fn print_coverage(root: &Path, folder: &Path, missing: &[String]) -> Result<()> {
     let programs = fs::read_to_string(folder.join("programs"));
     let programs = programs.context("there is nothing to report: run `cargo xtask coverage`")?;
     let programs: Vec<_> = programs.lines().map(PathBuf::from).collect();
@@ -59,7 +59,7 @@ pub(super) fn print(root: &Path, folder: &Path, missing: &[String]) -> Result<()
     table(&tallies)
 }
 
-fn table(tallies: &BTreeMap<String, CrateTally>) -> Result<()> {
+fn print_table(tallies: &BTreeMap<String, CrateTally>) -> Result<()> {
     ensure!(!tallies.is_empty(), "no counters were found");
     println!("| crate | lines | reached | |\n|---|--:|--:|--:|");
     let mut all = CrateTally::default();
@@ -76,7 +76,7 @@ fn table(tallies: &BTreeMap<String, CrateTally>) -> Result<()> {
     Ok(())
 }
 
-fn row(name: &str, tally: &CrateTally) {
+fn print_row(name: &str, tally: &CrateTally) {
     let (lines, reached) = (tally.lines, tally.reached);
     println!(
         "| {name} | {lines} | {reached} | {:.1} % |",
@@ -108,7 +108,7 @@ fn lines_of(path: &Path, result: &CoverageResult) -> Result<BTreeMap<usize, usiz
 }
 
 /// `3-5, 9`.
-fn ranges(lines: &[usize]) -> String {
+fn line_ranges(lines: &[usize]) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for line in lines {
         match ranges.last_mut() {

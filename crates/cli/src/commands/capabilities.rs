@@ -68,12 +68,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-fn names() -> PossibleValuesParser {
+fn agent_names() -> PossibleValuesParser {
     PossibleValuesParser::new(KNOWN.iter().map(|known| known.name))
 }
 
 /// The agents as people read them: the abilities of installed agents, then how to install the others.
-fn text(agents: &[Capabilities], out: &mut Printer) -> io::Result<()> {
+fn print_text(agents: &[Capabilities], out: &mut Printer) -> io::Result<()> {
     let (here, missing): (Vec<_>, Vec<_>) = agents.iter().partition(|agent| agent.installed);
     for agent in &here {
         details(agent, out)?;
@@ -89,7 +89,7 @@ fn text(agents: &[Capabilities], out: &mut Printer) -> io::Result<()> {
     Ok(())
 }
 
-fn details(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
+fn print_details(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     let version = agent.version.as_deref();
     let version = version.map(|version| format!(" {}", sanitize(version)));
     let path = agent.cli_path.as_deref().unwrap_or_default();
@@ -144,7 +144,7 @@ fn acp_text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
 }
 
 /// Which layer holds a denial of each kind of action.
-fn denials(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
+fn print_denials(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     let rules = &agent.rules;
     if let Some(layers) = &rules.acp_denials {
         writeln!(out, "  {:INDENT$}{}", "denied", denial_words(layers))?;
@@ -157,7 +157,7 @@ fn denials(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
 }
 
 /// The default confinement of its runs.
-fn confined(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
+fn print_confinement(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     let Some(confinement) = &agent.confinement else {
         return Ok(());
     };
@@ -169,7 +169,7 @@ fn confined(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     writeln!(out, "  {:INDENT$}{told}", "confined")
 }
 
-fn tried(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
+fn print_tried_paths(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     for tried in agent.tried.iter().filter(|tried| is_news(tried)) {
         let (path, refused) = (sanitize(&tried.path), sanitize(&tried.refused));
         writeln!(out, "  {:INDENT$}tried {path}: {refused}", "")?;
@@ -192,7 +192,7 @@ fn is_news(tried: &TriedPlace) -> bool {
 }
 
 /// The names of its abilities, or of those it lacks.
-fn abilities(agent: &Capabilities, can: bool) -> Vec<&'static str> {
+fn ability_names(agent: &Capabilities, can: bool) -> Vec<&'static str> {
     [
         (agent.supports_stream_json, "stream-json"),
         (agent.supports_acp, "ACP"),

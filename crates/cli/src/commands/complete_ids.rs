@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// The kind of id that comes next. None where an option's value, another word or a file comes next.
-fn wanted(words: &[String]) -> Option<IdKind> {
+fn wanted_id_kind(words: &[String]) -> Option<IdKind> {
     let typed = TypedWords::parse(words);
     let verbs: Vec<_> = typed.verbs.iter().map(String::as_str).collect();
     match typed.open_option.as_deref() {
@@ -98,7 +98,7 @@ impl TypedWords {
     }
 
     /// Whether this word is the value of the option before it. An option for several values takes all that follow.
-    fn takes(&mut self, command: &Command) -> bool {
+    fn takes_option_value(&mut self, command: &Command) -> bool {
         let open = self.open_option.as_deref();
         let option = open.and_then(|id| command.get_arguments().find(|it| it.get_id() == id));
         let Some(option) = option else {
@@ -123,7 +123,7 @@ fn value_option(command: &Command, word: &str) -> Option<String> {
     takes_value.then(|| option.get_id().to_string())
 }
 
-fn runs(invocation: &Invocation) -> Result<Vec<(String, String)>, Failure> {
+fn run_ids(invocation: &Invocation) -> Result<Vec<(String, String)>, Failure> {
     let now = SystemTime::now();
     let runs = RunStore::open(None, invocation)?.list()?;
     let described = runs.into_iter().take(MOST_IDS).map(|run| {

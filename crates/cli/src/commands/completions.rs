@@ -58,7 +58,7 @@ fn with_names(command: Command) -> Command {
 }
 
 /// A command that offers these for an argument, if it has that.
-fn offering(command: Command, argument: &str, names: &[&'static str]) -> Command {
+fn offer_values(command: Command, argument: &str, names: &[&'static str]) -> Command {
     if !command.get_arguments().any(|it| it.get_id() == argument) {
         return command;
     }
@@ -67,16 +67,16 @@ fn offering(command: Command, argument: &str, names: &[&'static str]) -> Command
     })
 }
 
-fn events() -> Vec<&'static str> {
+fn event_names() -> Vec<&'static str> {
     HookEvent::ALL.map(HookEvent::as_str).into()
 }
 
-fn schemas() -> Vec<&'static str> {
+fn schema_names() -> Vec<&'static str> {
     PUBLISHED.iter().map(|it| it.name).collect()
 }
 
 /// The known agents, and the demo.
-fn agents() -> Vec<&'static str> {
+fn agent_names() -> Vec<&'static str> {
     let known = agents::KNOWN.iter().map(|agent| agent.name);
     known.chain(["demo"]).collect()
 }

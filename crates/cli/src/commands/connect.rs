@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::from_outcome(&end.cause))
 }
 
-fn started(
+fn start_run(
     common: &CommonOptions,
     options: &NormalizeOptions,
     invocation: &Invocation,
@@ -190,7 +190,7 @@ fn print_all(mut run: Run, out: &mut Printer) -> Result<RunEnd, Failure> {
     end.ok_or_else(|| Failure::internal(anyhow!("the run ended without a word")))
 }
 
-fn print(events: &[Event], out: &mut Printer) -> io::Result<()> {
+fn print_events(events: &[Event], out: &mut Printer) -> io::Result<()> {
     for event in events {
         lapidary::vocab::line::write_event(out, event)?;
     }

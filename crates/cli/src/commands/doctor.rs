@@ -176,7 +176,7 @@ struct DoctorVisit<'a> {
 }
 
 impl DoctorVisit<'_> {
-    async fn look(
+    async fn check_subject(
         &self,
         subject: &DoctorSubject,
         report: &mut DoctorReport<'_>,
@@ -211,7 +211,7 @@ impl DoctorVisit<'_> {
         }
     }
 
-    async fn examine(&self, subject: &DoctorSubject, report: &mut DoctorReport<'_>) {
+    async fn examine_agent(&self, subject: &DoctorSubject, report: &mut DoctorReport<'_>) {
         let environment = self.environment;
         let patient = DoctorTarget {
             environment,
@@ -238,7 +238,7 @@ impl DoctorVisit<'_> {
     }
 
     /// Announces the test over ACP, and returns its surroundings.
-    fn surroundings(&self, report: &mut DoctorReport<'_>) -> card::ProofSurroundings<'_> {
+    fn announce_proof(&self, report: &mut DoctorReport<'_>) -> card::ProofSurroundings<'_> {
         report.announce("testing the agent over ACP with a mock model, about ten seconds");
         self.proof_surroundings()
     }
@@ -252,13 +252,13 @@ impl DoctorVisit<'_> {
         }
     }
 
-    fn patience(&self) -> Duration {
+    fn proof_timeout(&self) -> Duration {
         self.args.timeout
     }
 }
 
 /// Waits for Ctrl-C or a termination signal.
-async fn interrupted(invocation: &Invocation) {
+async fn wait_for_signal(invocation: &Invocation) {
     match invocation.interruptions() {
         Some(mut interruptions) => interruptions.next().await,
         None => std::future::pending().await,

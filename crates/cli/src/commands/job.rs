@@ -45,7 +45,7 @@ impl<'a> JobRequest<'a> {
     }
 
     /// Adds files that go with the prompt.
-    pub(in crate::commands) fn attaching(mut self, files: &'a [PathBuf]) -> Self {
+    pub(in crate::commands) fn with_attachments(mut self, files: &'a [PathBuf]) -> Self {
         self.attachments = files;
         self
     }
@@ -57,13 +57,13 @@ impl<'a> JobRequest<'a> {
     }
 
     /// Says whether a person or a client answers permission requests.
-    pub(in crate::commands) fn attendance(mut self, attendance: DemoAttendance) -> Self {
+    pub(in crate::commands) fn with_attendance(mut self, attendance: DemoAttendance) -> Self {
         self.attendance = attendance;
         self
     }
 
     /// The job. What the command has of its own is for it to fill in.
-    pub(in crate::commands) fn job(&self) -> Result<Job, Failure> {
+    pub(in crate::commands) fn make_job(&self) -> Result<Job, Failure> {
         let surroundings = self.surroundings()?;
         let job = self.wanted()?.job(&surroundings, &mut |warning| {
             self.invocation.complain(&format!("warning: {warning}"));
@@ -76,7 +76,7 @@ impl<'a> JobRequest<'a> {
         Ok((self.wanted()?, self.surroundings()?))
     }
 
-    fn surroundings(&self) -> Result<RunSurroundings, Failure> {
+    fn run_surroundings(&self) -> Result<RunSurroundings, Failure> {
         let here = here(self.common, self.invocation)?;
         let program = self.invocation.program();
         let program = program.context("cannot tell where this program is");
@@ -87,7 +87,7 @@ impl<'a> JobRequest<'a> {
     }
 
     /// The family of the agent that was asked for, for a run that could not be made. It may have been the configuration that was wrong.
-    pub(in crate::commands) fn family(&self) -> Provider {
+    pub(in crate::commands) fn agent_family(&self) -> Provider {
         match self.unmade() {
             Some((wanted, environment)) => wanted.family(&environment),
             None => Provider::Gemini,
@@ -95,20 +95,20 @@ impl<'a> JobRequest<'a> {
     }
 
     /// What is recorded of a run that could not be made, where that is known and wanted.
-    pub(in crate::commands) fn refused(&self, prompt: Option<&str>) -> Option<RefusedRun> {
+    pub(in crate::commands) fn refused_run(&self, prompt: Option<&str>) -> Option<RefusedRun> {
         let (wanted, environment) = self.unmade()?;
         wanted.refused(&environment, prompt)
     }
 
     /// What was asked for, as far as that can be told: flags may be what is wrong.
-    fn unmade(&self) -> Option<(RunOptions, SearchEnvironment)> {
+    fn unmade_options(&self) -> Option<(RunOptions, SearchEnvironment)> {
         let wanted = self.wanted().ok()?;
         let here = here(self.common, self.invocation).ok()?;
         let environment = SearchEnvironment::from_vars(self.invocation.variables(), here);
         Some((wanted, environment))
     }
 
-    fn wanted(&self) -> Result<RunOptions, Failure> {
+    fn wanted_options(&self) -> Result<RunOptions, Failure> {
         let mut wanted = run_options(self.common, self.options.clone())?;
         wanted.attachments = self.attachments.to_vec();
         wanted.own_agent = self.own_agent.map(str::to_owned);
@@ -154,7 +154,7 @@ fn run_options(common: &CommonOptions, options: NormalizeOptions) -> Result<RunO
 }
 
 /// The current directory. If it was deleted, an absolute `--working-dir` takes its place.
-fn here(args: &CommonOptions, invocation: &Invocation) -> Result<PathBuf, Failure> {
+fn current_directory(args: &CommonOptions, invocation: &Invocation) -> Result<PathBuf, Failure> {
     match (invocation.current_dir(), &args.working_dir) {
         (Ok(here), _) => Ok(here),
         (Err(_), Some(wanted)) if wanted.is_absolute() => Ok(wanted.clone()),
@@ -166,7 +166,7 @@ fn here(args: &CommonOptions, invocation: &Invocation) -> Result<PathBuf, Failur
 }
 
 /// Flags go through the same table as files, so a mistake has the same words.
-fn flags(args: &CommonOptions) -> Result<Config, ConfigError> {
+fn config_from_flags(args: &CommonOptions) -> Result<Config, ConfigError> {
     let mut builder = Config::builder();
     let mode = args.yolo.then_some("bypassPermissions");
     let texts = [
@@ -230,7 +230,7 @@ fn flags(args: &CommonOptions) -> Result<Config, ConfigError> {
 }
 
 /// A time as a flag has it: a number is seconds, as in a file; any other text has units.
-fn time(text: &str) -> ConfigValue {
+fn time_value(text: &str) -> ConfigValue {
     match text.trim().parse::<f64>() {
         Ok(seconds) => ConfigValue::from(seconds),
         Err(_) => ConfigValue::from(text),

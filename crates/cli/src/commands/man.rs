@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// The command that a name leads to, which may be that of its page: pages of commands in commands have dashes in theirs.
-fn below<'c>(command: &'c Command, name: &str) -> Result<&'c Command, Failure> {
+fn command_below<'c>(command: &'c Command, name: &str) -> Result<&'c Command, Failure> {
     if let Some(found) = command.find_subcommand(name) {
         return Ok(found);
     }
@@ -62,7 +62,7 @@ fn below<'c>(command: &'c Command, name: &str) -> Result<&'c Command, Failure> {
     })
 }
 
-fn page(command: &Command) -> io::Result<String> {
+fn man_page(command: &Command) -> io::Result<String> {
     let mut page = Vec::new();
     let version = concat!("lapidary ", env!("CARGO_PKG_VERSION"));
     let man = clap_mangen::Man::new(command.clone()).source(version);

@@ -63,7 +63,7 @@ struct KnownAgents {
 }
 
 impl KnownAgents {
-    fn find(environment: &SearchEnvironment) -> Self {
+    fn find_agents(environment: &SearchEnvironment) -> Self {
         let mut found = Self {
             installed: Vec::new(),
             first: None,
@@ -81,7 +81,7 @@ impl KnownAgents {
         found
     }
 
-    fn show(&self, out: &mut Printer) -> io::Result<()> {
+    fn print_agents(&self, out: &mut Printer) -> io::Result<()> {
         let mut lines = Vec::new();
         if self.installed.is_empty() {
             lines.push("none is installed yet".to_owned());
@@ -94,7 +94,7 @@ impl KnownAgents {
 }
 
 /// The agent's name and version, if it is installed.
-fn installed(known: &AgentSpec, environment: &SearchEnvironment) -> Option<String> {
+fn installed_version(known: &AgentSpec, environment: &SearchEnvironment) -> Option<String> {
     let found = known.capabilities(environment);
     let version = found
         .version
@@ -122,7 +122,7 @@ fn next_steps(agents: &KnownAgents) -> [String; 3] {
 }
 
 /// A heading with lines beside it.
-fn section(heading: &str, lines: &[String], out: &mut Printer) -> io::Result<()> {
+fn print_section(heading: &str, lines: &[String], out: &mut Printer) -> io::Result<()> {
     for (at, line) in lines.iter().enumerate() {
         let heading = if at == 0 { heading } else { "" };
         writeln!(out, "{heading:INDENT$}{line}")?;

@@ -31,7 +31,7 @@ pub(crate) fn parse(invocation: &Invocation) -> Result<Cli, clap::Error> {
 }
 
 /// The whole command line. For streams that are not those of the process, help is as wide as clap makes it for a pipe.
-fn whole(invocation: &Invocation) -> clap::Command {
+fn whole_command_line(invocation: &Invocation) -> clap::Command {
     match invocation.streams {
         StandardStreams::Process => command_line(),
         StandardStreams::Files { .. } => {
@@ -43,7 +43,7 @@ fn whole(invocation: &Invocation) -> clap::Command {
     }
 }
 
-fn read(command_line: clap::Command, args: &[OsString]) -> Result<Cli, clap::Error> {
+fn parse_args(command_line: clap::Command, args: &[OsString]) -> Result<Cli, clap::Error> {
     // Not dropped: that takes longer than parsing, and the process ends with it.
     let mut command_line = ManuallyDrop::new(command_line);
     let matches = command_line.try_get_matches_from_mut(args)?;
@@ -51,7 +51,7 @@ fn read(command_line: clap::Command, args: &[OsString]) -> Result<Cli, clap::Err
 }
 
 /// The command line with one command only: the one of this name.
-fn only(name: &str) -> Option<clap::Command> {
+fn single_command_line(name: &str) -> Option<clap::Command> {
     let (name, describe) = COMMANDS.iter().find(|(known, _)| *known == name)?;
     let command = machine_format::with_json(describe(clap::Command::new(*name)));
     Some(clap::Command::new("lapidary").subcommand(command))

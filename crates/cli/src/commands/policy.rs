@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     }
 }
 
-fn test(args: &TestArgs, out: &mut Printer) -> Result<CommandExit, Failure> {
+fn run_test(args: &TestArgs, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = out
         .invocation
         .current_dir()

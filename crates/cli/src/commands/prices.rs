@@ -18,7 +18,7 @@ use crate::invocation::Invocation;
 use lapidary::directories;
 
 /// The program's prices, and the user's over them.
-pub(super) fn known(environment: &SearchEnvironment) -> Result<PriceTable, Failure> {
+pub(super) fn known_prices(environment: &SearchEnvironment) -> Result<PriceTable, Failure> {
     let shipped = PriceTable::shipped();
     let own = directories::config(environment).map(|folder| folder.join(FILE_NAME));
     match own.filter(|path| path.is_file()) {
@@ -27,7 +27,7 @@ pub(super) fn known(environment: &SearchEnvironment) -> Result<PriceTable, Failu
     }
 }
 
-pub(super) fn read(path: &Path) -> Result<PriceTable, Failure> {
+pub(super) fn read_prices(path: &Path) -> Result<PriceTable, Failure> {
     let named = || format!("the prices in `{}` cannot be used", path.display());
     let text = std::fs::read_to_string(path).with_context(named);
     let text = text.map_err(Failure::bad_config)?;
@@ -52,7 +52,7 @@ impl TranscriptPrices {
     }
 
     /// The event with its computed cost, if it ends a turn or a step and there is a price for it.
-    pub(super) fn priced<'e>(&self, event: &'e Event) -> Cow<'e, Event> {
+    pub(super) fn priced_event<'e>(&self, event: &'e Event) -> Cow<'e, Event> {
         let cost = match &event.body {
             Body::TurnComplete(turn) if turn.cost_usd.is_none() => turn_cost(turn, self.prices()),
             Body::UsageUpdate(step) if step.model.is_some() => step_cost(step, self.prices()),
@@ -67,7 +67,7 @@ impl TranscriptPrices {
         Cow::Owned(priced)
     }
 
-    fn prices(&self) -> &TokenPrices {
+    fn token_prices(&self) -> &TokenPrices {
         self.prices.get_or_init(|| {
             let here = self.invocation.current_dir().unwrap_or_default();
             let environment = SearchEnvironment::from_vars(self.invocation.variables(), here);

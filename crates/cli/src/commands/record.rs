@@ -127,7 +127,7 @@ fn kept_safe(
 }
 
 /// The session that `-r` or `--resume` names, if the command line has one of them.
-fn resumed(command: &[OsString], projects: &[SessionProject], now: SystemTime) -> ResumeTarget {
+fn resumed_session(command: &[OsString], projects: &[SessionProject], now: SystemTime) -> ResumeTarget {
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let named = words.iter().enumerate().find_map(|(at, word)| {
         let next = || words.get(at + 1).map(ToString::to_string);
@@ -148,7 +148,7 @@ fn resumed(command: &[OsString], projects: &[SessionProject], now: SystemTime) -
 }
 
 /// The variables that the program gets from `env` or the like: it may have another home than we have.
-fn assigned(command: &[OsString]) -> Vec<(OsString, OsString)> {
+fn assigned_variables(command: &[OsString]) -> Vec<(OsString, OsString)> {
     let words = command.iter().filter_map(|word| word.to_str());
     let words = words.take_while(|word| !is_gemini(word));
     let pairs = words.filter_map(|word| word.split_once('='));
@@ -164,7 +164,7 @@ fn is_gemini(word: &str) -> bool {
 }
 
 /// The retention settings of Gemini CLI, if all projects have the same. If they differ, no session counts as deleted on purpose.
-fn agreed(projects: &[SessionProject], place: &SessionsContext) -> Option<RetentionSettings> {
+fn agreed_retention(projects: &[SessionProject], place: &SessionsContext) -> Option<RetentionSettings> {
     let vars = Vars::new(&place.environment.vars);
     let mut said = projects.iter().map(|project| {
         let root = project.root.as_deref()?;
@@ -174,7 +174,7 @@ fn agreed(projects: &[SessionProject], place: &SessionsContext) -> Option<Retent
     said.all(|other| other == first).then_some(first)?
 }
 
-fn request(args: &Args, invocation: &Invocation) -> Result<CaptureRequest, Failure> {
+fn capture_request(args: &Args, invocation: &Invocation) -> Result<CaptureRequest, Failure> {
     let [program, rest @ ..] = args.command.as_slice() else {
         return Err(Failure::usage(anyhow!("no program was named")));
     };
@@ -238,7 +238,7 @@ fn say_where(taken: &CaptureResult, invocation: &Invocation) {
     invocation.complain(&format!("note: recorded in `{directory}`"));
 }
 
-fn end(taken: &CaptureResult, invocation: &Invocation) -> CommandExit {
+fn capture_exit(taken: &CaptureResult, invocation: &Invocation) -> CommandExit {
     match taken.exit {
         _ if taken.ended_because.is_some() => CommandExit::Internal,
         Some(Ending::Code(code)) => CommandExit::Run(u8::try_from(code).unwrap_or(u8::MAX)),
@@ -253,7 +253,7 @@ fn end(taken: &CaptureResult, invocation: &Invocation) -> CommandExit {
     }
 }
 
-fn refused(error: TakeError) -> Failure {
+fn capture_failure(error: TakeError) -> Failure {
     let exit = match &error {
         TakeError::Start(StartError::Missing { .. } | StartError::Spawn { .. }) => {
             CommandExit::AgentMissing

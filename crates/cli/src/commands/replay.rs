@@ -112,7 +112,7 @@ enum ReplayPart {
 }
 
 impl ReplayPart {
-    fn exit(&self) -> Option<Ending> {
+    fn recorded_exit(&self) -> Option<Ending> {
         match self {
             Self::Run(replay) => replay.exit(),
             Self::Dialogue(dialogue) => dialogue.exit(),
@@ -121,7 +121,7 @@ impl ReplayPart {
 }
 
 /// The client's input. A closed stdin counts as an empty one.
-fn input(invocation: &Invocation) -> Result<File, Failure> {
+fn client_input(invocation: &Invocation) -> Result<File, Failure> {
     let stdin = invocation.stdin_file();
     let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into()));
     stdin
@@ -129,7 +129,7 @@ fn input(invocation: &Invocation) -> Result<File, Failure> {
         .map_err(Failure::internal)
 }
 
-fn pace(args: &Args) -> Result<ReplayPace, Failure> {
+fn replay_pace(args: &Args) -> Result<ReplayPace, Failure> {
     if args.fast {
         return Ok(ReplayPace::AtOnce);
     }
@@ -152,7 +152,7 @@ fn open(args: &Args, invocation: &Invocation) -> Result<ReplayPart, Failure> {
 }
 
 /// Resolves an existing path to itself, and any other name to the run whose id it is or begins.
-fn find(
+fn find_recording(
     name: &Path,
     directory: Option<&Path>,
     invocation: &Invocation,

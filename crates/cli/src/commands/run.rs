@@ -72,7 +72,7 @@ impl<'a> RunRequest<'a> {
     }
 
     /// The words of the prompt, as far as they are known before stdin is read.
-    fn words(&self) -> Option<&str> {
+    fn prompt_words(&self) -> Option<&str> {
         match &self.prompt {
             PromptSource::Argument(words) => *words,
             PromptSource::Text(text) => Some(text),
@@ -156,7 +156,7 @@ pub(super) fn prompt_on_stdin(invocation: &Invocation) -> Result<String, Failure
 }
 
 /// Why a job cannot be run, for commands that print no events.
-pub(super) fn refused(error: &JobError) -> Failure {
+pub(super) fn job_failure(error: &JobError) -> Failure {
     let ending = ProcessEnd::from(error);
     let cause = ending.stopped.as_ref().map(|stopped| &stopped.cause);
     let failure = Failure {
@@ -166,7 +166,7 @@ pub(super) fn refused(error: &JobError) -> Failure {
     error.hint().into_iter().fold(failure, Failure::with_hint)
 }
 
-pub(super) fn refusal(failure: &Failure) -> ProcessEnd {
+pub(super) fn refusal_end(failure: &Failure) -> ProcessEnd {
     let stopped = StopCause {
         cause: match failure.exit {
             CommandExit::BadInput if failure.is_config => Cause::BadConfig,
@@ -197,7 +197,7 @@ impl RunExtras {
     }
 
     /// Text for people, events for programs.
-    fn format(&self, out: &Printer) -> OutputFormat {
+    fn output_format(&self, out: &Printer) -> OutputFormat {
         if self.quiet {
             return OutputFormat::Result; // the result has the last message
         }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-fn one(name: &str, out: &mut Printer) -> Result<(), Failure> {
+fn print_schema(name: &str, out: &mut Printer) -> Result<(), Failure> {
     let Some(published) = schema::Published::named(name) else {
         let known: Vec<_> = schema::PUBLISHED
             .iter()
@@ -50,14 +50,14 @@ fn one(name: &str, out: &mut Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-fn names(out: &mut Printer) -> Result<(), Failure> {
+fn print_names(out: &mut Printer) -> Result<(), Failure> {
     for published in schema::PUBLISHED {
         writeln!(out, "{:<13} {}", published.name, published.about)?;
     }
     Ok(())
 }
 
-fn all(out: &mut Printer) -> Result<(), Failure> {
+fn print_all_schemas(out: &mut Printer) -> Result<(), Failure> {
     let all: Map<String, Value> = schema::PUBLISHED
         .iter()
         .map(|published| (published.name.to_owned(), published.schema()))

@@ -55,7 +55,7 @@ pub(super) enum DeltasArg {
 }
 
 /// How events are made for a format.
-pub(super) fn options(
+pub(super) fn normalize_options(
     run: &str,
     format: OutputFormat,
     no_raw: bool,
@@ -140,7 +140,7 @@ impl EventSink {
 
     /// The same for events that can be read twice: formats that need the whole conversation get its outline first, and hold no
     /// events.
-    pub(super) fn knowing(
+    pub(super) fn with_outline(
         format: OutputFormat,
         outline: impl FnOnce() -> Outline,
         out: &Printer,
@@ -159,7 +159,7 @@ impl EventSink {
     }
 
     /// Prints events, and empties the list for the next ones.
-    pub(super) fn take(
+    pub(super) fn take_events(
         &mut self,
         events: &mut Vec<Event>,
         out: &mut Printer,
@@ -188,7 +188,7 @@ impl EventSink {
         Ok(self.event(event, out)?)
     }
 
-    fn event(&mut self, event: &Event, out: &mut Printer) -> io::Result<()> {
+    fn print_event(&mut self, event: &Event, out: &mut Printer) -> io::Result<()> {
         match &mut self.target {
             SinkTarget::Events => line::write_event(out, event)?,
             SinkTarget::Messages(fold) => {

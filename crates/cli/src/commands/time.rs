@@ -9,7 +9,7 @@ use lapidary::moments::parse_moment;
 use crate::failure::Failure;
 
 /// A moment in milliseconds since 1970: a time, a day, or an age.
-pub(in crate::commands) fn moment(
+pub(in crate::commands) fn moment_millis(
     given: &str,
     now: SystemTime,
     end: DayEnd,
@@ -18,7 +18,7 @@ pub(in crate::commands) fn moment(
 }
 
 /// The same for an optional time.
-pub(in crate::commands) fn bound(
+pub(in crate::commands) fn parse_bound(
     given: Option<&str>,
     now: SystemTime,
     end: DayEnd,

@@ -154,7 +154,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(judged(args, oddities))
 }
 
-fn judged(args: &Args, oddities: u64) -> CommandExit {
+fn strict_exit(args: &Args, oddities: u64) -> CommandExit {
     if args.strict && oddities > 0 {
         CommandExit::Strict
     } else {
@@ -237,7 +237,7 @@ impl Args {
         }
     }
 
-    fn sink(&self, format: OutputFormat, out: &Printer) -> EventSink {
+    fn event_sink(&self, format: OutputFormat, out: &Printer) -> EventSink {
         let sink = if self.is_for_reading {
             EventSink::for_reading
         } else {
@@ -257,7 +257,7 @@ impl Args {
         self.run_id.as_deref().unwrap_or(TRANSLATED)
     }
 
-    fn options(&self, format: OutputFormat) -> NormalizeOptions {
+    fn normalize_options(&self, format: OutputFormat) -> NormalizeOptions {
         let options = sink::options(self.run_id(), format, self.no_raw, self.deltas);
         NormalizeOptions {
             show_files: self.show_files,
@@ -265,7 +265,7 @@ impl Args {
         }
     }
 
-    fn ending(&self) -> ProcessEnd {
+    fn process_end(&self) -> ProcessEnd {
         ProcessEnd {
             exit_code: self.exit_code,
             ..ProcessEnd::default()
@@ -274,7 +274,7 @@ impl Args {
 }
 
 /// The output of a headless agent.
-fn written(
+fn translate_stream(
     args: &Args,
     format: OutputFormat,
     dialect: &StreamDialect,
@@ -317,7 +317,7 @@ fn written(
     sink.finish(out)
 }
 
-fn session(
+fn translate_session(
     args: &Args,
     format: OutputFormat,
     mut input: TranslateInput,

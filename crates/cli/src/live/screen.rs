@@ -38,7 +38,7 @@ impl<W: Write> LiveScreen<W> {
     }
 
     /// Writes rows for good, and below them rows that will be drawn again.
-    pub(super) fn draw(
+    pub(super) fn draw_rows(
         &mut self,
         settled: &[ScreenRow],
         mut changing: Vec<ScreenRow>,
@@ -62,7 +62,7 @@ impl<W: Write> LiveScreen<W> {
     }
 
     /// Makes the next draw rewrite all rows: the screen may differ from `shown`.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn forget_shown(&mut self) {
         self.is_stale = true;
     }
 
@@ -79,7 +79,7 @@ impl<W: Write> LiveScreen<W> {
     }
 
     /// Writes everything anew, from the first row on.
-    fn redraw(
+    fn redraw_rows(
         &self,
         settled: &[ScreenRow],
         changing: &[ScreenRow],

@@ -11,12 +11,12 @@ const USUAL: TerminalSize = TerminalSize {
 };
 
 /// The size of the terminal that stdout is.
-pub(crate) fn size(invocation: &Invocation) -> TerminalSize {
+pub(crate) fn terminal_size(invocation: &Invocation) -> TerminalSize {
     invocation.terminal_size().unwrap_or(USUAL)
 }
 
 /// The signs that the locale allows.
-pub(crate) fn marks(invocation: &Invocation) -> MarkSet {
+pub(crate) fn locale_marks(invocation: &Invocation) -> MarkSet {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let mut values = names
         .iter()

@@ -18,7 +18,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Stdin as the file that it is.
-pub(crate) fn stdin() -> io::Result<File> {
+pub(crate) fn stdin_file() -> io::Result<File> {
     io::stdin().as_fd().try_clone_to_owned().map(File::from)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn poll_readable(file: &File, time: Duration) -> io::Result<bool> {
 }
 
 /// Stdout as the file that it is.
-pub(crate) fn stdout() -> Box<dyn Write + Send> {
+pub(crate) fn stdout_writer() -> Box<dyn Write + Send> {
     match io::stdout().as_fd().try_clone_to_owned() {
         Ok(owned) => Box::new(File::from(owned)),
         Err(_) => Box::new(io::stdout()),
@@ -54,7 +54,7 @@ pub(crate) fn terminal_size() -> Option<TerminalSize> {
 }
 
 /// The terminal with the user's keyboard, also where stdin is a file or a pipe.
-pub(crate) fn terminal() -> io::Result<File> {
+pub(crate) fn open_terminal() -> io::Result<File> {
     if io::stdin().is_terminal() {
         return stdin();
     }
@@ -70,7 +70,7 @@ pub(crate) fn forget_what_was_typed() {
 }
 
 /// Stops this job, as Ctrl-Z does where the terminal sees to it. Returns once the shell lets it go on.
-pub(crate) fn stop() {
+pub(crate) fn stop_job() {
     // All of the job, as the terminal would: a script that waits for us stops as well.
     let group = rustix::process::getpgrp();
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TSTP);
@@ -136,7 +136,7 @@ pub(crate) struct Interruptions {
 }
 
 impl Interruptions {
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen_for_signals() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,

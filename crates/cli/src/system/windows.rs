@@ -17,7 +17,7 @@ use lapidary::render::live::TerminalSize;
 use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
 
 /// Stdin as a file. Typed input of a console then comes in its code page, not in UTF-8.
-pub(crate) fn stdin() -> io::Result<File> {
+pub(crate) fn stdin_file() -> io::Result<File> {
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn poll_readable(_: &File, _: Duration) -> io::Result<bool> {
 }
 
 /// Stdout through the standard library, which knows how to write to a console.
-pub(crate) fn stdout() -> Box<dyn Write + Send> {
+pub(crate) fn stdout_writer() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Interruptions {
 }
 
 impl Interruptions {
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen_for_signals() -> io::Result<Self> {
         Ok(Self {
             ctrl_c: ctrl_c()?,
             ctrl_break: ctrl_break()?,
@@ -91,7 +91,7 @@ pub(crate) fn leave_terminal_signals() -> io::Result<impl Future<Output = ()>> {
 }
 
 /// There are no jobs to be stopped.
-pub(crate) fn stop() {}
+pub(crate) fn stop_job() {}
 
 /// A console does not go without its programs.
 pub(crate) fn is_terminal_gone() -> bool {
@@ -99,6 +99,6 @@ pub(crate) fn is_terminal_gone() -> bool {
 }
 
 /// The console with the user's keyboard.
-pub(crate) fn terminal() -> std::io::Result<std::fs::File> {
+pub(crate) fn open_terminal() -> std::io::Result<std::fs::File> {
     std::fs::File::open("CONIN$")
 }

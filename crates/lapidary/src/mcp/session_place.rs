@@ -60,7 +60,7 @@ impl SessionPlace {
 
     #[cfg(feature = "index")]
     pub(super) fn listing(&self, projects: &[SessionProject]) -> SessionListing {
-        SessionListing::with(projects, self.now, &mut self.index())
+        SessionListing::with(projects, self.now, &mut self.open_index())
     }
 
     #[cfg(not(feature = "index"))]
@@ -70,7 +70,7 @@ impl SessionPlace {
 
     #[cfg(feature = "index")]
     pub(super) fn search(&self, search: &SessionSearch, projects: &[SessionProject]) -> SearchHits {
-        search.with(&mut self.index(), projects, self.now)
+        search.with(&mut self.open_index(), projects, self.now)
     }
 
     #[cfg(not(feature = "index"))]

@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn no_id_is_told_twice_however_often_it_is_used() {
         let mut ids = RequestIds::default();
-        let mut told = |id: &str| ids.unique(&Text::from(id.to_owned())).to_string();
+        let mut told = |id: &str| ids.unique_id(&Text::from(id.to_owned())).to_string();
         let first = ["0", "0~2", "0", "1", "0", "0~2"].map(&mut told);
         assert_eq!(first, ["0", "0~2", "0~3", "1", "0~4", "0~2~2"]);
         let mut all = HashSet::from(first);

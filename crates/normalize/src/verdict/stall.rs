@@ -308,7 +308,7 @@ Attempt 2 failed with status 503. Retrying with backoff... _ApiError: {"error":{
                 "the model's API answered 529, and the agent kept trying",
             ),
         ] {
-            let trouble = stall(stderr).trouble().expect(stderr);
+            let trouble = stall(stderr).stall_reason().expect(stderr);
             assert_eq!((trouble.cause, trouble.message.as_str()), (cause, message));
         }
     }
@@ -323,7 +323,7 @@ Attempt 2 failed with status 503. Retrying with backoff... _ApiError: {"error":{
             "Attempt one failed with status 503",
             "retrying something else",
         ] {
-            assert_eq!(stall(stderr).trouble(), None, "{stderr}");
+            assert_eq!(stall(stderr).stall_reason(), None, "{stderr}");
         }
     }
 
@@ -335,16 +335,16 @@ Attempt 2 failed with status 503. Retrying with backoff... _ApiError: {"error":{
             has_progress,
             ..stall(RATE_LIMITED)
         };
-        assert!(held(600, false).trouble().is_some(), "nothing was said yet");
-        assert!(held(40, true).trouble().is_some());
-        assert_eq!(held(5, true).trouble(), None, "two attempts take longer");
-        assert_eq!(held(300, true).trouble(), None, "it was overcome long ago");
+        assert!(held(600, false).stall_reason().is_some(), "nothing was said yet");
+        assert!(held(40, true).stall_reason().is_some());
+        assert_eq!(held(5, true).stall_reason(), None, "two attempts take longer");
+        assert_eq!(held(300, true).stall_reason(), None, "it was overcome long ago");
     }
 
     #[test]
     fn a_fatal_error_is_told_in_its_own_words() {
         let stderr = "Fatal error: Failed to relaunch the CLI process.\nFatalSandboxError: Sandbox image 'x' is missing\n    at y\n";
-        let trouble = stall(stderr).trouble().unwrap();
+        let trouble = stall(stderr).stall_reason().unwrap();
         assert_eq!(trouble.cause, Cause::Sandbox);
         assert_eq!(trouble.message, "Sandbox image 'x' is missing");
     }

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::key;
-use super::states::nanoseconds;
+use super::rows::path_key;
+use super::states::unix_nanoseconds;
 use super::{IndexError, SessionIndex, try_lock};
 use crate::candidates::{DirectoryMemory, DirectoryNames, DirectoryState};
 
@@ -27,7 +27,7 @@ pub(super) struct NotedNames {
 
 impl DirectoryMemory for SessionIndex {
     fn recall(&mut self, directory: &Path, state: DirectoryState) -> Option<DirectoryNames> {
-        let found = recall(self.connection.as_ref()?, directory, state);
+        let found = recall_names(self.connection.as_ref()?, directory, state);
         found.unwrap_or_else(|error| {
             self.give_up(&error.into());
             None
@@ -67,9 +67,9 @@ impl SessionIndex {
                     "INSERT OR REPLACE INTO names (path, state, list) VALUES (?1, ?2, ?3)",
                 )?
                 .execute(params![
-                    key(&it.directory),
-                    packed(it.state),
-                    write(&it.names)
+                    path_key(&it.directory),
+                    pack_state(it.state),
+                    pack_names(&it.names)
                 ])?;
         }
         Ok(transaction.commit()?)
@@ -80,7 +80,7 @@ impl SessionIndex {
 pub(super) fn forget_names(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM names WHERE path = ?1")?
-        .execute(params![key(directory)])?;
+        .execute(params![path_key(directory)])?;
     Ok(())
 }
 
@@ -91,14 +91,14 @@ fn recall_names(
 ) -> rusqlite::Result<Option<DirectoryNames>> {
     let mut statement =
         connection.prepare_cached("SELECT list FROM names WHERE path = ?1 AND state = ?2")?;
-    let names = statement.query_row(params![key(directory), packed(state)], |row| {
-        Ok(read(row.get_ref(0)?.as_blob()?))
+    let names = statement.query_row(params![path_key(directory), pack_state(state)], |row| {
+        Ok(unpack_names(row.get_ref(0)?.as_blob()?))
     });
     Ok(names.optional()?.flatten())
 }
 
 fn is_settled(state: DirectoryState, now: SystemTime) -> bool {
-    let last = now.checked_sub(SETTLED).map_or(i64::MIN, nanoseconds);
+    let last = now.checked_sub(SETTLED).map_or(i64::MIN, unix_nanoseconds);
     state.changed.max(state.modified) <= last
 }
 
@@ -152,17 +152,17 @@ mod tests {
         let mut names = DirectoryNames::default();
         names.push(u64::MAX, "session-1.jsonl");
         names.push(7, "session-ö.json");
-        names.sort();
-        let bytes = write(&names);
-        let again = read(&bytes).unwrap();
+        names.sort_by_inode();
+        let bytes = pack_names(&names);
+        let again = unpack_names(&bytes).unwrap();
         assert!(again.iter().eq(names.iter()));
         for length in 0..bytes.len() {
-            assert!(read(&bytes[..length]).is_none(), "{length}");
+            assert!(unpack_names(&bytes[..length]).is_none(), "{length}");
         }
-        assert!(read(&[&bytes[..], b"x"].concat()).is_none());
-        assert!(read(&[0xff; 16]).is_none());
+        assert!(unpack_names(&[&bytes[..], b"x"].concat()).is_none());
+        assert!(unpack_names(&[0xff; 16]).is_none());
         let none = DirectoryNames::default();
-        assert_eq!(read(&write(&none)).unwrap(), none);
+        assert_eq!(unpack_names(&pack_names(&none)).unwrap(), none);
     }
 
     #[test]

@@ -53,28 +53,28 @@ impl SessionIndex {
         if !self.is_open() || query.has_regex() {
             return None;
         }
-        let mut answer = self.ask(seen, query, filters, &HashSet::new())?;
+        let mut answer = self.ask_index(seen, query, filters, &HashSet::new())?;
         self.keep_noted_names();
         if !answer.changed.is_empty() {
             let changed = candidates_of(seen, &answer.changed);
             self.update_on_the_way(&changed.iter().collect::<Vec<_>>());
-            answer = self.ask(seen, query, filters, &HashSet::new())?;
+            answer = self.ask_index(seen, query, filters, &HashSet::new())?;
         }
         let changed = answer.changed.iter().map(|(directory, _)| *directory);
         let changed = changed.zip(candidates_of(seen, &answer.changed));
         let linked = seen.iter().enumerate();
         let linked = linked.flat_map(|(directory, seen)| {
-            let files = seen.linked().cloned();
+            let files = seen.linked_candidates().cloned();
             files.map(move |file| (directory, file))
         });
         let unsure: Vec<(usize, SessionCandidate)> = changed.chain(linked).collect();
         let files: Vec<_> = unsure.iter().map(|(_, file)| file).collect();
-        let looks = direct::look(&files, query, filters, watch)?;
+        let looks = direct::look_at_files(&files, query, filters, watch)?;
         let hits: HashSet<String> = ids_of_hits(&looks).collect();
         if !hits.is_empty() {
-            answer = self.ask(seen, query, filters, &hits)?;
+            answer = self.ask_index(seen, query, filters, &hits)?;
         }
-        Some(all(seen, answer, unsure, looks))
+        Some(merge_results(seen, answer, unsure, looks))
     }
 
     fn ask_index(
@@ -85,7 +85,7 @@ impl SessionIndex {
         hits: &HashSet<String>,
     ) -> Option<IndexAnswer> {
         let connection = self.connection.as_mut()?;
-        match ask(connection, seen, query, filters, hits) {
+        match query_index(connection, seen, query, filters, hits) {
             Ok(answer) => Some(answer),
             Err(error) => {
                 self.give_up(&error.into());
@@ -171,7 +171,7 @@ fn query_index(
         changed: recognised.changed,
         found: Vec::new(),
     };
-    let masks = masks(&transaction, query)?;
+    let masks = term_masks(&transaction, query)?;
     if masks.is_empty() && hits.is_empty() {
         return Ok(answer);
     }
@@ -185,9 +185,9 @@ fn query_index(
     for texts in masks.chunk_by(|one, other| file_of(one.0) == file_of(other.0)) {
         let file = file_of(texts[0].0);
         let found = texts.iter().fold(0, |found, (_, mask)| found | mask);
-        if found == query.everything()
+        if found == query.full_mask()
             && place_of(file).is_some()
-            && let Some(score) = score(&transaction, file, texts, query, filters)?
+            && let Some(score) = file_score(&transaction, file, texts, query, filters)?
         {
             scores.push((file, score));
         }
@@ -195,7 +195,7 @@ fn query_index(
     let files: Vec<i64> = scores.iter().map(|(file, _)| *file).collect();
     let mut sessions = rows::sessions_of(&transaction, &files)?;
     sessions.extend(hits.iter().cloned());
-    for (file, summary) in rows::sessions(&transaction, &sessions)? {
+    for (file, summary) in rows::session_rows(&transaction, &sessions)? {
         if let Some(place) = place_of(file) {
             let score = scores.binary_search_by_key(&file, |(file, _)| *file);
             let score = score.ok().map(|place| scores[place].1);
@@ -219,7 +219,7 @@ fn term_masks(connection: &Connection, query: &SearchQuery) -> rusqlite::Result<
         connection.prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")?;
     let mut texts = TermMasks::new();
     for (place, term) in query.terms.iter().enumerate() {
-        let Some(expression) = expression(term) else {
+        let Some(expression) = fts_expression(term) else {
             continue;
         };
         let mut found = statement.query(params![expression])?;
@@ -266,14 +266,14 @@ fn file_score(
     query: &SearchQuery,
     filters: &SearchFilters,
 ) -> rusqlite::Result<Option<SearchScore>> {
-    let everything = query.everything();
+    let everything = query.full_mask();
     let mut tally = SessionTally::default();
     if filters.take_every_text() {
         for &(number, mask) in texts {
             // The title is always the first.
             tally.add_text(number % TEXTS_PER_FILE == 0, mask, everything);
         }
-        return Ok(tally.score(everything));
+        return Ok(tally.search_score(everything));
     }
     let owners: Option<String> = connection
         .prepare_cached("SELECT list FROM texts WHERE file = ?1")?
@@ -286,12 +286,12 @@ fn file_score(
         let text = number % TEXTS_PER_FILE;
         let owner = usize::try_from(text).ok().and_then(|text| owners.get(text));
         if let Some(owner) = owner
-            && filters.take(owner.role(), owner.1.as_deref(), owner.2.as_deref())
+            && filters.is_wanted_text(owner.entry_role(), owner.1.as_deref(), owner.2.as_deref())
         {
             tally.add_text(text == 0, mask, everything);
         }
     }
-    Ok(tally.score(everything))
+    Ok(tally.search_score(everything))
 }
 
 fn summary_of(file: &SessionCandidate) -> Result<CompactSummary, UnreadableFile> {

@@ -43,7 +43,7 @@ pub(super) fn pack_summary(read: Result<&FileSummary, &UnreadableFile>) -> Optio
     for time in [started, updated] {
         bytes.extend(time.to_le_bytes());
     }
-    let (lengths, texts) = summary.parts();
+    let (lengths, texts) = summary.text_parts();
     bytes.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));
     bytes.extend(texts.as_bytes());
     Some(bytes)
@@ -53,7 +53,7 @@ pub(super) fn pack_summary(read: Result<&FileSummary, &UnreadableFile>) -> Optio
 pub(super) fn unpack_summary(bytes: &[u8]) -> Option<Result<CompactSummary, UnreadableFile>> {
     let (kind, rest) = bytes.split_first()?;
     match *kind {
-        SESSION => summary(rest).map(Ok),
+        SESSION => unpack_session(rest).map(Ok),
         EMPTY => Some(Err(UnreadableFile::Empty)),
         TOO_LARGE => Some(Err(UnreadableFile::TooLarge)),
         NO_SESSION => Some(Err(UnreadableFile::NotASession)),
@@ -101,18 +101,18 @@ mod tests {
             is_resumable: true,
             unreadable_lines: 0,
         };
-        let bytes = write(Ok(&summary)).unwrap();
-        let read_again = read(&bytes).unwrap().unwrap();
+        let bytes = pack_summary(Ok(&summary)).unwrap();
+        let read_again = unpack_summary(&bytes).unwrap().unwrap();
         assert_eq!(read_again, CompactSummary::from(&summary));
         assert_eq!(read_again.last_updated(), Some("später"));
         assert_eq!(read_again.first_user_message(), "");
         assert_eq!(read_again.display_name(), "日本語");
         assert_eq!((read_again.id(), read_again.summary()), ("id", None));
         for length in 0..bytes.len() {
-            assert!(read(&bytes[..length]).is_none(), "{length}");
+            assert!(unpack_summary(&bytes[..length]).is_none(), "{length}");
         }
-        let empty = write(Err(&UnreadableFile::Empty)).unwrap();
-        assert!(matches!(read(&empty), Some(Err(UnreadableFile::Empty))));
-        assert!(read(&[9]).is_none());
+        let empty = pack_summary(Err(&UnreadableFile::Empty)).unwrap();
+        assert!(matches!(unpack_summary(&empty), Some(Err(UnreadableFile::Empty))));
+        assert!(unpack_summary(&[9]).is_none());
     }
 }

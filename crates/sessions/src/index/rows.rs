@@ -27,7 +27,7 @@ pub(super) fn known_rows(
     connection: &Connection,
     files: &[&SessionCandidate],
 ) -> rusqlite::Result<Vec<Option<KnownRow>>> {
-    let ids = states::ids(connection, files)?;
+    let ids = states::known_file_ids(connection, files)?;
     let mut rows: Vec<Option<KnownRow>> = files.iter().map(|_| None).collect();
     let known = ids.iter().enumerate();
     let mut known: Vec<(i64, usize)> = known
@@ -39,7 +39,7 @@ pub(super) fn known_rows(
         for (id, place) in known {
             let mut found = statement.query(params![id])?;
             if let Some(row) = found.next()? {
-                rows[place] = Some(read(row, 0)?);
+                rows[place] = Some(read_row(row, 0)?);
             }
         }
         return Ok(rows);
@@ -53,7 +53,7 @@ pub(super) fn known_rows(
         let id: i64 = row.get(0)?;
         while known.next_if(|(wanted, _)| *wanted < id).is_some() {}
         if let Some((_, place)) = known.next_if(|(wanted, _)| *wanted == id) {
-            rows[place] = Some(read(row, 1)?);
+            rows[place] = Some(read_row(row, 1)?);
         }
     }
     Ok(rows)
@@ -72,7 +72,7 @@ pub(super) fn session_rows(
         for session in sessions {
             let mut found = statement.query(params![session])?;
             while let Some(row) = found.next()? {
-                rows.push((row.get(0)?, read(row, 1)?));
+                rows.push((row.get(0)?, read_row(row, 1)?));
             }
         }
         return Ok(rows);
@@ -82,7 +82,7 @@ pub(super) fn session_rows(
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {
         if sessions.contains(row.get_ref(1)?.as_str()?) {
-            rows.push((row.get(0)?, read(row, 2)?));
+            rows.push((row.get(0)?, read_row(row, 2)?));
         }
     }
     Ok(rows)
@@ -113,7 +113,7 @@ pub(super) fn sessions_of(
 
 fn read_row(row: &SqlRow<'_>, column: usize) -> rusqlite::Result<KnownRow> {
     let about = row.get_ref(column)?.as_blob()?;
-    packed::read(about)
+    packed::unpack_summary(about)
         .ok_or_else(|| rusqlite::Error::InvalidColumnType(column, "about".to_owned(), Type::Blob))
 }
 
@@ -123,13 +123,13 @@ pub(super) fn insert(
     file: &SessionCandidate,
     summary: Result<&FileSummary, &UnreadableFile>,
 ) -> rusqlite::Result<Option<i64>> {
-    let Some(about) = packed::write(summary) else {
+    let Some(about) = packed::pack_summary(summary) else {
         return Ok(None);
     };
     let session = summary.map_or("", |summary| &summary.id);
     let mut statement =
         connection.prepare_cached("INSERT INTO files (path, session) VALUES (?1, ?2)")?;
-    let id = statement.insert(params![key(&file.path), session])?;
+    let id = statement.insert(params![path_key(&file.path), session])?;
     connection
         .prepare_cached("INSERT INTO summaries (file, about) VALUES (?1, ?2)")?
         .execute(params![id, about])?;

@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, IndexError> {
     connection.pragma_update(None, "secure_delete", true)?;
     // A database that another program put here must not run code.
     connection.pragma_update(None, "trusted_schema", false)?;
-    match versions(&connection)? {
+    match schema_versions(&connection)? {
         (APPLICATION, VERSION) => Ok(connection),
         (APPLICATION, found) if found < VERSION => Err(IndexError::Outdated),
         (_, found) => Err(IndexError::Version { found }),
@@ -60,8 +60,8 @@ pub(super) fn create_database(path: &Path) -> Result<(), IndexError> {
     if path.symlink_metadata().is_ok() {
         return Ok(());
     }
-    let new = super::beside(path, "new");
-    super::remove(&new)?;
+    let new = super::path_with_ending(path, "new");
+    super::remove_database(&new)?;
     std::fs::File::create_new(&new)?;
     keep_private(&new)?;
     let mut connection = Connection::open(&new)?;

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::key;
+use super::rows::path_key;
 use crate::candidates::{FileSightings, SessionCandidate};
 
 /// What tells one state of a file from another.
@@ -27,7 +27,7 @@ impl IndexedState {
         Self {
             inode: file.inode,
             size: file.size,
-            modified: nanoseconds(file.modified),
+            modified: unix_nanoseconds(file.modified),
         }
     }
 }
@@ -105,19 +105,19 @@ fn pack_entries(entries: &[IndexedEntry<'_, i64>]) -> Vec<u8> {
 fn read_directory_row(connection: &Connection, directory: &Path) -> rusqlite::Result<Vec<u8>> {
     let bytes = connection
         .prepare_cached("SELECT files FROM directories WHERE path = ?1")?
-        .query_row(params![key(directory)], |row| row.get(0))
+        .query_row(params![path_key(directory)], |row| row.get(0))
         .optional()?;
     Ok(bytes.unwrap_or_default())
 }
 
 /// Calls `known` with the value and the number of each of these files that is known as it is.
 fn recognise_files<T: Copy>(bytes: &[u8], files: &[IndexedEntry<'_, T>], mut known: impl FnMut(T, i64)) {
-    let mut rest = entries(bytes);
+    let mut rest = unpack_entries(bytes);
     let mut next = rest.next();
     for place in in_order(files) {
         let file = &files[place];
         while let Some(entry) = next {
-            let order = entry.order(file);
+            let order = entry.compare_to(file);
             if order == Ordering::Greater {
                 break;
             }
@@ -155,9 +155,9 @@ pub(super) fn known_file_ids(
             value: from + place,
         });
         let directory = files[0].path.parent().unwrap_or(Path::new(""));
-        let bytes = read(connection, directory)?;
+        let bytes = read_directory_row(connection, directory)?;
         let entries: Vec<_> = entries.collect();
-        recognise(&bytes, &entries, |place, id| ids[place] = Some(id));
+        recognise_files(&bytes, &entries, |place, id| ids[place] = Some(id));
         from += files.len();
     }
     Ok(ids)
@@ -165,7 +165,7 @@ pub(super) fn known_file_ids(
 
 /// The path of a file's directory, with the sign behind it.
 fn directory_of(file: &SessionCandidate) -> &[u8] {
-    let path = key(&file.path);
+    let path = path_key(&file.path);
     &path[..path.len() - file.name.bytes_in(&file.path).len()]
 }
 
@@ -189,14 +189,14 @@ pub(super) fn recognise_all(
     let mut all = RecognisedFiles::default();
     for (directory, files) in seen.iter().enumerate() {
         let entries: Vec<_> = files
-            .plain()
+            .plain_files()
             .enumerate()
             .map(|(place, (name, file))| IndexedEntry {
                 name: name.as_bytes(),
                 state: IndexedState {
                     inode: file.inode,
                     size: file.size,
-                    modified: nanoseconds(file.modified),
+                    modified: unix_nanoseconds(file.modified),
                 },
                 value: place,
             })
@@ -204,9 +204,9 @@ pub(super) fn recognise_all(
         if entries.is_empty() {
             continue;
         }
-        let bytes = read(connection, &files.directory)?;
+        let bytes = read_directory_row(connection, &files.directory)?;
         let from = all.known.len();
-        recognise(&bytes, &entries, |place, id| {
+        recognise_files(&bytes, &entries, |place, id| {
             all.known.push((id, (directory, place)));
         });
         if all.known.len() - from < entries.len() {
@@ -243,17 +243,17 @@ pub(super) fn write_changes(connection: &Connection, changes: &[IndexChange]) ->
         files.insert(name, *now);
     }
     for (directory, changed) in directories {
-        let bytes = read(connection, directory)?;
-        let kept = entries(&bytes).filter(|entry| !changed.contains_key(entry.name));
+        let bytes = read_directory_row(connection, directory)?;
+        let kept = unpack_entries(&bytes).filter(|entry| !changed.contains_key(entry.name));
         let new = changed.iter().filter_map(|(name, now)| {
             let (state, value) = (*now)?;
             Some(IndexedEntry { name, state, value })
         });
         let mut files: Vec<_> = kept.chain(new).collect();
-        files.sort_unstable_by(IndexedEntry::order);
+        files.sort_unstable_by(IndexedEntry::compare_to);
         connection
             .prepare_cached("INSERT OR REPLACE INTO directories (path, files) VALUES (?1, ?2)")?
-            .execute(params![key(directory), write(&files)])?;
+            .execute(params![path_key(directory), pack_entries(&files)])?;
     }
     Ok(())
 }
@@ -281,8 +281,8 @@ mod tests {
             entry("b", 5, 10, 102),
             entry("d", 9, 10, 103),
         ];
-        written.sort_unstable_by(IndexedEntry::order);
-        let bytes = write(&written);
+        written.sort_unstable_by(IndexedEntry::compare_to);
+        let bytes = pack_entries(&written);
         let asked = [
             entry("d", 9, 11, 0),
             entry("b", 5, 10, 1),
@@ -291,12 +291,12 @@ mod tests {
             entry("a", 6, 10, 4),
         ];
         let mut known = Vec::new();
-        recognise(&bytes, &asked, |place, id| known.push((place, id)));
+        recognise_files(&bytes, &asked, |place, id| known.push((place, id)));
         known.sort_unstable();
         assert_eq!(known, [(1, 102), (3, 100)]);
         // Half of one is none, and no reason to panic.
         let mut known = 0;
-        recognise(&bytes[..bytes.len() - 1], &asked, |_, _| known += 1);
+        recognise_files(&bytes[..bytes.len() - 1], &asked, |_, _| known += 1);
         assert_eq!(known, 2);
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scan::FileSummary;
 use crate::search::letters::LetterForm;
-use crate::search::tokens::tokens;
+use crate::search::tokens::text_tokens;
 use crate::search::{EntryRole, entries};
 
 /// Whose a text is.
@@ -43,7 +43,7 @@ pub(super) fn collect_tokens<E>(
     let mut owners = Vec::new();
     let mut words = TextTokens::default();
     let mut failed = None;
-    entries::each(
+    entries::for_each_text(
         summary,
         bytes,
         |_| true,
@@ -54,7 +54,7 @@ pub(super) fn collect_tokens<E>(
                 entry.tool.as_deref().map(ToOwned::to_owned),
                 entry.model.as_deref().map(ToOwned::to_owned),
             ));
-            words.set(&entry.text);
+            words.set_text(&entry.text);
             failed = take(&words).err();
             failed.is_none()
         },
@@ -70,9 +70,9 @@ impl TextTokens {
         self.folded.clear();
         self.exact.clear();
         let mut has_forms = false;
-        for token in tokens(text) {
+        for token in text_tokens(text) {
             has_forms |= token.has_forms();
-            token.add(text, LetterForm::Folded, &mut self.folded);
+            token.add_comparable(text, LetterForm::Folded, &mut self.folded);
             self.folded.push(' ');
         }
         if !has_forms {
@@ -80,8 +80,8 @@ impl TextTokens {
         }
         self.exact.extend([IS_EXACT, ' ']);
         let start = self.exact.len();
-        for token in tokens(text) {
-            token.add(text, LetterForm::Exact, &mut self.exact);
+        for token in text_tokens(text) {
+            token.add_comparable(text, LetterForm::Exact, &mut self.exact);
             self.exact.push(' ');
         }
         if self.exact[start..] == self.folded {
@@ -98,8 +98,8 @@ mod tests {
     fn words_keep_their_order_and_the_exact_form_is_kept_where_it_is_another() {
         let is = |text: &str, folded: &str, exact: &str| {
             let mut words = TextTokens::default();
-            words.set("before");
-            words.set(text);
+            words.set_text("before");
+            words.set_text(text);
             assert_eq!((&*words.folded, &*words.exact), (folded, exact), "{text}");
         };
         is("The fox, the FOX; a-b_a", "the fox the fox a b a ", "");

@@ -7,11 +7,11 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::directory_names;
-use super::rows::{self, key};
+use super::rows::{self, path_key};
 use super::schema::TEXTS_PER_FILE;
-use super::states::{self, IndexChange, IndexedState, nanoseconds};
+use super::states::{self, IndexChange, IndexedState, unix_nanoseconds};
 use super::texts;
-use super::{IndexError, SessionIndex, missing, try_lock};
+use super::{IndexError, SessionIndex, missing_files, try_lock};
 use crate::candidates::SessionCandidate;
 use crate::scan::{FileScanner, FileSummary};
 use crate::search::direct;
@@ -64,10 +64,10 @@ impl SessionIndex {
     ) -> Result<UpdateResult, IndexError> {
         let files: Vec<&SessionCandidate> =
             files.iter().filter(|file| file.refused.is_none()).collect();
-        let connection = self.connection()?;
-        let known = states::ids(connection, &files)?;
-        let changed = missing(&files, &known);
-        let mut updated = self.update(&changed, UpdateBudget::Everything, progress)?;
+        let connection = self.require_connection()?;
+        let known = states::known_file_ids(connection, &files)?;
+        let changed = missing_files(&files, &known);
+        let mut updated = self.update_files(&changed, UpdateBudget::Everything, progress)?;
         updated.known = files.len() - changed.len();
         updated.gone = self.drop_all_but(&files)?;
         Ok(updated)
@@ -87,10 +87,10 @@ impl SessionIndex {
         let Some(_lock) = try_lock(&self.path)? else {
             return Err(IndexError::Busy);
         };
-        let settled = nanoseconds(self.now.checked_sub(MOMENT).unwrap_or(self.now));
+        let settled = unix_nanoseconds(self.now.checked_sub(MOMENT).unwrap_or(self.now));
         let now_ready = files
             .iter()
-            .filter(|file| nanoseconds(file.modified) <= settled);
+            .filter(|file| unix_nanoseconds(file.modified) <= settled);
         let mut spent = 0;
         let ready: Vec<&SessionCandidate> = now_ready
             .take_while(|file| {
@@ -101,10 +101,10 @@ impl SessionIndex {
             .copied()
             .collect();
         let mut update = UpdateRun {
-            connection: self.connection()?,
+            connection: self.require_connection()?,
             buffer: Vec::new(),
         };
-        let read = update.files(&ready, progress)?;
+        let read = update.read_files(&ready, progress)?;
         Ok(UpdateResult {
             read,
             left: files.len() - read,
@@ -116,8 +116,8 @@ impl SessionIndex {
         let Some(_lock) = try_lock(&self.path)? else {
             return Err(IndexError::Busy);
         };
-        let there: HashSet<&[u8]> = files.iter().map(|file| key(&file.path)).collect();
-        let transaction = self.connection()?.transaction()?;
+        let there: HashSet<&[u8]> = files.iter().map(|file| path_key(&file.path)).collect();
+        let transaction = self.require_connection()?.transaction()?;
         let mut gone = Vec::new();
         {
             let mut statement = transaction.prepare("SELECT path FROM files")?;
@@ -130,10 +130,10 @@ impl SessionIndex {
             }
         }
         for path in &gone {
-            forget(&transaction, path)?;
+            forget_file(&transaction, path)?;
         }
-        let gone: Vec<_> = gone.iter().map(|path| forgotten(path_of(path))).collect();
-        states::change(&transaction, &gone)?;
+        let gone: Vec<_> = gone.iter().map(|path| removal_change(path_of(path))).collect();
+        states::write_changes(&transaction, &gone)?;
         transaction.commit()?;
         Ok(gone.len())
     }
@@ -174,7 +174,7 @@ impl UpdateRun<'_> {
                 .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             let mut changes = Vec::with_capacity(batch.len());
             for file in batch {
-                let id = one(&transaction, file, &mut self.buffer)?;
+                let id = index_file(&transaction, file, &mut self.buffer)?;
                 read += usize::from(id.is_some());
                 changes.push(IndexChange {
                     path: file.path.clone(),
@@ -184,7 +184,7 @@ impl UpdateRun<'_> {
                 at.bytes += file.size;
                 progress(at);
             }
-            states::change(&transaction, &changes)?;
+            states::write_changes(&transaction, &changes)?;
             transaction.commit()?;
         }
         Ok(read)
@@ -197,8 +197,8 @@ fn index_file(
     file: &SessionCandidate,
     buffer: &mut Vec<u8>,
 ) -> rusqlite::Result<Option<i64>> {
-    forget(connection, key(&file.path))?;
-    let Ok(bytes) = direct::read(&file.path, file.size, buffer) else {
+    forget_file(connection, path_key(&file.path))?;
+    let Ok(bytes) = direct::read_file_bytes(&file.path, file.size, buffer) else {
         return Ok(None);
     };
     let summary = FileScanner::bytes(bytes);
@@ -233,7 +233,7 @@ fn texts_of(
     let mut number = first;
     let mut statement = connection
         .prepare_cached("INSERT INTO words (rowid, folded, exact) VALUES (?1, ?2, ?3)")?;
-    let owners = texts::collect(summary, bytes, |words| {
+    let owners = texts::collect_tokens(summary, bytes, |words| {
         // More texts than a file can have numbers for: the last has them all, and none of them is found twice.
         if !words.folded.is_empty() && number < first + TEXTS_PER_FILE {
             statement.execute(params![number, words.folded, words.exact])?;
@@ -259,17 +259,17 @@ pub(super) fn forget_all(
     for file in files {
         let is_known = "SELECT EXISTS (SELECT 1 FROM files WHERE path = ?1)";
         let is_known: bool =
-            transaction.query_row(is_known, params![key(file)], |row| row.get(0))?;
+            transaction.query_row(is_known, params![path_key(file)], |row| row.get(0))?;
         if is_known {
-            forget(&transaction, key(file))?;
+            forget_file(&transaction, path_key(file))?;
             count += 1;
         }
     }
     if count > 0 {
-        let files: Vec<_> = files.iter().cloned().map(forgotten).collect();
-        states::change(&transaction, &files)?;
+        let files: Vec<_> = files.iter().cloned().map(removal_change).collect();
+        states::write_changes(&transaction, &files)?;
         for directory in files.iter().filter_map(|file| file.path.parent()) {
-            directory_names::forget(&transaction, directory)?;
+            directory_names::forget_names(&transaction, directory)?;
         }
         // Deleted words are only marked until their lists are merged.
         transaction.execute("INSERT INTO words (words) VALUES ('optimize')", [])?;

@@ -75,7 +75,7 @@ impl CompactSummary {
     pub(crate) fn parse(texts: &str, lengths: [u32; TEXTS], facts: SummaryFacts) -> Option<Self> {
         let mut end = 0;
         for length in lengths {
-            end = present(length).saturating_add(end);
+            end = present_length(length).saturating_add(end);
             if !texts.is_char_boundary(end) {
                 return None;
             }

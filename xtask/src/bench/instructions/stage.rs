@@ -41,22 +41,22 @@ impl StageInput {
         }
     }
 
-    fn text(self) -> String {
+    fn input_text(self) -> String {
         let mut stream = StageStream::default();
-        stream.line(
+        stream.write_line(
             "init",
             r#""session_id":"2571a25a-c6c5-4920-a1ff-8824c9c44051","model":"gemini-2.5-flash""#,
         );
         match self {
-            Self::ThreeLines => stream.delta(),
-            Self::Deltas => (0..DELTAS).for_each(|_| stream.delta()),
+            Self::ThreeLines => stream.write_delta(),
+            Self::Deltas => (0..DELTAS).for_each(|_| stream.write_delta()),
             Self::Calls => (0..CALLS).for_each(|number| {
-                stream.delta();
-                stream.delta();
-                stream.call(number);
+                stream.write_delta();
+                stream.write_delta();
+                stream.write_call(number);
             }),
         }
-        stream.line("result", r#""status":"success","stats":{"total_tokens":110,"input_tokens":100,"output_tokens":10,"cached":0,"input":100,"duration_ms":1525,"tool_calls":0}"#);
+        stream.write_line("result", r#""status":"success","stats":{"total_tokens":110,"input_tokens":100,"output_tokens":10,"cached":0,"input":100,"duration_ms":1525,"tool_calls":0}"#);
         stream.text
     }
 }
@@ -69,7 +69,7 @@ struct StageStream {
 }
 
 impl StageStream {
-    fn line(&mut self, kind: &str, rest: &str) {
+    fn write_line(&mut self, kind: &str, rest: &str) {
         let (seconds, ms) = (self.lines / 1_000, self.lines % 1_000);
         let _ = writeln!(
             self.text,
@@ -78,18 +78,18 @@ impl StageStream {
         self.lines += 1;
     }
 
-    fn delta(&mut self) {
+    fn write_delta(&mut self) {
         let words = "a few words of the answer, as a model gives them, ";
         let rest = format!(r#""role":"assistant","content":"{words}","delta":true"#);
-        self.line("message", &rest);
+        self.write_line("message", &rest);
     }
 
-    fn call(&mut self, number: usize) {
+    fn write_call(&mut self, number: usize) {
         let id = format!("read_file__read_file_1794767310417_{number}");
         let part = number % 40;
-        self.line("tool_use", &format!(r#""tool_name":"read_file","tool_id":"{id}","parameters":{{"file_path":"src/part_{part}.rs"}}"#));
+        self.write_line("tool_use", &format!(r#""tool_name":"read_file","tool_id":"{id}","parameters":{{"file_path":"src/part_{part}.rs"}}"#));
         let output = "let line = lines.next();\\n".repeat(OUTPUT / 25);
-        self.line(
+        self.write_line(
             "tool_result",
             &format!(r#""tool_id":"{id}","status":"success","output":"{output}""#),
         );
@@ -102,25 +102,25 @@ pub(super) struct InstructionStage {
 }
 
 impl InstructionStage {
-    pub(super) fn set(folder: &Path) -> Result<Self> {
+    pub(super) fn set_up(folder: &Path) -> Result<Self> {
         let _ = fs::remove_dir_all(folder); // of an earlier bench
         fs::create_dir_all(folder.join("project"))?;
         let stage = Self {
             folder: folder.to_owned(),
         };
         for input in StageInput::ALL {
-            fs::write(stage.file(input), input.text())?;
+            fs::write(stage.input_file(input), input.input_text())?;
         }
-        fs::write(stage.agent(), AGENT)?;
-        fs::set_permissions(stage.agent(), fs::Permissions::from_mode(0o755))?;
+        fs::write(stage.agent_path(), AGENT)?;
+        fs::set_permissions(stage.agent_path(), fs::Permissions::from_mode(0o755))?;
         Ok(stage)
     }
 
-    pub(super) fn file(&self, input: StageInput) -> PathBuf {
+    pub(super) fn input_file(&self, input: StageInput) -> PathBuf {
         self.folder.join(input.file_name())
     }
 
-    fn agent(&self) -> PathBuf {
+    fn agent_path(&self) -> PathBuf {
         self.folder.join("gemini")
     }
 
@@ -135,7 +135,7 @@ impl InstructionStage {
     }
 
     /// Runs a command under callgrind, with a new home and nothing of our environment but `PATH`.
-    pub(super) fn instructions(&self, command: &[OsString], input: StageInput) -> Result<u64> {
+    pub(super) fn run_callgrind(&self, command: &[OsString], input: StageInput) -> Result<u64> {
         let home = self.folder.join("home");
         let _ = fs::remove_dir_all(&home); // of an earlier count
         fs::create_dir_all(&home)?;
@@ -149,8 +149,8 @@ impl InstructionStage {
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("HOME", home)
-            .env("CG_INPUT", self.file(input))
-            .env("GEMINI_CLI_PATH", self.agent())
+            .env("CG_INPUT", self.input_file(input))
+            .env("GEMINI_CLI_PATH", self.agent_path())
             .env("GEMINI_API_KEY", "none")
             .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
             .stdin(Stdio::null())
@@ -158,12 +158,12 @@ impl InstructionStage {
             .output()?;
         let complaint = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "failed: {}", complaint.trim_end());
-        total(&fs::read_to_string(counts)?).context("callgrind wrote no total")
+        total_count(&fs::read_to_string(counts)?).context("callgrind wrote no total")
     }
 }
 
 /// The sum over all threads, which callgrind writes last.
-fn total(counts: &str) -> Option<u64> {
+fn total_count(counts: &str) -> Option<u64> {
     let mut lines = counts.lines().rev();
     let total = lines.find_map(|line| line.strip_prefix("totals: "))?;
     total.trim().parse().ok()
@@ -180,13 +180,13 @@ mod tests {
             (StageInput::Deltas, DELTAS + 2),
             (StageInput::Calls, 4 * CALLS + 2),
         ] {
-            let text = input.text();
+            let text = input.input_text();
             assert_eq!(text.lines().count(), lines, "{input:?}");
             for line in text.lines() {
                 serde_json::from_str::<serde_json::Value>(line).unwrap();
             }
         }
-        let calls = StageInput::Calls.text();
+        let calls = StageInput::Calls.input_text();
         let output = calls.lines().nth(4).unwrap();
         let output: serde_json::Value = serde_json::from_str(output).unwrap();
         assert_eq!(output["output"].as_str().unwrap().len(), OUTPUT);
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn the_total_is_the_last_line_of_what_callgrind_writes() {
         let counts = "version: 1\nsummary: 7\n\nfn=(1) main\n0 7\n\ntotals: 1234\n";
-        assert_eq!(total(counts), Some(1_234));
-        assert_eq!(total("version: 1\n"), None);
+        assert_eq!(total_count(counts), Some(1_234));
+        assert_eq!(total_count("version: 1\n"), None);
     }
 }

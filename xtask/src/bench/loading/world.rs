@@ -10,7 +10,7 @@ use anyhow::Result;
 const EXTENSIONS: u32 = 5;
 
 /// Makes the home and a project in it.
-pub(super) fn make(folder: &Path, skills: u32) -> Result<(PathBuf, PathBuf)> {
+pub(super) fn make_home(folder: &Path, skills: u32) -> Result<(PathBuf, PathBuf)> {
     let (home, project) = (folder.join("home"), folder.join("home/project"));
     for settings in [&home, &project] {
         fs::create_dir_all(settings.join(".gemini"))?;
@@ -31,13 +31,13 @@ pub(super) fn make(folder: &Path, skills: u32) -> Result<(PathBuf, PathBuf)> {
     for (nth, place) in (0..skills).zip(places.iter().cycle()) {
         let directory = place.join(format!("skill-{nth:04}"));
         fs::create_dir_all(&directory)?;
-        fs::write(directory.join("SKILL.md"), skill(nth))?;
+        fs::write(directory.join("SKILL.md"), skill_text(nth))?;
     }
     Ok((home, project))
 }
 
 /// Four kilobytes of what people write.
-fn skill(nth: u32) -> String {
+fn skill_text(nth: u32) -> String {
     let mut text = format!(
         "---\nname: skill-{nth:04}\ndescription: Reviews the changes of part {nth} for mistakes, style and missing tests\nlicense: MIT\nmetadata:\n  version: \"{nth}.0\"\n---\n\n"
     );

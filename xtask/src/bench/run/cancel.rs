@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::super::latency::median;
+use super::super::latency::median_time;
 use super::super::processes;
 use super::held::HeldRun;
 use super::runners::Runners;
@@ -35,22 +35,22 @@ pub(super) const CASES: [(&str, &str, &[&str]); 2] = [
 
 impl Runners {
     /// The median time.
-    pub(super) fn cancel(&self, stage: &AgentStage, args: &[&str]) -> Result<Duration> {
-        let _never_opened = stage.gate()?;
+    pub(super) fn median_cancel_time(&self, stage: &AgentStage, args: &[&str]) -> Result<Duration> {
+        let _never_opened = stage.set_start_gate()?;
         let times = (0..TIMES).map(|_| self.cancel_once(stage, args));
-        Ok(median(times.collect::<Result<_>>()?))
+        Ok(median_time(times.collect::<Result<_>>()?))
     }
 
     fn cancel_once(&self, stage: &AgentStage, args: &[&str]) -> Result<Duration> {
-        self.forget();
+        self.remove_recordings();
         let mut run = HeldRun::start(self, stage, args, 0)?;
         run.wait_for_lines(stage.lines_before)?;
-        let tree = processes::ours().len();
+        let tree = processes::own_processes().len();
         ensure!(tree >= 4, "only {tree} processes are there to be ended");
         let pressed = Instant::now();
-        kill(Pid::from_raw(run.pid()), Signal::SIGINT)?;
-        let status = run.ended()?;
-        while !processes::ours().is_empty() {
+        kill(Pid::from_raw(run.process_id()), Signal::SIGINT)?;
+        let status = run.wait_for_end()?;
+        while !processes::own_processes().is_empty() {
             ensure!(pressed.elapsed() < PATIENCE, "something is left");
             sleep(Duration::from_millis(1));
         }

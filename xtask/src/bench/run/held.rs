@@ -33,36 +33,36 @@ pub(super) struct HeldRuns {
 }
 
 impl HeldRuns {
-    pub(super) fn most(&self) -> u64 {
+    pub(super) fn highest_peak(&self) -> u64 {
         self.peaks.iter().copied().max().unwrap_or_default()
     }
 
-    pub(super) fn mean(&self) -> u64 {
-        mean(&self.peaks)
+    pub(super) fn mean_peak(&self) -> u64 {
+        mean_bytes(&self.peaks)
     }
 
     pub(super) fn mean_anonymous(&self) -> u64 {
-        mean(&self.anonymous)
+        mean_bytes(&self.anonymous)
     }
 }
 
-fn mean(bytes: &[u64]) -> u64 {
+fn mean_bytes(bytes: &[u64]) -> u64 {
     bytes.iter().sum::<u64>() / bytes.len().max(1) as u64
 }
 
 impl Runners {
     /// Starts some runs of an agent, holds them when it has said everything but its last line, looks, and lets them go.
-    pub(super) fn hold(&self, stage: &AgentStage, count: u32) -> Result<HeldRuns> {
-        self.forget();
+    pub(super) fn hold_runs(&self, stage: &AgentStage, count: u32) -> Result<HeldRuns> {
+        self.remove_recordings();
         let before = measure::children_cpu()?;
-        let gate = stage.gate()?;
+        let gate = stage.set_start_gate()?;
         let mut runs = (0..count)
             .map(|number| HeldRun::start(self, stage, &[], number))
             .collect::<Result<Vec<_>>>()?;
         for run in &mut runs {
             run.wait_for_lines(stage.lines_before)?;
         }
-        let of_each = |bytes: fn(i32) -> Result<u64>| runs.iter().map(move |run| run.sum(bytes));
+        let of_each = |bytes: fn(i32) -> Result<u64>| runs.iter().map(move |run| run.sum_of_ours(bytes));
         let peaks = of_each(processes::peak_bytes).collect::<Result<_>>()?;
         let anonymous = of_each(processes::anonymous_bytes).collect::<Result<_>>()?;
         let opened = gate.open()?;
@@ -73,7 +73,7 @@ impl Runners {
             peaks,
             anonymous,
             right: right.into_iter().map(u32::from).sum(),
-            leftover: processes::ours().len(),
+            leftover: processes::own_processes().len(),
             cpu: measure::children_cpu()?.saturating_sub(before),
         })
     }
@@ -92,11 +92,11 @@ impl HeldRun {
         args: &[&str],
         number: u32,
     ) -> Result<Self> {
-        let events = stage.file(&format!("events-{number}.jsonl"));
-        let command = runners.lapidary(stage, args);
+        let events = stage.stage_file(&format!("events-{number}.jsonl"));
+        let command = runners.lapidary_command(stage, args);
         let child = Command::new(&command[0])
             .args(&command[1..])
-            .envs(runners.environment(stage))
+            .envs(runners.run_environment(stage))
             .stdin(Stdio::null())
             .stdout(File::create(&events)?)
             .stderr(Stdio::null())
@@ -105,7 +105,7 @@ impl HeldRun {
         Ok(Self { child, events })
     }
 
-    pub(super) fn pid(&self) -> i32 {
+    pub(super) fn process_id(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap_or_default()
     }
 
@@ -125,18 +125,18 @@ impl HeldRun {
     }
 
     /// Our side of it: our process and its child, the supervisor. Processes below that are the agent's.
-    fn sum(&self, bytes: fn(i32) -> Result<u64>) -> Result<u64> {
-        let supervisors = processes::children(self.pid());
+    fn sum_of_ours(&self, bytes: fn(i32) -> Result<u64>) -> Result<u64> {
+        let supervisors = processes::child_processes(self.process_id());
         ensure!(
             supervisors.len() == 1,
             "one supervisor, not {supervisors:?}"
         );
-        let [ours, supervisor] = [self.pid(), supervisors[0]].map(bytes);
+        let [ours, supervisor] = [self.process_id(), supervisors[0]].map(bytes);
         Ok(ours? + supervisor?)
     }
 
     /// Waits for the end.
-    pub(super) fn ended(&mut self) -> Result<ExitStatus> {
+    pub(super) fn wait_for_end(&mut self) -> Result<ExitStatus> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -149,7 +149,7 @@ impl HeldRun {
 
     /// Waits for the end, and says whether it is the right one.
     fn ended_right(mut self) -> Result<bool> {
-        Ok(self.ended()?.success() && read_completed(&self.events)?)
+        Ok(self.wait_for_end()?.success() && read_completed(&self.events)?)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::super::latency::median;
+use super::super::latency::median_time;
 use super::runners::Runners;
 use super::stage::AgentStage;
 
@@ -23,7 +23,7 @@ pub(crate) fn tell_time() -> Result<()> {
     let mut out = std::io::stdout();
     for _ in 0..TIMES {
         sleep(PAUSE);
-        let now = now()?;
+        let now = unix_nanoseconds()?;
         let line = format!(
             r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"bench","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"at {now}."}}}}}}}}"#
         );
@@ -35,35 +35,35 @@ pub(crate) fn tell_time() -> Result<()> {
 
 impl Runners {
     /// The median of how late the events are.
-    pub(super) fn lag(&self, stage: &AgentStage) -> Result<Duration> {
-        self.forget();
-        let command = self.lapidary(stage, &["--no-raw"]);
+    pub(super) fn median_lag(&self, stage: &AgentStage) -> Result<Duration> {
+        self.remove_recordings();
+        let command = self.lapidary_command(stage, &["--no-raw"]);
         let mut child = Command::new(&command[0])
             .args(&command[1..])
-            .envs(self.environment(stage))
+            .envs(self.run_environment(stage))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;
         let events = child.stdout.take().context("stdout is piped")?;
         let mut late = Vec::new();
         for line in BufReader::new(events).lines() {
-            if let Some(told) = told(&line?) {
-                late.push(Duration::from_nanos(now()?.saturating_sub(told)));
+            if let Some(told) = event_time(&line?) {
+                late.push(Duration::from_nanos(unix_nanoseconds()?.saturating_sub(told)));
             }
         }
         ensure!(child.wait()?.success(), "the run failed");
         ensure!(late.len() == TIMES, "{} of {TIMES} times came", late.len());
-        Ok(median(late))
+        Ok(median_time(late))
     }
 }
 
 /// The time that an event tells.
-fn told(line: &str) -> Option<u64> {
+fn event_time(line: &str) -> Option<u64> {
     let (_, rest) = line.split_once(r#""textDelta":"at "#)?;
     rest.split_once('.')?.0.parse().ok()
 }
 
-fn now() -> Result<u64> {
+fn unix_nanoseconds() -> Result<u64> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     Ok(u64::try_from(now.as_nanos())?)
 }

@@ -24,7 +24,7 @@ pub(super) struct Runners {
 
 impl Runners {
     /// Installs missing programs. Without `acpx`, which needs a newer Node than most have, the bench goes on.
-    pub(super) fn find(workspace: &Workspace, lapidary: &Path, folder: &Path) -> Result<Self> {
+    pub(super) fn find_programs(workspace: &Workspace, lapidary: &Path, folder: &Path) -> Result<Self> {
         let peers = peers::install_for_bench(workspace);
         let why_no_acpx = peers.as_ref().err().map(|error| format!("{error:#}"));
         let modules = peers.ok().map(|peers| peers.join("node_modules"));
@@ -43,8 +43,8 @@ impl Runners {
         })
     }
 
-    pub(super) fn lapidary(&self, stage: &AgentStage, args: &[&str]) -> Vec<OsString> {
-        let agent = (stage.tongue == AgentTransport::Acp).then(|| stage.agent());
+    pub(super) fn lapidary_command(&self, stage: &AgentStage, args: &[&str]) -> Vec<OsString> {
+        let agent = (stage.tongue == AgentTransport::Acp).then(|| stage.agent_path());
         self.lapidary_with(stage, agent, args)
     }
 
@@ -57,8 +57,8 @@ impl Runners {
     ) -> Vec<OsString> {
         let mut command: Vec<OsString> = vec![self.lapidary.clone().into()];
         command.extend(["run", "--format", "events", "--no-config"].map(OsString::from));
-        command.extend(["--record-dir".into(), self.records().into()]);
-        command.extend(["--working-dir".into(), stage.file("").into()]);
+        command.extend(["--record-dir".into(), self.recordings_directory().into()]);
+        command.extend(["--working-dir".into(), stage.stage_file("").into()]);
         if let Some(agent) = agent {
             command.extend(["--agent".into(), agent.into()]);
         }
@@ -67,20 +67,20 @@ impl Runners {
         command
     }
 
-    pub(super) fn reader(&self, stage: &AgentStage) -> Vec<OsString> {
+    pub(super) fn reader_command(&self, stage: &AgentStage) -> Vec<OsString> {
         let node = self.node.clone();
         vec![
             node.into(),
             self.reader.clone().into(),
-            stage.agent().into(),
+            stage.agent_path().into(),
         ]
     }
 
-    pub(super) fn acpx(&self, stage: &AgentStage) -> Option<Vec<OsString>> {
+    pub(super) fn acpx_command(&self, stage: &AgentStage) -> Option<Vec<OsString>> {
         let acpx = self.acpx.clone()?;
         let mut command: Vec<OsString> = vec![self.node.clone().into(), acpx.into()];
-        command.extend(["--agent".into(), stage.agent().into()]);
-        command.extend(["--cwd".into(), stage.file("").into()]);
+        command.extend(["--agent".into(), stage.agent_path().into()]);
+        command.extend(["--cwd".into(), stage.stage_file("").into()]);
         let rest = ["--format", "json", "--json-strict", "exec"];
         command.extend(rest.map(OsString::from));
         command.push("Tidy up the parser.".into());
@@ -89,12 +89,12 @@ impl Runners {
 
     /// A program that skips its work is fast: every delta must come out of `acpx`. Ours is checked while its memory is measured.
     pub(super) fn check_acpx(&self, stage: &AgentStage, deltas: u32) -> Result<()> {
-        let Some(command) = self.acpx(stage) else {
+        let Some(command) = self.acpx_command(stage) else {
             return Ok(());
         };
         let output = Command::new(&command[0])
             .args(&command[1..])
-            .envs(self.environment(stage))
+            .envs(self.run_environment(stage))
             .stdin(Stdio::null())
             .output()
             .context("cannot start acpx")?;
@@ -108,20 +108,20 @@ impl Runners {
         Ok(())
     }
 
-    pub(super) fn environment(&self, stage: &AgentStage) -> [(&'static str, OsString); 3] {
+    pub(super) fn run_environment(&self, stage: &AgentStage) -> [(&'static str, OsString); 3] {
         [
             ("HOME", self.home.clone().into()),
-            ("GEMINI_CLI_PATH", stage.agent().into()),
+            ("GEMINI_CLI_PATH", stage.agent_path().into()),
             ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
         ]
     }
 
     /// Removes all recordings.
-    pub(super) fn forget(&self) {
-        let _ = fs::remove_dir_all(self.records()); // the first time there are none
+    pub(super) fn remove_recordings(&self) {
+        let _ = fs::remove_dir_all(self.recordings_directory()); // the first time there are none
     }
 
-    fn records(&self) -> PathBuf {
+    fn recordings_directory(&self) -> PathBuf {
         self.home.join("runs")
     }
 }

@@ -56,7 +56,7 @@ pub(super) struct AgentStage {
 }
 
 impl AgentStage {
-    pub(super) fn set(
+    pub(super) fn set_up(
         folder: PathBuf,
         script: &Path,
         tongue: AgentTransport,
@@ -69,25 +69,25 @@ impl AgentStage {
             tongue,
             lines_before: u64::from(deltas) + u64::from(tongue == AgentTransport::Stream),
         };
-        fs::copy(script, stage.agent())
+        fs::copy(script, stage.agent_path())
             .with_context(|| format!("cannot copy {}", script.display()))?;
         stage.write_words(deltas)?;
-        fs::write(stage.file("after"), format!("{RESULT}\n"))?;
-        fs::write(stage.file("requests"), REQUESTS)?;
+        fs::write(stage.stage_file("after"), format!("{RESULT}\n"))?;
+        fs::write(stage.stage_file("requests"), REQUESTS)?;
         if writes == WriteStyle::LineByLine {
-            symlink(std::env::current_exe()?, stage.file("writer"))?;
+            symlink(std::env::current_exe()?, stage.stage_file("writer"))?;
         }
         Ok(stage)
     }
 
     /// Has the agent write the time, now and then, instead of its usual output.
     pub(super) fn tell_the_time(&self) -> Result<()> {
-        symlink(std::env::current_exe()?, self.file("clock"))?;
+        symlink(std::env::current_exe()?, self.stage_file("clock"))?;
         Ok(())
     }
 
     fn write_words(&self, deltas: u32) -> io::Result<()> {
-        let mut out = BufWriter::new(File::create(self.file("before"))?);
+        let mut out = BufWriter::new(File::create(self.stage_file("before"))?);
         if self.tongue == AgentTransport::Stream {
             writeln!(out, "{INIT}")?;
         }
@@ -107,8 +107,8 @@ impl AgentStage {
     }
 
     /// The agent's program.
-    pub(super) fn agent(&self) -> PathBuf {
-        self.file(match self.tongue {
+    pub(super) fn agent_path(&self) -> PathBuf {
+        self.stage_file(match self.tongue {
             AgentTransport::Stream => "agent",
             AgentTransport::Acp => "acp-agent",
         })
@@ -116,37 +116,37 @@ impl AgentStage {
 
     /// The same program under the name of an agent that is told of rules by its own configuration.
     pub(super) fn told_agent(&self) -> Result<PathBuf> {
-        let link = self.file("qwen");
-        symlink(self.agent(), &link)?;
+        let link = self.stage_file("qwen");
+        symlink(self.agent_path(), &link)?;
         Ok(link)
     }
 
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn stage_file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// The agent without a runner.
-    pub(super) fn alone(&self) -> Vec<OsString> {
+    pub(super) fn agent_command(&self) -> Vec<OsString> {
         match self.tongue {
-            AgentTransport::Stream => vec![self.agent().into()],
+            AgentTransport::Stream => vec![self.agent_path().into()],
             AgentTransport::Acp => vec![
                 "sh".into(),
                 "-c".into(),
                 r#"exec "$0" <"$1""#.into(),
-                self.agent().into(),
-                self.file("requests").into(),
+                self.agent_path().into(),
+                self.stage_file("requests").into(),
             ],
         }
     }
 
     /// Has the agent do an action first.
-    pub(super) fn order(&self, orders: &str) -> io::Result<()> {
-        fs::write(self.file("orders"), orders)
+    pub(super) fn order_action(&self, orders: &str) -> io::Result<()> {
+        fs::write(self.stage_file("orders"), orders)
     }
 
     /// Has the agent wait before its last line, until the gate is opened or dropped.
-    pub(super) fn gate(&self) -> Result<StartGate> {
-        let gate = StartGate(self.file("gate"));
+    pub(super) fn set_start_gate(&self) -> Result<StartGate> {
+        let gate = StartGate(self.stage_file("gate"));
         mkfifo(&gate.0, Mode::S_IRUSR | Mode::S_IWUSR).context("cannot make a gate")?;
         Ok(gate)
     }

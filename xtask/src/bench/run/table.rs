@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::super::table::megabytes;
+use super::super::table::in_megabytes;
 use super::NODE;
 
 /// One line of the table: what running an agent adds to its own cost.
@@ -41,8 +41,8 @@ impl fmt::Display for RunTable<'_> {
                 row.what,
                 seconds * 1e3,
                 row.wall.as_secs_f64() * 1e3,
-                speed(row.deltas, seconds),
-                megabytes(row.peak)
+                speed_cell(row.deltas, seconds),
+                in_megabytes(row.peak)
             )?;
         }
         Ok(())
@@ -50,7 +50,7 @@ impl fmt::Display for RunTable<'_> {
 }
 
 /// For a handful of lines it is the start that counts, not the speed.
-fn speed(lines: u32, seconds: f64) -> String {
+fn speed_cell(lines: u32, seconds: f64) -> String {
     if lines < 1_000 {
         return "–".to_owned();
     }
@@ -83,7 +83,7 @@ mod tests {
             ours,
             "| many | ours | 250.0 | 70.0 | 400,000 | 2.00 | 8.0 |"
         );
-        assert_eq!(speed(3, 0.1), "–");
-        assert_eq!(speed(100_000, 0.08), "1,250,000");
+        assert_eq!(speed_cell(3, 0.1), "–");
+        assert_eq!(speed_cell(100_000, 0.08), "1,250,000");
     }
 }

@@ -14,24 +14,24 @@ impl RunTurns {
         Self(vec![("the agent alone", alone, None)])
     }
 
-    pub(super) fn add(&mut self, what: &'static str, command: Vec<OsString>) {
+    pub(super) fn add_command(&mut self, what: &'static str, command: Vec<OsString>) {
         self.0.push((what, command, None));
     }
 
     /// Measures each of them once.
-    pub(super) fn take(
+    pub(super) fn measure_each(
         &mut self,
         measure: impl Fn(&[OsString]) -> Result<ProcessCost>,
     ) -> Result<()> {
         for (_, command, least) in &mut self.0 {
             let cost = measure(command)?;
-            *least = Some(least.map_or(cost, |least| least.least(cost)));
+            *least = Some(least.map_or(cost, |least| least.minimum_with(cost)));
         }
         Ok(())
     }
 
     /// What each of them costs over the agent alone. Peaks stay whole: they do not add up.
-    pub(super) fn over(&self) -> impl Iterator<Item = (&'static str, ProcessCost)> {
+    pub(super) fn costs_over_agent(&self) -> impl Iterator<Item = (&'static str, ProcessCost)> {
         let alone = self.0[0].2.unwrap_or_default();
         self.0[1..].iter().map(move |(what, _, least)| {
             let whole = least.unwrap_or_default();
@@ -60,16 +60,16 @@ mod tests {
             peak_kib,
         };
         let mut turns = RunTurns::new(vec!["alone".into()]);
-        turns.add("ours", vec!["ours".into()]);
+        turns.add_command("ours", vec!["ours".into()]);
         for (alone, ours) in [
             (cost(3, 9, 1), cost(9, 20, 8)),
             (cost(4, 8, 1), cost(8, 30, 9)),
         ] {
             let measure =
                 |command: &[OsString]| Ok(if command[0] == "alone" { alone } else { ours });
-            turns.take(measure).unwrap();
+            turns.measure_each(measure).unwrap();
         }
-        let over: Vec<_> = turns.over().collect();
+        let over: Vec<_> = turns.costs_over_agent().collect();
         assert_eq!(over, [("ours", cost(5, 12, 8))]);
     }
 }

@@ -46,36 +46,36 @@ impl Agentsview {
 
     /// Reads all sessions into its database, in one process.
     pub(super) fn add_sync(&self, contest: &mut SessionsContest) {
-        contest.add(SessionsContestant {
+        contest.add_contestant(SessionsContestant {
             most_rounds: Some(1),
-            ..self.contestant(SYNC, &["sync"])
+            ..self.command_contestant(SYNC, &["sync"])
         });
     }
 
     /// Asks its server, which runs until all is measured.
     pub(super) fn add_search(&self, contest: &mut SessionsContest, rounds: u32) {
-        match self.serve() {
-            Err(error) => contest.absent(SEARCH, format!("failed: {error:#}")),
+        match self.start_server() {
+            Err(error) => contest.add_absent(SEARCH, format!("failed: {error:#}")),
             Ok(_server) => {
-                contest.add(self.contestant(SEARCH, &ASK));
-                contest.hold(rounds);
+                contest.add_contestant(self.command_contestant(SEARCH, &ASK));
+                contest.hold_rounds(rounds);
             }
         }
     }
 
-    fn contestant(&self, what: &str, words: &[&str]) -> SessionsContestant {
+    fn command_contestant(&self, what: &str, words: &[&str]) -> SessionsContestant {
         let mut command: Vec<OsString> = vec![self.program.clone().into()];
         command.extend(words.iter().map(OsString::from));
         SessionsContestant {
             what: what.to_owned(),
             command,
-            environment: self.environment(),
+            environment: self.command_environment(),
             ..SessionsContestant::default()
         }
     }
 
     /// It starts no server of its own, which would outlive the bench, and sends no reports.
-    fn environment(&self) -> Vec<(&'static str, OsString)> {
+    fn command_environment(&self) -> Vec<(&'static str, OsString)> {
         vec![
             ("HOME", self.home.clone().into()),
             ("AGENTSVIEW_NO_DAEMON", "1".into()),
@@ -84,18 +84,18 @@ impl Agentsview {
         ]
     }
 
-    fn serve(&self) -> Result<ServerGuard> {
+    fn start_server(&self) -> Result<ServerGuard> {
         let server = Command::new(&self.program)
             .args(["serve", "--host", "127.0.0.1", "--port", "0"])
             .args(["--no-browser", "--no-update-check", "--no-sync"])
-            .envs(self.environment())
+            .envs(self.command_environment())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
         let server = ServerGuard(server);
         let started = Instant::now();
-        let question = self.contestant(SEARCH, &ASK);
+        let question = self.command_contestant(SEARCH, &ASK);
         while let Err(error) = measure_with(&question.command, &question.environment) {
             let is_late = started.elapsed() > PATIENCE;
             ensure!(!is_late, "its server does not answer: {error:#}");

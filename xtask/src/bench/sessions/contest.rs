@@ -55,12 +55,12 @@ impl SessionsContest {
         }
     }
 
-    pub(super) fn add(&mut self, contestant: SessionsContestant) {
+    pub(super) fn add_contestant(&mut self, contestant: SessionsContestant) {
         self.entries.push((contestant, None));
     }
 
     /// Adds a contestant that is not available.
-    pub(super) fn absent(&mut self, what: &str, why: String) {
+    pub(super) fn add_absent(&mut self, what: &str, why: String) {
         let contestant = SessionsContestant {
             what: what.to_owned(),
             ..SessionsContestant::default()
@@ -70,7 +70,7 @@ impl SessionsContest {
 
     /// Measures the contestants that were added since the last time, in at most so many rounds: fewer once none of them gets cheaper.
     /// A contestant that fails once is out; the others go on.
-    pub(super) fn hold(&mut self, rounds: u32) {
+    pub(super) fn hold_rounds(&mut self, rounds: u32) {
         let measured = std::mem::replace(&mut self.measured, self.entries.len());
         let mut quiet = 0;
         for round in 1..=rounds {
@@ -100,8 +100,8 @@ impl SessionsContest {
     }
 
     /// Why the numbers cannot be trusted, if so: a contestant and the control after it are too far apart.
-    pub(super) fn doubts(&self, noise: f64) -> Vec<String> {
-        let cpus: Vec<_> = self.rows().iter().map(cpu).collect();
+    pub(super) fn measurement_doubts(&self, noise: f64) -> Vec<String> {
+        let cpus: Vec<_> = self.table_rows().iter().map(row_cpu_time).collect();
         let mut doubts = Vec::new();
         for (at, (contestant, _)) in self.entries.iter().enumerate() {
             if contestant.what != CONTROL || at == 0 {
@@ -124,7 +124,7 @@ impl SessionsContest {
         doubts
     }
 
-    pub(super) fn rows(&self) -> Vec<SessionsRow> {
+    pub(super) fn table_rows(&self) -> Vec<SessionsRow> {
         let floor = self.entries.iter().find(|(entry, _)| entry.what == FLOOR);
         let reading = floor.and_then(|(_, outcome)| outcome.clone()?.ok());
         let row = |(entry, outcome): &(SessionsContestant, Option<Result<ProcessCost, String>>)| {
@@ -152,7 +152,7 @@ fn is_cheaper(
     now.cpu.as_secs_f64() < before.cpu.as_secs_f64() * (1.0 - SETTLED)
 }
 
-fn cpu(row: &SessionsRow) -> Option<Duration> {
+fn row_cpu_time(row: &SessionsRow) -> Option<Duration> {
     row.outcome.as_ref().ok().map(|cost| cost.cpu)
 }
 
@@ -162,23 +162,23 @@ impl SessionsContestant {
         if matches!(outcome, Some(Err(_))) || (is_done && outcome.is_some()) {
             return;
         }
-        let cost = self.run(round).map_err(|error| shorten(&error));
+        let cost = self.run(round).map_err(|error| short_reason(&error));
         *outcome = Some(match outcome.take() {
-            Some(Ok(before)) => cost.map(|cost| before.least(cost)),
+            Some(Ok(before)) => cost.map(|cost| before.minimum_with(cost)),
             _ => cost,
         });
     }
 
     fn run(&self, round: u32) -> Result<ProcessCost> {
-        self.forget()?;
+        self.clear_fresh_folder()?;
         if round == 1 && self.expected.is_some() {
             self.check()?;
-            self.forget()?;
+            self.clear_fresh_folder()?;
         }
         measure_with(&self.command, &self.environment)
     }
 
-    fn forget(&self) -> Result<()> {
+    fn clear_fresh_folder(&self) -> Result<()> {
         if let Some(folder) = &self.fresh {
             let _ = fs::remove_dir_all(folder); // the first time it is not there
             fs::create_dir_all(folder)?;
@@ -231,7 +231,7 @@ fn is_uuid(text: &str) -> bool {
 }
 
 /// The line with the reason of a failure: the one with the error, or else the last.
-fn shorten(error: &anyhow::Error) -> String {
+fn short_reason(error: &anyhow::Error) -> String {
     let error = format!("{error:#}");
     let mut lines = error.lines().filter(|line| !line.trim().is_empty());
     let telling = lines.clone().find_map(|line| line.split("error: ").nth(1));
@@ -276,14 +276,14 @@ mod tests {
     #[test]
     fn a_contestant_that_needs_an_index_is_out_when_none_was_made() {
         let mut contest = SessionsContest::new("files".to_owned());
-        contest.absent("index", "failed".to_owned());
-        contest.add(SessionsContestant {
+        contest.add_absent("index", "failed".to_owned());
+        contest.add_contestant(SessionsContestant {
             needs_previous: true,
             ..named("list", &["list"])
         });
-        contest.hold(1);
+        contest.hold_rounds(1);
         let failed = Err("failed: there is no index".to_owned());
-        assert_eq!(contest.rows()[1].outcome, failed);
+        assert_eq!(contest.table_rows()[1].outcome, failed);
     }
 
     #[test]
@@ -309,28 +309,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut contest = SessionsContest::new("files".to_owned());
         // It fails each time, which never makes it cheaper, and leaves no more to be measured.
-        contest.add(named("none", &["/nonexistent/program"]));
-        contest.add(SessionsContestant {
+        contest.add_contestant(named("none", &["/nonexistent/program"]));
+        contest.add_contestant(SessionsContestant {
             fresh: Some(folder.path().join("fresh")),
             ..named("none either", &["/nonexistent/program"])
         });
-        contest.hold(1000);
-        assert!(contest.rows().iter().all(|row| row.outcome.is_err()));
+        contest.hold_rounds(1000);
+        assert!(contest.table_rows().iter().all(|row| row.outcome.is_err()));
     }
 
     #[test]
     fn reading_is_what_the_others_are_compared_with_and_who_is_absent_is_in_the_table() {
         let mut contest = SessionsContest::new("files".to_owned());
-        contest.add(named("list", &["list"]));
-        contest.add(named(FLOOR, &["floor"]));
-        contest.absent("peer", "not installed".to_owned());
+        contest.add_contestant(named("list", &["list"]));
+        contest.add_contestant(named(FLOOR, &["floor"]));
+        contest.add_absent("peer", "not installed".to_owned());
         for ((_, outcome), ms) in contest.entries.iter_mut().zip([30, 10]) {
             *outcome = Some(Ok(ProcessCost {
                 cpu: Duration::from_millis(ms),
                 ..ProcessCost::default()
             }));
         }
-        let rows = contest.rows();
+        let rows = contest.table_rows();
         assert_eq!(rows[0].reading, Some(Duration::from_millis(10)));
         assert_eq!(rows[2].outcome, Err("not installed".to_owned()));
     }

@@ -26,16 +26,16 @@ pub(super) struct PeerPrograms {
 
 impl PeerPrograms {
     /// Installs missing programs. Without them the bench goes on.
-    pub(super) fn find(workspace: &Workspace) -> Self {
+    pub(super) fn find_programs(workspace: &Workspace) -> Self {
         let installed = std::env::var_os("LAPIDARY_PEERS").map(PathBuf::from);
-        let tests = installed.map_or_else(|| peers::install(workspace), Ok);
+        let tests = installed.map_or_else(|| peers::install_peers(workspace), Ok);
         Self {
-            gemini: program(tests, "node_modules/gemini-0.61.0/bundle/gemini.js"),
-            ripgrep: program(
+            gemini: installed_program(tests, "node_modules/gemini-0.61.0/bundle/gemini.js"),
+            ripgrep: installed_program(
                 peers::install_for_bench(workspace),
                 "node_modules/@vscode/ripgrep-linux-x64/bin/rg",
             ),
-            agentsview: program(
+            agentsview: installed_program(
                 peers::install_wheels_for_bench(workspace),
                 "agentsview/bin/agentsview",
             ),
@@ -52,7 +52,7 @@ impl PeerPrograms {
         let gemini = match &self.gemini {
             Ok(gemini) => gemini,
             Err(why) => {
-                contest.absent(CLI, why.clone());
+                contest.add_absent(CLI, why.clone());
                 return Ok(());
             }
         };
@@ -62,7 +62,7 @@ impl PeerPrograms {
         give_to(&home, &project)?;
         let mut command: Vec<OsString> = vec!["env".into(), "--chdir".into(), project.into()];
         command.extend(["node".into(), gemini.into(), "--list-sessions".into()]);
-        contest.add(SessionsContestant {
+        contest.add_contestant(SessionsContestant {
             what: CLI.to_owned(),
             command,
             environment: vec![
@@ -83,12 +83,12 @@ impl PeerPrograms {
     pub(super) fn add_ripgrep(&self, contest: &mut SessionsContest, stage: &SessionsStage) {
         let options = ["--no-config", "--hidden", "--no-ignore", "--ignore-case"];
         match &self.ripgrep {
-            Err(why) => contest.absent(RIPGREP, why.clone()),
+            Err(why) => contest.add_absent(RIPGREP, why.clone()),
             Ok(ripgrep) => {
                 let mut command: Vec<OsString> = vec![ripgrep.into()];
                 command.extend(options.map(OsString::from));
                 command.extend(["--count".into(), NEEDLE.into(), (&stage.home).into()]);
-                contest.add(SessionsContestant {
+                contest.add_contestant(SessionsContestant {
                     what: RIPGREP.to_owned(),
                     command,
                     ..SessionsContestant::default()
@@ -106,7 +106,7 @@ impl PeerPrograms {
     ) -> Result<Option<Agentsview>> {
         match &self.agentsview {
             Err(why) => {
-                contest.absent(AGENTSVIEW, why.clone());
+                contest.add_absent(AGENTSVIEW, why.clone());
                 Ok(None)
             }
             Ok(program) => {
@@ -118,7 +118,7 @@ impl PeerPrograms {
     }
 }
 
-fn program(installed: Result<PathBuf>, path: &str) -> Result<PathBuf, String> {
+fn installed_program(installed: Result<PathBuf>, path: &str) -> Result<PathBuf, String> {
     let folder = installed.map_err(|error| format!("not installed: {error:#}"))?;
     let program = folder.join(path);
     if program.is_file() {

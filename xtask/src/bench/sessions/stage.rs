@@ -23,7 +23,7 @@ pub(super) struct SessionsStage {
 }
 
 impl SessionsStage {
-    pub(super) fn set(
+    pub(super) fn set_up(
         lapidary: &Path,
         home: PathBuf,
         folder: PathBuf,
@@ -41,7 +41,7 @@ impl SessionsStage {
         Ok(stage)
     }
 
-    pub(super) fn list(
+    pub(super) fn list_contestant(
         &self,
         what: &str,
         limits: CommandLimits,
@@ -49,20 +49,20 @@ impl SessionsStage {
     ) -> SessionsContestant {
         let words = ["list", "--all", "--format", "json"];
         SessionsContestant {
-            expected: Some(self.ids(|_| true)),
-            ..self.sessions(what, limits, &[&words, options].concat())
+            expected: Some(self.session_ids(|_| true)),
+            ..self.sessions_contestant(what, limits, &[&words, options].concat())
         }
     }
 
     /// The list as a terminal shows it.
     pub(super) fn list_text(&self, what: &str, limits: CommandLimits) -> SessionsContestant {
         SessionsContestant {
-            expected: Some(self.ids(|_| true)),
-            ..self.sessions(what, limits, &["list", "--all", "--format", "text"])
+            expected: Some(self.session_ids(|_| true)),
+            ..self.sessions_contestant(what, limits, &["list", "--all", "--format", "text"])
         }
     }
 
-    pub(super) fn search(
+    pub(super) fn search_contestant(
         &self,
         what: &str,
         limits: CommandLimits,
@@ -72,8 +72,8 @@ impl SessionsStage {
             "search", NEEDLE, "--all", "--format", "json", "--limit", "1000",
         ];
         SessionsContestant {
-            expected: Some(self.ids(|session| session.has_needle)),
-            ..self.sessions(what, limits, &[&words, options].concat())
+            expected: Some(self.session_ids(|session| session.has_needle)),
+            ..self.sessions_contestant(what, limits, &[&words, options].concat())
         }
     }
 
@@ -82,22 +82,22 @@ impl SessionsStage {
         let words = ["search", "nowhereatall", "--all", "--format", "json"];
         SessionsContestant {
             expected: Some(BTreeSet::new()),
-            ..self.sessions(what, limits, &words)
+            ..self.sessions_contestant(what, limits, &words)
         }
     }
 
     /// Makes the index, each time from nothing.
-    pub(super) fn index(&self, what: &str, limits: CommandLimits) -> SessionsContestant {
+    pub(super) fn index_contestant(&self, what: &str, limits: CommandLimits) -> SessionsContestant {
         SessionsContestant {
             fresh: Some(self.folder.join("cache")),
-            ..self.sessions(what, limits, &["index"])
+            ..self.sessions_contestant(what, limits, &["index"])
         }
     }
 
     /// Shows the first session.
-    pub(super) fn show(&self, what: &str, limits: CommandLimits) -> Result<SessionsContestant> {
+    pub(super) fn show_contestant(&self, what: &str, limits: CommandLimits) -> Result<SessionsContestant> {
         let session = self.corpus.list().next().context("an empty corpus")?;
-        let mut contestant = self.sessions(what, limits, &["show"]);
+        let mut contestant = self.sessions_contestant(what, limits, &["show"]);
         contestant.command.push(self.home.join(session.file).into());
         contestant
             .command
@@ -105,7 +105,7 @@ impl SessionsStage {
         Ok(contestant)
     }
 
-    pub(super) fn floor(&self) -> Result<SessionsContestant> {
+    pub(super) fn floor_contestant(&self) -> Result<SessionsContestant> {
         let program = std::env::current_exe()?;
         Ok(SessionsContestant {
             what: FLOOR.to_owned(),
@@ -114,19 +114,19 @@ impl SessionsStage {
         })
     }
 
-    fn sessions(&self, what: &str, limits: CommandLimits, words: &[&str]) -> SessionsContestant {
+    fn sessions_contestant(&self, what: &str, limits: CommandLimits, words: &[&str]) -> SessionsContestant {
         let mut command: Vec<OsString> = vec![self.lapidary.clone().into(), "sessions".into()];
         command.extend(words.iter().map(OsString::from));
         SessionsContestant {
             what: what.to_owned(),
             command,
-            environment: self.environment(),
+            environment: self.command_environment(),
             limits,
             ..SessionsContestant::default()
         }
     }
 
-    fn environment(&self) -> Vec<(&'static str, OsString)> {
+    fn command_environment(&self) -> Vec<(&'static str, OsString)> {
         let place = |name: &str| self.folder.join(name).into();
         vec![
             ("HOME", place("user")),
@@ -136,7 +136,7 @@ impl SessionsStage {
         ]
     }
 
-    fn ids(&self, wanted: impl Fn(&CorpusSession) -> bool) -> BTreeSet<String> {
+    fn session_ids(&self, wanted: impl Fn(&CorpusSession) -> bool) -> BTreeSet<String> {
         let sessions = self.corpus.list().filter(wanted);
         sessions.map(|session| session.id).collect()
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::super::measure::ProcessCost;
-use super::super::table::megabytes;
+use super::super::table::in_megabytes;
 
 /// The highest cost of a command.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,7 +35,7 @@ impl SessionsRow {
     }
 
     /// Each limit in words, and whether it is kept.
-    fn verdicts(&self) -> Vec<(String, bool)> {
+    fn limit_verdicts(&self) -> Vec<(String, bool)> {
         let CommandLimits {
             cpu,
             times_reading,
@@ -53,14 +53,14 @@ impl SessionsRow {
         }
         if let Some(limit) = peak {
             let kept = cost.is_some_and(|cost| cost.peak_kib * 1024 <= limit);
-            verdicts.push((format!("{:.0} MB", megabytes(limit)), kept));
+            verdicts.push((format!("{:.0} MB", in_megabytes(limit)), kept));
         }
         verdicts
     }
 
     /// The missed goals, for a reader who skips the tables.
-    pub(super) fn misses(&self) -> Vec<String> {
-        let missed = self.verdicts().into_iter().filter(|(_, kept)| !kept);
+    pub(super) fn missed_goals(&self) -> Vec<String> {
+        let missed = self.limit_verdicts().into_iter().filter(|(_, kept)| !kept);
         let sentence = |(limit, _)| format!("{} over {}: {limit}", self.what, self.over);
         missed.map(sentence).collect()
     }
@@ -76,7 +76,7 @@ impl fmt::Display for SessionsTable<'_> {
         )?;
         writeln!(f, "|---|---|---:|---:|---:|---:|---|---|")?;
         for row in self.0 {
-            let verdicts = row.verdicts();
+            let verdicts = row.limit_verdicts();
             let limits: Vec<_> = verdicts.iter().map(|(limit, _)| &**limit).collect();
             let limits = or_dash(limits.join(", "));
             let met = match verdicts.iter().all(|(_, kept)| *kept) {
@@ -84,7 +84,7 @@ impl fmt::Display for SessionsTable<'_> {
                 true => "yes",
                 false => "**no**",
             };
-            let (over, what, numbers) = (&row.over, &row.what, numbers(row));
+            let (over, what, numbers) = (&row.over, &row.what, number_columns(row));
             writeln!(f, "| {over} | {what} | {numbers} | {limits} | {met} |")?;
         }
         Ok(())
@@ -92,7 +92,7 @@ impl fmt::Display for SessionsTable<'_> {
 }
 
 /// Four columns of numbers, or why there are none.
-fn numbers(row: &SessionsRow) -> String {
+fn number_columns(row: &SessionsRow) -> String {
     match &row.outcome {
         Err(why) => format!("{} | – | – | –", why.replace('|', "/")),
         Ok(cost) => {
@@ -102,7 +102,7 @@ fn numbers(row: &SessionsRow) -> String {
                 cost.cpu.as_secs_f64(),
                 cost.wall.as_secs_f64(),
                 or_dash(times.unwrap_or_default()),
-                megabytes(cost.peak_kib * 1024)
+                in_megabytes(cost.peak_kib * 1024)
             )
         }
     }
@@ -133,7 +133,7 @@ mod tests {
             reading: Some(Duration::from_millis(50)),
             limits,
         };
-        assert_eq!(row.misses(), misses);
+        assert_eq!(row.missed_goals(), misses);
         let table = SessionsTable(&[row]).to_string();
         assert_eq!(table.lines().nth(2), Some(expected));
     }

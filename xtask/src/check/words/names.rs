@@ -36,14 +36,14 @@ pub(crate) struct Declarations {
 }
 
 /// Reads the declarations of a source text. Tests inside `src` are left out unless `with_tests`.
-pub(crate) fn declarations(text: &str, with_tests: bool) -> Declarations {
-    let all = lexer::pieces(text);
+pub(crate) fn read_declarations(text: &str, with_tests: bool) -> Declarations {
+    let all = lexer::source_pieces(text);
     let pieces = if with_tests {
         all
     } else {
         lexer::without_tests(&all)
     };
-    let codes: Vec<&str> = pieces.iter().filter_map(|it| it.code()).collect();
+    let codes: Vec<&str> = pieces.iter().filter_map(|it| it.code_text()).collect();
     let mut found = Declarations::default();
     let mut blocks: Vec<BlockKind> = Vec::new();
     let mut pending = BlockKind::Other;
@@ -66,7 +66,7 @@ pub(crate) fn declarations(text: &str, with_tests: bool) -> Declarations {
         }
         let is_prescribed = blocks.last() == Some(&BlockKind::TraitImpl);
         if *code == "fn" && !is_prescribed {
-            found.functions.extend(function(&codes, at));
+            found.functions.extend(declared_function(&codes, at));
         }
     }
     found
@@ -127,7 +127,7 @@ fn is_public(codes: &[&str], at: usize) -> bool {
     own.contains(&"pub")
 }
 
-fn function(codes: &[&str], at: usize) -> Option<DeclaredFunction> {
+fn declared_function(codes: &[&str], at: usize) -> Option<DeclaredFunction> {
     let name = codes.get(at + 1)?;
     if !name.starts_with(|first: char| first.is_lowercase() || first == '_') {
         return None; // the type of a function, `fn(u8) -> u8`
@@ -175,8 +175,8 @@ pub(crate) fn is_one_word_function(name: &str) -> bool {
 }
 
 /// The comments of a source text, tests left out.
-pub(crate) fn comments(text: &str) -> Vec<String> {
-    let pieces = lexer::without_tests(&lexer::pieces(text));
+pub(crate) fn source_comments(text: &str) -> Vec<String> {
+    let pieces = lexer::without_tests(&lexer::source_pieces(text));
     let comments = pieces.iter().filter_map(|piece| match piece {
         SourcePiece::Comment(comment) => Some((*comment).to_owned()),
         SourcePiece::Word(_) | SourcePiece::Mark(_) => None,
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn types_have_their_visibility_and_associated_types_are_left_out() {
-        let found = declarations(TEXT, true).types;
+        let found = read_declarations(TEXT, true).types;
         let found: Vec<(&str, bool)> = found.iter().map(|it| (&*it.name, it.is_public)).collect();
         let expected = [
             ("OpenCall", true),
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_predicate_returns_bool_and_changes_nothing() {
-        let found = declarations(TEXT, true).functions;
+        let found = read_declarations(TEXT, true).functions;
         let names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
         assert_eq!(
             names,

@@ -33,7 +33,7 @@ pub(crate) struct ProseCounts {
 
 impl ProseCounts {
     /// Adds the comments of one file. Code between fences is skipped.
-    pub(crate) fn add(&mut self, comments: &[String]) {
+    pub(crate) fn add_comments(&mut self, comments: &[String]) {
         let mut in_code = false;
         let mut words = Vec::new();
         for comment in comments {
@@ -99,7 +99,7 @@ mod tests {
             "/// ```",
             "// Whatever.",
         ];
-        counts.add(&comments.map(ToOwned::to_owned));
+        counts.add_comments(&comments.map(ToOwned::to_owned));
         let expected = ProseCounts {
             words: 11,
             vague: 2,

@@ -40,7 +40,7 @@ impl ChangeOutcome {
     }
 
     /// Notes an agent that the change is about.
-    pub(super) fn agent(&mut self, name: &str) {
+    pub(super) fn note_agent(&mut self, name: &str) {
         self.change.agents.push(ChangedAgent {
             name: name.to_owned(),
             imported_from: None,
@@ -49,14 +49,14 @@ impl ChangeOutcome {
     }
 
     /// Notes a file that was written.
-    pub(super) fn wrote(&mut self, path: &Path) {
+    pub(super) fn note_written_file(&mut self, path: &Path) {
         self.change.applied = true;
         self.change.changed.push(path.display().to_string());
     }
 }
 
 impl AgentTelling {
-    pub(super) fn tell(
+    pub(super) fn print_outcome(
         self,
         outcome: &ChangeOutcome,
         out: &mut Printer,

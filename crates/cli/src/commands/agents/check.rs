@@ -97,7 +97,7 @@ fn online_findings(here: &AgentsContext) -> Result<Vec<AgentFinding>, Failure> {
     })
 }
 
-fn report(check: &AgentCheck) -> AgentCheckReport {
+fn check_report(check: &AgentCheck) -> AgentCheckReport {
     AgentCheckReport {
         schema: CHECK_SCHEMA.to_owned(),
         agents: check.agents as u64,
@@ -107,7 +107,7 @@ fn report(check: &AgentCheck) -> AgentCheckReport {
     }
 }
 
-fn finding(finding: &AgentFinding) -> agents::AgentFinding {
+fn published_finding(finding: &AgentFinding) -> agents::AgentFinding {
     agents::AgentFinding {
         severity: match finding.severity {
             AgentSeverity::Error => AgentFindingSeverity::Error,
@@ -123,7 +123,7 @@ fn finding(finding: &AgentFinding) -> agents::AgentFinding {
     }
 }
 
-fn text(check: &AgentCheck, out: &mut Printer) -> io::Result<()> {
+fn print_text(check: &AgentCheck, out: &mut Printer) -> io::Result<()> {
     for finding in &check.findings {
         let place = finding
             .place

@@ -32,7 +32,7 @@ pub(super) enum AgentScopeArg {
 }
 
 impl AgentScopeArg {
-    pub(super) fn settings(self) -> SettingsScope {
+    pub(super) fn settings_scope(self) -> SettingsScope {
         match self {
             Self::User => SettingsScope::User,
             Self::Workspace => SettingsScope::Workspace,
@@ -47,7 +47,7 @@ pub(super) struct AgentsContext {
 }
 
 impl AgentsContext {
-    pub(super) fn read(
+    pub(super) fn read_context(
         workspace: &Workspace,
         invocation: &Arc<Invocation>,
     ) -> Result<Self, Failure> {
@@ -68,13 +68,13 @@ impl AgentsContext {
         model.and_then(|model| model.as_str()).unwrap_or("auto")
     }
 
-    pub(super) fn registry(&self) -> AgentRegistry {
+    pub(super) fn load_registry(&self) -> AgentRegistry {
         AgentRegistry::load(&self.setup, self.main_model())
     }
 }
 
 /// The agent that a name stands for, whether it counts or not.
-pub(super) fn found<'a>(
+pub(super) fn find_agent<'a>(
     registry: &'a AgentRegistry,
     name: &str,
 ) -> Result<&'a DiscoveredAgent, Failure> {
@@ -88,7 +88,7 @@ pub(super) fn found<'a>(
 }
 
 /// The known name that is nearest to a misspelt one.
-pub(super) fn meant<'a>(registry: &'a AgentRegistry, name: &str) -> Option<&'a str> {
+pub(super) fn nearest_name<'a>(registry: &'a AgentRegistry, name: &str) -> Option<&'a str> {
     let names = registry.discovered().iter();
     nearest(name, names.map(|agent| agent.definition.name()))
 }
@@ -106,7 +106,7 @@ pub(super) fn toggle_failure(error: ToggleAgentError) -> Failure {
 }
 
 /// A warning that an untrusted workspace skips the agents that are put into it.
-pub(super) fn distrust(here: &AgentsContext) -> Option<String> {
+pub(super) fn untrusted_warning(here: &AgentsContext) -> Option<String> {
     (!here.setup.is_trusted()).then(|| {
         "this workspace is not trusted: Gemini CLI skips its agents and settings until it is"
             .to_owned()

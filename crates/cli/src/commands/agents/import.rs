@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     args.telling.tell(&outcome, out)
 }
 
-fn tell(
+fn note_conversions(
     conversions: &[Conversion<'_>],
     directory: &Path,
     args: &Args,
@@ -124,18 +124,18 @@ fn tell(
     }
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+fn read_source(path: &Path) -> Result<String, Failure> {
     let text = file::text(path)
         .map_err(|error| Failure::bad_input(anyhow!("`{}` {error}", path.display())))?;
     text.ok_or_else(|| Failure::bad_input(anyhow!("there is no `{}`", path.display())))
 }
 
-fn failure(path: &Path, error: &ImportError) -> Failure {
+fn import_failure(path: &Path, error: &ImportError) -> Failure {
     Failure::bad_input(anyhow!("`{}` {error}", path.display()))
 }
 
 /// The directory that agents of a scope are in. A link in a workspace may lead out of it: nothing is written there.
-fn target(here: &AgentsContext, scope: AgentScopeArg) -> Result<PathBuf, Failure> {
+fn target_directory(here: &AgentsContext, scope: AgentScopeArg) -> Result<PathBuf, Failure> {
     let (base, directory) = match scope {
         AgentScopeArg::User => (&here.setup.home.home, user_agents(&here.setup)),
         AgentScopeArg::Workspace => (&here.setup.workspace, project_agents(&here.setup)),
@@ -186,7 +186,7 @@ fn check_free(
 }
 
 /// Writes a file whole: beside its place first, then into it. A link there is replaced, not followed.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+fn write_definition(path: &Path, text: &str) -> anyhow::Result<()> {
     let directory = path.parent().context("an agent file is in a directory")?;
     let cannot = || format!("cannot write `{}`", path.display());
     std::fs::create_dir_all(directory).with_context(cannot)?;

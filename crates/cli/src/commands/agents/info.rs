@@ -6,7 +6,7 @@ use lapidary::gemini::agents::{
 use lapidary::vocab::agents::{AgentInfo, AgentKind, AgentOrigin, AgentStanding};
 
 /// A found agent after its overrides.
-pub(super) fn info(registry: &AgentRegistry, found: &DiscoveredAgent) -> AgentInfo {
+pub(super) fn agent_info(registry: &AgentRegistry, found: &DiscoveredAgent) -> AgentInfo {
     let definition = registry.with_override(found);
     let extension_name = match &found.source {
         AgentSource::Extension(name) => Some(name.clone()),
@@ -43,7 +43,7 @@ pub(super) fn info(registry: &AgentRegistry, found: &DiscoveredAgent) -> AgentIn
     info
 }
 
-fn origin(source: &AgentSource) -> AgentOrigin {
+fn agent_origin(source: &AgentSource) -> AgentOrigin {
     match source {
         AgentSource::Builtin => AgentOrigin::Builtin,
         AgentSource::Project => AgentOrigin::Project,
@@ -53,7 +53,7 @@ fn origin(source: &AgentSource) -> AgentOrigin {
     }
 }
 
-fn standing(state: &AgentState) -> AgentStanding {
+fn agent_standing(state: &AgentState) -> AgentStanding {
     match state {
         AgentState::Active => AgentStanding::Active,
         AgentState::Disabled(_) => AgentStanding::Disabled,
@@ -67,7 +67,7 @@ fn standing(state: &AgentState) -> AgentStanding {
 }
 
 /// Why an agent does not count, with the command that acknowledges it.
-fn reason(found: &DiscoveredAgent) -> Option<String> {
+fn inactive_reason(found: &DiscoveredAgent) -> Option<String> {
     let name = found.definition.name();
     let reason = found.state.reason(name)?;
     Some(match found.state {

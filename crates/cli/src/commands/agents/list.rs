@@ -60,7 +60,7 @@ fn is_disabled(state: &AgentState) -> bool {
     matches!(state, AgentState::Disabled(_))
 }
 
-fn programs(here: &AgentsContext) -> Vec<AgentProgram> {
+fn agent_programs(here: &AgentsContext) -> Vec<AgentProgram> {
     let known = KNOWN
         .iter()
         .map(|known| known.capabilities(&here.place.environment));
@@ -73,7 +73,7 @@ fn programs(here: &AgentsContext) -> Vec<AgentProgram> {
     known.map(program).collect()
 }
 
-fn warnings(registry: &AgentRegistry) -> Vec<String> {
+fn registry_warnings(registry: &AgentRegistry) -> Vec<String> {
     let errors = registry.errors.iter();
     let errors = errors.map(|error| {
         format!(
@@ -85,7 +85,7 @@ fn warnings(registry: &AgentRegistry) -> Vec<String> {
 }
 
 /// Which definitions are not there that the user may look for.
-fn notes(args: &Args, here: &AgentsContext, registry: &AgentRegistry) -> Vec<String> {
+fn missing_agent_notes(args: &Args, here: &AgentsContext, registry: &AgentRegistry) -> Vec<String> {
     let count = |state: &AgentState| {
         registry
             .discovered()
@@ -127,7 +127,7 @@ fn notes(args: &Args, here: &AgentsContext, registry: &AgentRegistry) -> Vec<Str
     notes
 }
 
-fn text(list: &AgentList, out: &mut Printer) -> io::Result<()> {
+fn print_text(list: &AgentList, out: &mut Printer) -> io::Result<()> {
     for warning in &list.warnings {
         out.complain(&format!("warning: {warning}"));
     }
@@ -161,7 +161,7 @@ fn text(list: &AgentList, out: &mut Printer) -> io::Result<()> {
     Ok(())
 }
 
-fn one(agent: &AgentInfo, out: &mut Printer) -> io::Result<()> {
+fn print_agent(agent: &AgentInfo, out: &mut Printer) -> io::Result<()> {
     let style = match agent.state {
         AgentStanding::Active => AnsiColor::Green,
         _ => AnsiColor::Red,
@@ -193,7 +193,7 @@ fn one(agent: &AgentInfo, out: &mut Printer) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn limits(agent: &AgentInfo) -> String {
+pub(super) fn limits_text(agent: &AgentInfo) -> String {
     match (agent.max_turns, agent.max_time_minutes) {
         (Some(turns), Some(minutes)) => format!(", {turns} turns, {minutes} min"),
         _ => String::new(),

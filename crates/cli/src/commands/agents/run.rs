@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// Puts the definition into the job.
-fn choose(job: &mut Job, args: &Args, prompt_use: PromptUse) -> Result<(), Failure> {
+fn choose_definition(job: &mut Job, args: &Args, prompt_use: PromptUse) -> Result<(), Failure> {
     let catalog = Arc::new(AgentCatalog::read(job)?);
     let request = TaskRequest {
         name: &args.name,
@@ -83,7 +83,7 @@ fn choose(job: &mut Job, args: &Args, prompt_use: PromptUse) -> Result<(), Failu
 }
 
 /// Inputs as the words of a prompt, one a line.
-fn described(inputs: &[(String, String)]) -> String {
+fn describe_inputs(inputs: &[(String, String)]) -> String {
     let lines = inputs.iter().map(|(name, value)| format!("{name}={value}"));
     lines.collect::<Vec<_>>().join("\n")
 }

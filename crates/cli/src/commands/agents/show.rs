@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-fn shown(definition: &AgentDefinition, agent: AgentInfo) -> AgentShown {
+fn shown_definition(definition: &AgentDefinition, agent: AgentInfo) -> AgentShown {
     let mut shown = AgentShown {
         schema: SHOW_SCHEMA.to_owned(),
         agent,
@@ -93,7 +93,7 @@ fn shown(definition: &AgentDefinition, agent: AgentInfo) -> AgentShown {
     shown
 }
 
-fn text(shown: &AgentShown, out: &mut Printer) -> io::Result<()> {
+fn print_text(shown: &AgentShown, out: &mut Printer) -> io::Result<()> {
     let agent = &shown.agent;
     let state = agent.state.as_str().replace('_', " ");
     row(
@@ -144,7 +144,7 @@ fn text(shown: &AgentShown, out: &mut Printer) -> io::Result<()> {
 }
 
 /// The inputs of a call; required ones have a star.
-fn inputs(schema: &serde_json::Value) -> Option<String> {
+fn describe_inputs(schema: &serde_json::Value) -> Option<String> {
     let config = lapidary::gemini::agents::InputConfig::from_schema(schema.clone());
     let names = config.names().into_iter();
     let names =

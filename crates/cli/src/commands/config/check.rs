@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// The findings of each file. A file that cannot be read does not hide the findings of the other.
-fn findings(paths: &ConfigPaths) -> Vec<ConfigFinding> {
+fn file_findings(paths: &ConfigPaths) -> Vec<ConfigFinding> {
     let layers = paths.layers();
     if let Ok(effective) = EffectiveConfig::read(layers) {
         let warnings = effective.warnings.iter().flat_map(warned);
@@ -94,7 +94,7 @@ fn findings(paths: &ConfigPaths) -> Vec<ConfigFinding> {
 }
 
 /// Remarks on rules: contradictions, and unknown tools and agents.
-fn remarks(paths: &ConfigPaths, effective: &EffectiveConfig) -> Vec<ConfigFinding> {
+fn rule_remarks(paths: &ConfigPaths, effective: &EffectiveConfig) -> Vec<ConfigFinding> {
     let config = &effective.config;
     let remarks = config.rules.remarks(&agent_names(config));
     let finding = |remark: &RuleRemark| {
@@ -113,7 +113,7 @@ fn remarks(paths: &ConfigPaths, effective: &EffectiveConfig) -> Vec<ConfigFindin
     remarks.iter().map(finding).collect()
 }
 
-fn failed(error: &ConfigError) -> ConfigFinding {
+fn error_finding(error: &ConfigError) -> ConfigFinding {
     let (path, place, message) = match error {
         ConfigError::Read { path, source } => (path.as_path(), None, source.to_string()),
         ConfigError::Syntax { place, reason } => {
@@ -132,7 +132,7 @@ fn failed(error: &ConfigError) -> ConfigFinding {
 }
 
 /// A warning. Several unknown keys are several findings.
-fn warned(warning: &ConfigWarning) -> Vec<ConfigFinding> {
+fn warning_findings(warning: &ConfigWarning) -> Vec<ConfigFinding> {
     let warn = |path: &Path, place, message| found(ConfigSeverity::Warning, path, place, message);
     match warning {
         ConfigWarning::UnknownKeys {
@@ -178,7 +178,7 @@ fn with_remedy(finding: ConfigFinding) -> ConfigFinding {
     }
 }
 
-fn found(
+fn new_finding(
     severity: ConfigSeverity,
     path: &Path,
     place: Option<&FilePosition>,
@@ -194,7 +194,7 @@ fn found(
     }
 }
 
-fn text(report: &ConfigCheck, out: &mut Printer) -> io::Result<()> {
+fn print_text(report: &ConfigCheck, out: &mut Printer) -> io::Result<()> {
     for finding in &report.findings {
         let numbers = [finding.line, finding.column].into_iter().flatten();
         let place = numbers.fold(finding.path.clone(), |place, it| format!("{place}:{it}"));
@@ -219,7 +219,7 @@ fn text(report: &ConfigCheck, out: &mut Printer) -> io::Result<()> {
     }
 }
 
-fn styled(severity: &ConfigSeverity, colour: bool) -> Style {
+fn severity_style(severity: &ConfigSeverity, colour: bool) -> Style {
     match severity {
         _ if !colour => Style::new(),
         ConfigSeverity::Error => AnsiColor::Red.on_default().bold(),

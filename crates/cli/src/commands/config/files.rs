@@ -30,7 +30,7 @@ pub(super) struct ConfigPaths {
 }
 
 impl ConfigPaths {
-    pub(super) fn find(args: &FileArgs, invocation: &Invocation) -> Result<Self, Failure> {
+    pub(super) fn find_files(args: &FileArgs, invocation: &Invocation) -> Result<Self, Failure> {
         let (directory, environment) = place(args.working_dir.as_deref(), invocation)?;
         let named = args.config.as_ref().map(|file| environment.dir.join(file));
         if let Some(named) = named.as_ref().filter(|named| !named.exists()) {
@@ -45,7 +45,7 @@ impl ConfigPaths {
         })
     }
 
-    pub(super) fn layers(&self) -> ConfigLayers<'_> {
+    pub(super) fn config_layers(&self) -> ConfigLayers<'_> {
         ConfigLayers {
             user: self.user.as_deref(),
             project: self.project.as_deref(),
@@ -54,7 +54,7 @@ impl ConfigPaths {
     }
 
     /// The files as reports list them.
-    pub(super) fn listed(&self) -> Vec<ConfigFile> {
+    pub(super) fn listed_files(&self) -> Vec<ConfigFile> {
         let files = [
             (ConfigOwner::User, &self.user),
             (ConfigOwner::Project, &self.project),
@@ -79,7 +79,7 @@ pub(super) fn user_file(environment: &SearchEnvironment) -> Option<PathBuf> {
 }
 
 /// The working directory, and our environment.
-pub(super) fn place(
+pub(super) fn search_context(
     working_dir: Option<&Path>,
     invocation: &Invocation,
 ) -> Result<(PathBuf, SearchEnvironment), Failure> {

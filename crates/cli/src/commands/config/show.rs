@@ -48,13 +48,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-fn refused(error: ConfigError) -> Failure {
+fn config_failure(error: ConfigError) -> Failure {
     let hint = error.hint();
     let failure = Failure::bad_config(anyhow!(error));
     hint.into_iter().fold(failure, Failure::with_hint)
 }
 
-fn report(paths: &ConfigPaths, effective: EffectiveConfig) -> ConfigShown {
+fn shown_config(paths: &ConfigPaths, effective: EffectiveConfig) -> ConfigShown {
     let rules = effective.config.rules.iter().map(|rule| ConfigRule {
         rule: rule.name.clone(),
         effect: rule.then.as_str().to_owned(),
@@ -69,7 +69,7 @@ fn report(paths: &ConfigPaths, effective: EffectiveConfig) -> ConfigShown {
     }
 }
 
-fn setting(setting: EffectiveSetting) -> ConfigSetting {
+fn published_setting(setting: EffectiveSetting) -> ConfigSetting {
     let place = match setting.source {
         ValueSource::File(place) => Some(place),
         _ => None,
@@ -83,7 +83,7 @@ fn setting(setting: EffectiveSetting) -> ConfigSetting {
     }
 }
 
-fn text(report: &ConfigShown, out: &mut Printer) -> io::Result<()> {
+fn print_text(report: &ConfigShown, out: &mut Printer) -> io::Result<()> {
     let widest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
     let keys = widest(&mut report.settings.iter().map(|it| it.key.len()));
     let values: Vec<_> = report.settings.iter().map(shown).collect();
@@ -115,7 +115,7 @@ fn text(report: &ConfigShown, out: &mut Printer) -> io::Result<()> {
     Ok(())
 }
 
-fn shown(setting: &ConfigSetting) -> String {
+fn setting_text(setting: &ConfigSetting) -> String {
     let value = setting
         .value
         .as_ref()
@@ -123,14 +123,14 @@ fn shown(setting: &ConfigSetting) -> String {
     sanitize(&value.unwrap_or_else(|| "-".to_owned())).into_owned()
 }
 
-fn source(setting: &ConfigSetting) -> String {
+fn source_text(setting: &ConfigSetting) -> String {
     match (&setting.path, setting.line) {
         (Some(path), Some(line)) => format!("{}:{line}", sanitize(path)),
         _ => "default".to_owned(),
     }
 }
 
-fn described(file: &ConfigFile) -> String {
+fn file_text(file: &ConfigFile) -> String {
     let path = sanitize(&file.path);
     let missing = if file.exists { "" } else { " (does not exist)" };
     format!("{} file: {path}{missing}", file.owner)

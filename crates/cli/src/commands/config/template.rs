@@ -17,7 +17,7 @@ struct KeyExample {
     is_for_projects: bool,
 }
 
-const fn example(key: &'static str, value: &'static str, about: &'static str) -> KeyExample {
+const fn key_example(key: &'static str, value: &'static str, about: &'static str) -> KeyExample {
     KeyExample {
         key,
         value,
@@ -26,7 +26,7 @@ const fn example(key: &'static str, value: &'static str, about: &'static str) ->
     }
 }
 
-const fn users(key: &'static str, value: &'static str, about: &'static str) -> KeyExample {
+const fn user_key_example(key: &'static str, value: &'static str, about: &'static str) -> KeyExample {
     KeyExample {
         is_for_projects: false,
         ..example(key, value, about)
@@ -190,7 +190,7 @@ const OWN_TABLES: &str = r#"
 "#;
 
 /// The file: every key with an example, all of it in comments.
-pub(super) fn template(owner: ConfigOwner) -> String {
+pub(super) fn config_template(owner: ConfigOwner) -> String {
     let mut text = match owner {
         ConfigOwner::User => "# Your configuration of Lapidary. Options on the command line and a project's lapidary.toml go before it.\n",
         ConfigOwner::Project => "# This project's configuration of Lapidary. It comes with the repository, so it can choose and narrow, but grants nothing:\n# what allows more belongs into each user's own file (`lapidary config init --user`).\n",

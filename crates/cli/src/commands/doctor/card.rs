@@ -50,7 +50,7 @@ pub(super) struct ProofSurroundings<'a> {
 }
 
 /// Makes an agent's card. Returns the agent's program if the agent called the mock model.
-pub(super) async fn prove(
+pub(super) async fn prove_agent(
     agent: &AcpAgent,
     around: &ProofSurroundings<'_>,
     report: &mut DoctorReport<'_>,
@@ -87,7 +87,7 @@ pub(super) async fn prove(
     Ok(is_model_asked.then_some(program))
 }
 
-async fn speak(
+async fn speak_acp(
     command: Command,
     around: &ProofSurroundings<'_>,
     (api, world): (&FakeApi, &ProofSandbox<'_>),
@@ -120,7 +120,7 @@ async fn speak(
 }
 
 /// The whole environment. It leads to the mock model and to no other host.
-pub(super) fn variables(
+pub(super) fn proof_variables(
     world: &ProofSandbox<'_>,
     agent: &AcpAgent,
     url: &str,
@@ -164,7 +164,7 @@ struct CardProof<'a, 'r> {
 }
 
 impl CardProof<'_, '_> {
-    async fn make(mut self, started: Instant) {
+    async fn make_card(mut self, started: Instant) {
         if let Some(theirs) = self.start(started).await {
             if let Some(session) = self.session(&theirs).await {
                 self.turn(&session.id).await;
@@ -176,11 +176,11 @@ impl CardProof<'_, '_> {
     }
 
     /// The rest of the time, at most `most`.
-    fn within(&self, most: Duration) -> Duration {
+    fn time_within(&self, most: Duration) -> Duration {
         most.min(self.last.saturating_duration_since(Instant::now()))
     }
 
-    async fn start(&mut self, started: Instant) -> Option<InitializeAnswer> {
+    async fn initialize_agent(&mut self, started: Instant) -> Option<InitializeAnswer> {
         let answer = self.spoken.initialize(self.within(self.patience)).await;
         let took = started.elapsed();
         match answer {
@@ -199,7 +199,7 @@ impl CardProof<'_, '_> {
         }
     }
 
-    async fn session(&mut self, theirs: &InitializeAnswer) -> Option<OpenedSession> {
+    async fn open_session(&mut self, theirs: &InitializeAnswer) -> Option<OpenedSession> {
         let began = Instant::now();
         let time = self.within(self.patience);
         let meta = self.session_meta.as_ref();
@@ -213,7 +213,7 @@ impl CardProof<'_, '_> {
         session
     }
 
-    async fn turn(&mut self, session: &str) {
+    async fn play_turn(&mut self, session: &str) {
         let time = self.within(self.patience);
         let prompt = model::CALL_PROMPT;
         let turn = self.spoken.prompt(session, prompt, TurnCancel::Never, time);
@@ -229,7 +229,7 @@ impl CardProof<'_, '_> {
         }
     }
 
-    async fn cancel(&mut self, session: &str) {
+    async fn cancel_turn(&mut self, session: &str) {
         let time = self.within(self.patience);
         let prompt = model::WAIT_PROMPT;
         let turn = self
@@ -239,7 +239,7 @@ impl CardProof<'_, '_> {
         self.report.tell(outcome::cancel(self.card, &turn));
     }
 
-    async fn unknown(&mut self) {
+    async fn send_unknown_method(&mut self) {
         let began = Instant::now();
         let time = self.within(UNKNOWN);
         let answer = self.spoken.unknown(time).await;
@@ -247,7 +247,7 @@ impl CardProof<'_, '_> {
         self.report.tell(check);
     }
 
-    async fn shutdown(self) {
+    async fn shut_down_agent(self) {
         let ended = self.spoken.end().await;
         for check in outcome::shutdown(self.card, &ended) {
             self.report.tell(check);

@@ -117,13 +117,13 @@ pub(super) async fn prove_over_acp(
     proof.prove(tools).await
 }
 
-fn unproven(why: &str) -> Check {
+fn unproven_check(why: &str) -> Check {
     Check::new(CheckName::ProveRules, CheckState::Unproven, why)
 }
 
 impl DenialProof<'_> {
     /// Attempts each kind, and reports the layer that stopped it, if any.
-    pub(super) async fn prove(&self, tools: &AgentTools) -> Result<Check, Failure> {
+    pub(super) async fn prove_denials(&self, tools: &AgentTools) -> Result<Check, Failure> {
         let tools = tools.without_commands();
         let mut found = Found::default();
         for round in self.rounds() {
@@ -134,7 +134,7 @@ impl DenialProof<'_> {
 
     /// All attempts together, each denied by its rule. An agent that takes only some rules has a round for each, with that rule
     /// alone: one rule could take the tool away by which another is proven, or keep the run from starting.
-    fn rounds(&self) -> Vec<Round> {
+    fn proof_rounds(&self) -> Vec<Round> {
         let family = self.acp.as_ref().map(|agent| agent.provider.as_str());
         let keeping = family.map(|family| rule_keeping(family, None));
         if keeping == Some(RuleKeeping::Partly) {
@@ -180,7 +180,7 @@ impl DenialProof<'_> {
     }
 
     /// One run, and the result of each attempt that the model made in it.
-    async fn play(
+    async fn play_attempts(
         &self,
         run: String,
         tools: &AgentTools,
@@ -211,7 +211,7 @@ impl DenialProof<'_> {
     }
 
     /// A run with rules that deny. A violation ends it, as it ends a run of the user's.
-    fn job(&self, run: &str, url: &str, rules: &[String]) -> Result<Job, Failure> {
+    fn denial_job(&self, run: &str, url: &str, rules: &[String]) -> Result<Job, Failure> {
         let job = self.world.job(run, self.transport, url);
         let mut job = job
             .context("cannot prepare a run")
@@ -277,7 +277,7 @@ impl DenialProof<'_> {
     }
 
     /// The results of the attempts, worst first.
-    fn words(&self, denials: &[ProvenDenial]) -> String {
+    fn denials_text(&self, denials: &[ProvenDenial]) -> String {
         let groups = HOLDERS.iter().filter_map(|(by, words)| {
             let kinds = kinds(denials, by);
             (!kinds.is_empty()).then(|| format!("{words}: {kinds}"))
@@ -286,7 +286,7 @@ impl DenialProof<'_> {
         format!("over {}, {}", self.over, groups.join("; "))
     }
 
-    fn denials(&self, held: &[(AttemptedAction, DenialHolder)]) -> Vec<ProvenDenial> {
+    fn proven_denials(&self, held: &[(AttemptedAction, DenialHolder)]) -> Vec<ProvenDenial> {
         let kind_of = |attempt| {
             let mut rows = ATTEMPTS.iter();
             rows.find_map(|(own, kind, _)| (*own == attempt).then(|| kind.clone()))
@@ -306,14 +306,14 @@ fn in_state(check: Check, state: CheckState) -> Check {
     Check { state, ..check }
 }
 
-fn all(
+fn all_held_by(
     attempts: &[AttemptedAction],
     by: &DenialHolder,
 ) -> impl Iterator<Item = (AttemptedAction, DenialHolder)> {
     attempts.iter().map(|attempt| (*attempt, by.clone()))
 }
 
-fn kinds(denials: &[ProvenDenial], by: &DenialHolder) -> String {
+fn kinds_held_by(denials: &[ProvenDenial], by: &DenialHolder) -> String {
     let of = denials.iter().filter(|denial| denial.held_by == *by);
     let names: Vec<_> = of.map(|denial| denial.kind.as_str()).collect();
     names.join(", ")
@@ -354,7 +354,7 @@ fn held_by(
     }
 }
 
-async fn start(script: Script) -> Result<FakeApi, Failure> {
+async fn start_fake_api(script: Script) -> Result<FakeApi, Failure> {
     let api = FakeApi::start(script).await;
     api.context("cannot start the mock model")
         .map_err(Failure::internal)

@@ -88,7 +88,7 @@ fn adapter_of(name: &str) -> Result<&'static AcpAdapter, Failure> {
     Err(Failure::usage(error).with_hint(hint))
 }
 
-fn named(adapter: &AcpAdapter) -> String {
+fn adapter_name(adapter: &AcpAdapter) -> String {
     format!("{}@{}", adapter.package, adapter.version)
 }
 
@@ -116,7 +116,7 @@ fn confirm_install(
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn refused(error: AdapterInstallError) -> Failure {
+fn install_failure(error: AdapterInstallError) -> Failure {
     let exit = match &error {
         AdapterInstallError::Cancelled => CommandExit::Cancelled,
         AdapterInstallError::TimedOut { .. } => CommandExit::Timeout,

@@ -32,7 +32,7 @@ pub(super) struct ObservedRun {
 
 impl ObservedRun {
     /// Follows a run to its end. One that misses all its own deadlines is ended by being dropped.
-    pub(super) async fn follow(run: Run, id: String, api: &FakeApi, cancel: RunCancel) -> Self {
+    pub(super) async fn follow_run(run: Run, id: String, api: &FakeApi, cancel: RunCancel) -> Self {
         let started = Instant::now();
         let mut seen = Self {
             run: id,
@@ -46,7 +46,7 @@ impl ObservedRun {
     }
 
     /// Every future in the loop is cancel-safe.
-    async fn watch(&mut self, mut run: Run, api: &FakeApi, cancel: RunCancel, started: Instant) {
+    async fn watch_run(&mut self, mut run: Run, api: &FakeApi, cancel: RunCancel, started: Instant) {
         loop {
             let is_due = cancel == RunCancel::OnceAsked && self.cancelled.is_none();
             tokio::select! {
@@ -62,7 +62,7 @@ impl ObservedRun {
         }
     }
 
-    pub(super) fn first(&self, is_it: impl Fn(&Body) -> bool) -> Option<Duration> {
+    pub(super) fn first_event_time(&self, is_it: impl Fn(&Body) -> bool) -> Option<Duration> {
         let found = self.events.iter().find(|(_, event)| is_it(&event.body));
         found.map(|(at, _)| *at)
     }
@@ -81,19 +81,19 @@ impl ObservedRun {
         })
     }
 
-    fn end(&self) -> Option<&RunEnd> {
+    fn run_end(&self) -> Option<&RunEnd> {
         match &self.events.last()?.1.body {
             Body::RunEnd(end) => Some(end),
             _ => None,
         }
     }
 
-    pub(super) fn cause(&self) -> Option<&Cause> {
+    pub(super) fn end_cause(&self) -> Option<&Cause> {
         self.end().map(|end| &end.cause)
     }
 
     /// A failed check, with the end of the run.
-    pub(super) fn failure(&self, name: CheckName, what: &str) -> Check {
+    pub(super) fn failed_check(&self, name: CheckName, what: &str) -> Check {
         let check = Check::new(name, CheckState::Problem, what).took(self.took);
         let Some(end) = self.end() else {
             return check.details(["the run did not end in time".to_owned()]);

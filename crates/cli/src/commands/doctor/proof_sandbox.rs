@@ -49,7 +49,7 @@ pub(super) struct ProofSandbox<'a> {
 
 impl<'a> ProofSandbox<'a> {
     /// Makes it below `root`, for the agent at `program`.
-    pub(super) fn make(
+    pub(super) fn make_sandbox(
         root: &'a Path,
         program: &Path,
         supervisor: &'a Supervisor,
@@ -71,7 +71,7 @@ impl<'a> ProofSandbox<'a> {
     }
 
     /// The folder that holds everything.
-    pub(super) fn root(&self) -> &Path {
+    pub(super) fn root_dir(&self) -> &Path {
         self.root
     }
 
@@ -90,7 +90,7 @@ impl<'a> ProofSandbox<'a> {
         Json::from_value(&server)
     }
 
-    fn server(&self) -> serde_json::Value {
+    fn vault_mcp_server(&self) -> serde_json::Value {
         vault_server(self.supervisor.program(), &self.project())
     }
 
@@ -99,18 +99,18 @@ impl<'a> ProofSandbox<'a> {
     }
 
     /// All variables of the sandbox.
-    pub(super) fn vars(&self) -> impl Iterator<Item = (OsString, OsString)> {
+    pub(super) fn sandbox_variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
         self.vars
             .iter()
             .map(|(name, value)| (name.clone(), value.clone()))
     }
 
-    pub(super) fn project(&self) -> PathBuf {
+    pub(super) fn project_dir(&self) -> PathBuf {
         self.root.join("project")
     }
 
     /// A run in the sandbox, with the model at that address.
-    pub(super) fn job(
+    pub(super) fn proof_job(
         &self,
         run: &str,
         transport: TransportChoice,
@@ -170,7 +170,7 @@ fn own_vars(root: &Path, program: &Path) -> [(OsString, OsString); 8] {
 
 /// An API key as the account, and no connection to other hosts: no updates, no usage reports, no downloads of tools. Versions
 /// have different names for some of these settings.
-fn settings() -> serde_json::Value {
+fn proof_settings() -> serde_json::Value {
     json!({
         "security": {
             "auth": { "selectedType": "gemini-api-key" },

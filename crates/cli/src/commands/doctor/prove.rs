@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(700);
 const GONE_BY: Duration = Duration::from_secs(8);
 
 /// Makes every proof, one after the other.
-pub(super) async fn prove(
+pub(super) async fn prove_all(
     environment: &SearchEnvironment,
     supervisor: &Supervisor,
     scratch: &Path,
@@ -72,7 +72,7 @@ struct ProofList<'a> {
 
 impl ProofList<'_> {
     /// Whether a run begins at all: if not, there is nothing more to see.
-    async fn streaming(&self, report: &mut DoctorReport<'_>) -> Result<bool, Failure> {
+    async fn prove_streaming(&self, report: &mut DoctorReport<'_>) -> Result<bool, Failure> {
         let turn = Turn::chunks([
             Chunk::text("One"),
             Chunk::text(", two").delay(PAUSE),
@@ -92,7 +92,7 @@ impl ProofList<'_> {
     }
 
     /// Over each transport that a run may take.
-    async fn tool(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
+    async fn prove_tool_call(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let name = CheckName::ProveTool;
         let mut took = Duration::ZERO;
         for (transport, over) in self.transports() {
@@ -126,7 +126,7 @@ impl ProofList<'_> {
         Ok(())
     }
 
-    fn transports(&self) -> impl Iterator<Item = (TransportChoice, &'static str)> {
+    fn proof_transports(&self) -> impl Iterator<Item = (TransportChoice, &'static str)> {
         let acp = (TransportChoice::Acp, "acp");
         let acp = self.speaks_acp.then_some(acp);
         [(TransportChoice::StreamJson, "stream-json")]
@@ -134,7 +134,7 @@ impl ProofList<'_> {
             .chain(acp)
     }
 
-    async fn cancel(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
+    async fn prove_cancel(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let script = Script::new().stream(Turn::text("Wait").hang());
         let seen = self.play("cancel", script, RunCancel::OnceAsked).await?;
         let name = CheckName::ProveCancel;
@@ -155,7 +155,7 @@ impl ProofList<'_> {
         Ok(())
     }
 
-    async fn leftovers(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
+    async fn prove_no_leftovers(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let command = json!({ "command": "sleep 600 >/dev/null 2>&1 & echo $! > pid" });
         let script = Script::new()
             .stream(Turn::call("run_shell_command", command))
@@ -196,7 +196,7 @@ impl ProofList<'_> {
     }
 
     /// Tests whether denials hold, over each transport.
-    async fn denials(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
+    async fn prove_denials(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let Some(tools) = AgentTools::for_family(gemini_cli::NAME) else {
             return Ok(());
         };
@@ -221,7 +221,7 @@ impl ProofList<'_> {
         format!("{}-{name}", self.id)
     }
 
-    async fn play(
+    async fn play_script(
         &self,
         name: &str,
         script: Script,
@@ -254,7 +254,7 @@ impl ProofList<'_> {
 }
 
 /// Text that came in pieces while the model still spoke.
-fn streamed(seen: &ObservedRun) -> Check {
+fn streaming_check(seen: &ObservedRun) -> Check {
     let deltas: Vec<_> = seen
         .events
         .iter()
@@ -287,11 +287,11 @@ fn streamed(seen: &ObservedRun) -> Check {
     proven(CheckName::ProveStreaming, &message, seen.took)
 }
 
-fn proven(name: CheckName, message: &str, took: Duration) -> Check {
+fn passed_check(name: CheckName, message: &str, took: Duration) -> Check {
     Check::new(name, CheckState::Ok, message).took(took)
 }
 
 /// The living processes of a run, by its mark.
-fn left(run: &str) -> Vec<i32> {
+fn living_processes(run: &str) -> Vec<i32> {
     process::marked("LAPIDARY_RUN", run)
 }

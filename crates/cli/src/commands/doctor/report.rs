@@ -44,7 +44,7 @@ impl<'a> DoctorReport<'a> {
     }
 
     /// Takes a check. People see it at once.
-    pub(super) fn tell(&mut self, check: Check) {
+    pub(super) fn add_check(&mut self, check: Check) {
         match self.format {
             DoctorFormat::Text if self.failed.is_ok() => self.failed = self.show(&check),
             DoctorFormat::Json if self.is_watched => {
@@ -55,19 +55,19 @@ impl<'a> DoctorReport<'a> {
         self.checks.push(check);
     }
 
-    fn show(&mut self, check: &Check) -> io::Result<()> {
+    fn show_check(&mut self, check: &Check) -> io::Result<()> {
         let text = text(check, self.out.colour);
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 
     /// Takes the card of an agent that speaks ACP, for programs: people have read it in the checks.
-    pub(super) fn card(&mut self, card: Card) {
+    pub(super) fn add_card(&mut self, card: Card) {
         self.card = Some(card);
     }
 
     /// Prints the next step on stderr, for a waiting person.
-    pub(super) fn announce(&mut self, text: &str) {
+    pub(super) fn announce_step(&mut self, text: &str) {
         if self.format == DoctorFormat::Text || self.is_watched {
             self.out.complain(text);
         }
@@ -85,7 +85,7 @@ impl<'a> DoctorReport<'a> {
     }
 }
 
-fn verdict(checkup: &Checkup) -> String {
+fn verdict_text(checkup: &Checkup) -> String {
     let count = |state: &CheckState| {
         checkup
             .checks
@@ -111,7 +111,7 @@ fn verdict(checkup: &Checkup) -> String {
 }
 
 /// A check as people read it. Paths and messages of programs may hold control characters.
-fn text(check: &Check, colour: bool) -> String {
+fn check_text(check: &Check, colour: bool) -> String {
     let (first, second) = COLUMNS;
     let state = check.state.as_str();
     let style = if colour {
@@ -134,7 +134,7 @@ fn text(check: &Check, colour: bool) -> String {
     lines.concat()
 }
 
-fn style(state: &CheckState) -> Style {
+fn state_style(state: &CheckState) -> Style {
     match state {
         CheckState::Ok => AnsiColor::Green.on_default(),
         CheckState::Warning => AnsiColor::Yellow.on_default(),
@@ -143,6 +143,6 @@ fn style(state: &CheckState) -> Style {
     }
 }
 
-fn seconds(ms: u64) -> String {
+fn seconds_text(ms: u64) -> String {
     format!(" ({}.{} s)", ms / 1000, ms % 1000 / 100)
 }

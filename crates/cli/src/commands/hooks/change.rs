@@ -30,7 +30,7 @@ pub(super) fn mend_list(file: &mut SettingsDocument, list: &[&str]) -> Result<()
 }
 
 /// Prints the change, as one object or as a sentence.
-pub(super) fn report(
+pub(super) fn print_change(
     change: &HookChange,
     sentence: &str,
     format: Option<HooksFormat>,
@@ -52,7 +52,7 @@ pub(super) fn not_changed(error: EditError) -> Failure {
 }
 
 /// The failure for a name that no hook has, with the names of the hooks.
-pub(super) fn unknown(name: &str, place: &HooksContext) -> Failure {
+pub(super) fn unknown_hook_failure(name: &str, place: &HooksContext) -> Failure {
     let registry = HookRegistry::from_setup(&place.setup);
     let mut seen = HashSet::new();
     let names = registry.hooks.iter().map(|entry| entry.hook.display_name());

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     })
 }
 
-fn finding(finding: LintFinding) -> HookFinding {
+fn published_finding(finding: LintFinding) -> HookFinding {
     let number = |number: usize| number as u64;
     HookFinding {
         severity: match finding.severity {
@@ -101,7 +101,7 @@ fn finding(finding: LintFinding) -> HookFinding {
     }
 }
 
-fn text(findings: &[LintFinding], out: &mut Printer) -> io::Result<()> {
+fn print_text(findings: &[LintFinding], out: &mut Printer) -> io::Result<()> {
     for finding in findings {
         let place = finding
             .place
@@ -132,7 +132,7 @@ fn text(findings: &[LintFinding], out: &mut Printer) -> io::Result<()> {
 }
 
 /// How many findings there are of each kind: `2 errors, 1 warning`.
-fn summary(findings: &[LintFinding]) -> String {
+fn findings_summary(findings: &[LintFinding]) -> String {
     let counted = [
         LintSeverity::Error,
         LintSeverity::Warning,
@@ -150,7 +150,7 @@ fn summary(findings: &[LintFinding]) -> String {
     counted.join(", ")
 }
 
-fn styled(severity: LintSeverity, colour: bool) -> Style {
+fn severity_style(severity: LintSeverity, colour: bool) -> Style {
     if !colour {
         return Style::new();
     }

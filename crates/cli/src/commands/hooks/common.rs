@@ -101,7 +101,7 @@ impl HooksContext {
     }
 
     /// Notices about the settings that hold hooks, a sentence each.
-    pub(super) fn notices(&self, registry: &HookRegistry) -> Vec<String> {
+    pub(super) fn settings_notices(&self, registry: &HookRegistry) -> Vec<String> {
         let notices = notices(&self.setup, registry).into_iter();
         notices.map(ToString::to_string).collect()
     }
@@ -134,14 +134,14 @@ pub(super) enum WritableScope {
 impl WritableScope {
     pub(super) const ALL: [Self; 2] = [Self::Workspace, Self::User];
 
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn scope_word(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Workspace => "workspace",
         }
     }
 
-    pub(super) fn scope(self) -> SettingsScope {
+    pub(super) fn settings_scope(self) -> SettingsScope {
         match self {
             Self::User => SettingsScope::User,
             Self::Workspace => SettingsScope::Workspace,

@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 /// Reads the name of an event.
-fn event(name: &str) -> Result<HookEvent, String> {
+fn parse_event(name: &str) -> Result<HookEvent, String> {
     name.parse().map_err(|_| event_meant(name))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn is_of_another(left: &LeftOut, event: HookEvent) -> bool {
     named.is_some_and(|named| named != event)
 }
 
-fn list(place: &HooksContext, registry: HookRegistry) -> HookList {
+fn hook_list(place: &HooksContext, registry: HookRegistry) -> HookList {
     HookList {
         notices: place.notices(&registry),
         schema: LIST_SCHEMA.to_owned(),
@@ -81,14 +81,14 @@ fn list(place: &HooksContext, registry: HookRegistry) -> HookList {
     }
 }
 
-fn shown(paths: &[std::path::PathBuf]) -> Vec<String> {
+fn path_texts(paths: &[std::path::PathBuf]) -> Vec<String> {
     paths
         .iter()
         .map(|path| path.display().to_string())
         .collect()
 }
 
-fn info(entry: &HookEntry) -> HookInfo {
+fn hook_info(entry: &HookEntry) -> HookInfo {
     let hook = &entry.hook;
     HookInfo {
         event: hook.event.to_string(),
@@ -113,7 +113,7 @@ fn info(entry: &HookEntry) -> HookInfo {
     }
 }
 
-fn scope(scope: SettingsScope) -> HookScope {
+fn published_scope(scope: SettingsScope) -> HookScope {
     match scope {
         SettingsScope::SystemDefaults => HookScope::SystemDefaults,
         SettingsScope::User => HookScope::User,
@@ -131,7 +131,7 @@ fn left_out(left: LeftOut) -> LeftOutHook {
     }
 }
 
-fn text(
+fn print_text(
     place: &HooksContext,
     registry: &HookRegistry,
     wanted: Option<HookEvent>,
@@ -170,7 +170,7 @@ fn text(
     Ok(())
 }
 
-fn remarks(place: &HooksContext, registry: &HookRegistry) {
+fn print_remarks(place: &HooksContext, registry: &HookRegistry) {
     for path in &registry.switched_off_by {
         place.invocation.complain(&format!(
             "warning: `{}` switches off all hooks",
@@ -203,7 +203,7 @@ fn remarks(place: &HooksContext, registry: &HookRegistry) {
     }
 }
 
-fn hook(entry: &HookEntry, out: &mut Printer) -> io::Result<()> {
+fn print_hook(entry: &HookEntry, out: &mut Printer) -> io::Result<()> {
     let hook = &entry.hook;
     let mark = if entry.enabled { ' ' } else { '-' };
     let matcher = match hook.matcher.as_deref().map(str::trim) {
@@ -239,7 +239,7 @@ fn hook(entry: &HookEntry, out: &mut Printer) -> io::Result<()> {
 }
 
 /// A time in the unit that it was probably meant in.
-fn time(time: Duration) -> String {
+fn time_text(time: Duration) -> String {
     if time.subsec_millis() == 0 {
         format!("{} s", time.as_secs())
     } else {
@@ -248,7 +248,7 @@ fn time(time: Duration) -> String {
 }
 
 /// The source of a hook, in a word or two.
-fn whose(hook: &Hook) -> String {
+fn hook_origin(hook: &Hook) -> String {
     match (&hook.source, hook.scope) {
         (HookSource::Extension(name), _) => format!("extension {name}"),
         (_, Some(of)) => scope(of).as_str().replace('_', " "),

@@ -96,7 +96,7 @@ fn nothing_to_migrate(error: MigrateError, place: &HooksContext) -> Failure {
 }
 
 /// Adds the definitions to the settings file, which is locked meanwhile. Returns the added ones.
-fn add(claude: &ClaudeHooks, place: &HooksContext) -> Result<Vec<TranslatedDefinition>, Failure> {
+fn add_definitions(claude: &ClaudeHooks, place: &HooksContext) -> Result<Vec<TranslatedDefinition>, Failure> {
     let path = place.settings_file(WritableScope::Workspace);
     let mut added = Vec::new();
     let scope = WritableScope::Workspace.scope();
@@ -148,7 +148,7 @@ impl From<EditError> for MigrateRefusal {
 }
 
 impl MigrateRefusal {
-    fn told(self, path: &std::path::Path) -> Failure {
+    fn into_failure(self, path: &std::path::Path) -> Failure {
         match self {
             Self::Edit(error) => not_changed(error),
             Self::Odd(sentence) => {
@@ -159,7 +159,7 @@ impl MigrateRefusal {
     }
 }
 
-fn object(hooks: Option<&Value>) -> Result<Map<String, Value>, MigrateRefusal> {
+fn hooks_object(hooks: Option<&Value>) -> Result<Map<String, Value>, MigrateRefusal> {
     match hooks {
         None => Ok(Map::new()),
         Some(Value::Object(hooks)) => Ok(hooks.clone()),
@@ -167,7 +167,7 @@ fn object(hooks: Option<&Value>) -> Result<Map<String, Value>, MigrateRefusal> {
     }
 }
 
-fn hooks(definition: &TranslatedDefinition) -> Vec<AddedHook> {
+fn added_hooks(definition: &TranslatedDefinition) -> Vec<AddedHook> {
     let hook = |hook: &Map<String, Value>| AddedHook {
         event: definition.event.to_string(),
         matcher: definition.matcher.clone(),
@@ -181,7 +181,7 @@ fn hooks(definition: &TranslatedDefinition) -> Vec<AddedHook> {
     definition.hooks.iter().map(hook).collect()
 }
 
-fn text(
+fn print_text(
     change: &HookChange,
     added: &[TranslatedDefinition],
     out: &mut Printer,

@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// Why hooks of the event did not run, if that is because the folder is not trusted.
-fn untrusted(setup: &Setup, event: HookEvent) -> Option<String> {
+fn untrusted_reason(setup: &Setup, event: HookEvent) -> Option<String> {
     let is_of_event = |hook: &Hook| hook.event == event;
     if !HookRegistry::withheld(setup).iter().any(is_of_event) {
         return None;
@@ -156,7 +156,7 @@ fn transcript_of(recording: &Path) -> String {
 }
 
 /// A test without the hooks of an unusable file would say nothing about them, so it is refused, as `run --hooks` is.
-fn refused(unusable: &UnusableFile) -> Failure {
+fn unusable_file_failure(unusable: &UnusableFile) -> Failure {
     let UnusableFile { path, why } = unusable;
     let error = anyhow!("`{}` cannot be used: {why}", path.display());
     Failure::bad_config(error).with_hint(
@@ -165,7 +165,7 @@ fn refused(unusable: &UnusableFile) -> Failure {
 }
 
 /// Prints the warnings and notes about the settings.
-fn remarks(registry: &HookRegistry, notices: &[String], invocation: &Invocation) {
+fn print_remarks(registry: &HookRegistry, notices: &[String], invocation: &Invocation) {
     for warning in registry.other_warnings() {
         invocation.complain(&format!("warning: Gemini CLI says: {warning}"));
     }
@@ -187,7 +187,7 @@ struct PlannedTest {
 }
 
 /// The hooks of a moment. Skipped hooks are listed with the first plan, unless they run under another of the tool's names.
-fn planned(moment: TestMoment, registry: &HookRegistry) -> Vec<PlannedTest> {
+fn planned_tests(moment: TestMoment, registry: &HookRegistry) -> Vec<PlannedTest> {
     let is_fixed = moment.is_fixed;
     let plans = plans(moment, registry);
     let stands = |hook: &Hook| (hook.origin.clone(), hook.place.clone());
@@ -215,7 +215,7 @@ fn planned(moment: TestMoment, registry: &HookRegistry) -> Vec<PlannedTest> {
 }
 
 /// A tool may go by several names: of those for which there are no more hooks, only the first is shown.
-fn plans(moment: TestMoment, registry: &HookRegistry) -> Vec<(HookInput, HookPlan)> {
+fn hook_plans(moment: TestMoment, registry: &HookRegistry) -> Vec<(HookInput, HookPlan)> {
     let mut first = None;
     let mut all = Vec::new();
     for round in moment.rounds {
@@ -235,7 +235,7 @@ fn plans(moment: TestMoment, registry: &HookRegistry) -> Vec<(HookInput, HookPla
 }
 
 /// Runs hooks. They have process groups of their own, which a typed Ctrl-C does not reach, so an interruption cancels them here.
-async fn fired(
+async fn fire_hooks(
     plan: &HookPlan,
     input: HookInput,
     around: &HookContext,
@@ -253,7 +253,7 @@ async fn fired(
     firing.await
 }
 
-fn runtime() -> Result<Runtime, Failure> {
+fn new_runtime() -> Result<Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -261,7 +261,7 @@ fn runtime() -> Result<Runtime, Failure> {
     runtime.map_err(Failure::internal)
 }
 
-fn event(name: &str) -> Result<HookEvent, Failure> {
+fn parse_event(name: &str) -> Result<HookEvent, Failure> {
     name.parse().map_err(|_| {
         let failure = Failure::usage(anyhow!("unknown hook event `{name}`"));
         failure.with_hint(event_meant(name))

@@ -34,7 +34,7 @@ pub(super) fn section_pages(page: &str) -> String {
 }
 
 /// A heading, and indented lines below it.
-fn headed(paragraph: &str) -> Option<(&str, &str)> {
+fn split_heading(paragraph: &str) -> Option<(&str, &str)> {
     let (heading, lines) = paragraph.split_once('\n')?;
     let is_indented = lines.lines().all(|line| line.starts_with("  "));
     heading
@@ -44,7 +44,7 @@ fn headed(paragraph: &str) -> Option<(&str, &str)> {
 }
 
 /// The usual name of a section in man pages.
-fn called(heading: &str) -> String {
+fn section_name(heading: &str) -> String {
     let first = heading.split(',').next().unwrap_or(heading);
     match first {
         "Exit codes" => r#""EXIT STATUS""#.to_owned(),

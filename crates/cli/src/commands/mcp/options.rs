@@ -71,7 +71,7 @@ impl FromArgMatches for ServerOptions {
     }
 }
 
-fn hidden(command: Command) -> Command {
+fn hide_options(command: Command) -> Command {
     let ids = OF_ONE_RUN.into_iter();
     ids.fold(command, |command, id| {
         command.mut_arg(id, |option| option.hide(true))

@@ -26,7 +26,7 @@ const PIPE: usize = 64 * 1024;
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Serves until the client closes stdin, or a signal ends us. Nothing that the server started runs afterwards.
-pub(in crate::commands) fn serve(server: McpServer, out: &mut Printer) -> Result<(), Failure> {
+pub(in crate::commands) fn serve_stdio(server: McpServer, out: &mut Printer) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::internal(anyhow!(error)))?;
     let stopped = CancellationToken::new();
@@ -61,7 +61,7 @@ pub(in crate::commands) fn serve(server: McpServer, out: &mut Printer) -> Result
     }
 }
 
-fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+fn start_thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
     let thread = thread::Builder::new().name(name.to_owned());
     let spawned = thread.spawn(body).map(drop);
     spawned.map_err(|error| Failure::internal(anyhow!(error)))
@@ -101,6 +101,6 @@ fn copy_to(out: &mut Printer, handle: &Handle, mut output: DuplexStream) -> io::
     clippy::exit,
     reason = "the main thread hangs in a write that may never end"
 )]
-fn leave() -> ! {
+fn exit_process() -> ! {
     std::process::exit(CommandExit::Success.code().into());
 }

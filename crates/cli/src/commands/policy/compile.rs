@@ -78,7 +78,7 @@ pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<CommandExit, 
 }
 
 /// The name of an agent that is known.
-fn known(name: &str) -> Result<&'static str, Failure> {
+fn known_agent(name: &str) -> Result<&'static str, Failure> {
     let names = || std::iter::once("gemini").chain(KNOWN.iter().map(|known| known.name));
     names().find(|known| *known == name).ok_or_else(|| {
         let names: Vec<_> = names().collect();
@@ -87,7 +87,7 @@ fn known(name: &str) -> Result<&'static str, Failure> {
     })
 }
 
-fn compiled(agent: &str, policy: &Policy, environment: &SearchEnvironment) -> CompiledPolicy {
+fn compile_policy(agent: &str, policy: &Policy, environment: &SearchEnvironment) -> CompiledPolicy {
     let variable = config_variable(agent).and_then(|name| environment.vars.get(OsStr::new(name)));
     let input = PolicyInput {
         policy,
@@ -135,7 +135,7 @@ fn file_name(agent: &str) -> &'static str {
     }
 }
 
-fn text(compiled: &CompiledPolicy, out: &mut Printer) -> io::Result<()> {
+fn print_text(compiled: &CompiledPolicy, out: &mut Printer) -> io::Result<()> {
     let keeping = match compiled.keeping {
         RuleKeeping::Enforced => "is told what to deny",
         RuleKeeping::Asked => "is told to ask about each call that is not allowed",

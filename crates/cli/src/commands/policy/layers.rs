@@ -11,7 +11,7 @@ use lapidary::vocab::policy_report::StoppedBy;
 use super::past::PastCall;
 
 /// The layers that would stop a call that is not allowed, in the order of time.
-pub(super) fn layers(
+pub(super) fn stopping_layers(
     agent: &str,
     policy: &Policy,
     call: &PastCall,
@@ -40,7 +40,7 @@ pub(super) fn layers(
 }
 
 /// The layer that holds a denial of this kind with an agent that takes only some rules.
-fn partly(agent: &str, kind: &ToolKind) -> StoppedBy {
+fn partial_layer(agent: &str, kind: &ToolKind) -> StoppedBy {
     let layers = denial_layers(agent, None, AskAbility::Possible);
     let rows = layers.rows();
     let own = rows.iter().find(|(name, _)| *name == kind.as_str());

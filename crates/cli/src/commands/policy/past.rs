@@ -43,7 +43,7 @@ pub(super) struct PastCall {
 impl RecordedPermissions {
     /// Reads a recording, or a file with an agent's output. The agent's directory is the user's (`given`), else the recording's,
     /// else `here`.
-    pub(super) fn read(
+    pub(super) fn read_recording(
         path: &Path,
         given: Option<&Path>,
         here: &Path,
@@ -75,7 +75,7 @@ impl RecordedPermissions {
 }
 
 /// The manifest of a recording.
-fn manifest(path: &Path) -> Result<Recording, Failure> {
+fn read_manifest(path: &Path) -> Result<Recording, Failure> {
     if !RecordingReader::is_in(path) {
         let name = path.display();
         let failure = Failure::bad_input(anyhow!("`{name}` is a directory, and no recording"));
@@ -96,7 +96,7 @@ struct PermissionReading {
 }
 
 impl PermissionReading {
-    fn take(&mut self, event: &Event) {
+    fn take_event(&mut self, event: &Event) {
         let family = event.base.provider.as_str();
         if !self.agents.iter().any(|known| known == family) {
             self.agents.push(family.to_owned());
@@ -142,7 +142,7 @@ impl PermissionReading {
     }
 
     /// A session says where its agent works. The user knows better.
-    fn moved(&mut self, event: &Event, dir: Option<&Text>) {
+    fn note_directory(&mut self, event: &Event, dir: Option<&Text>) {
         let Some(dir) = dir.filter(|dir| !self.is_given && !dir.is_empty()) else {
             return;
         };
@@ -151,7 +151,7 @@ impl PermissionReading {
     }
 
     /// The place of a call, updated with its latest facts. After the agent has asked, the facts stay as they were.
-    fn call(&mut self, event: &Event, id: &Text, tool: &Text, mut action: ToolAction) -> usize {
+    fn update_call(&mut self, event: &Event, id: &Text, tool: &Text, mut action: ToolAction) -> usize {
         let key = key(event, id);
         if let Some(at) = self.places.get(&key).copied() {
             let call = &mut self.calls[at];
@@ -181,7 +181,7 @@ impl PermissionReading {
     }
 
     /// A denied call stays denied, even if the agent reports another end.
-    fn ended(&mut self, event: &Event, id: &Text, happened: Happened) {
+    fn end_call(&mut self, event: &Event, id: &Text, happened: Happened) {
         if let Some(at) = self.places.get(&key(event, id)).copied()
             && self.calls[at].happened != Happened::Denied
         {
@@ -190,7 +190,7 @@ impl PermissionReading {
     }
 }
 
-fn answer(decision: &PermissionDecision) -> RecordedAnswer {
+fn recorded_answer(decision: &PermissionDecision) -> RecordedAnswer {
     RecordedAnswer {
         decision: decision.decision.clone(),
         decided_by: decision.decided_by.clone(),
@@ -200,12 +200,12 @@ fn answer(decision: &PermissionDecision) -> RecordedAnswer {
     }
 }
 
-fn key(event: &Event, id: &Text) -> (String, String) {
+fn call_key(event: &Event, id: &Text) -> (String, String) {
     let session = event.base.session_id.as_ref().map(Text::to_str);
     (session.unwrap_or_default().into_owned(), id.to_string())
 }
 
-fn happened(status: &ToolCallStatus) -> Happened {
+fn call_end(status: &ToolCallStatus) -> Happened {
     match status {
         ToolCallStatus::Completed => Happened::Completed,
         ToolCallStatus::Failed => Happened::Failed,

@@ -57,7 +57,7 @@ impl CountingRules {
     }
 
     /// The decision about a call, with the places of rules among all rules.
-    fn judge(&self, policy: &Policy, call: &PastCall) -> PolicyEvaluation {
+    fn judge_call(&self, policy: &Policy, call: &PastCall) -> PolicyEvaluation {
         let place = |at: usize| self.places[at];
         let judgement = policy.judge(&call.action);
         PolicyEvaluation {
@@ -100,7 +100,7 @@ impl PolicyOutput {
     }
 
     /// Judges a run. People see it at once.
-    pub(super) fn take(
+    pub(super) fn take_run(
         &mut self,
         past: RecordedPermissions,
         rules: &CountingRules,
@@ -124,7 +124,7 @@ impl PolicyOutput {
         Ok(())
     }
 
-    fn count(&mut self, judgement: &PolicyEvaluation) {
+    fn count_judgement(&mut self, judgement: &PolicyEvaluation) {
         for at in &judgement.matched {
             self.whole.rules[*at].matched += 1;
             self.others[*at].extend(&judgement.decided);
@@ -155,7 +155,7 @@ impl PolicyOutput {
     }
 }
 
-fn judged(recording: &str, call: PastCall, judgement: PolicyEvaluation) -> JudgedCall {
+fn judged_call(recording: &str, call: PastCall, judgement: PolicyEvaluation) -> JudgedCall {
     let paths = call.action.paths.iter();
     let decision = judgement.decision;
     JudgedCall {
@@ -179,7 +179,7 @@ fn judged(recording: &str, call: PastCall, judgement: PolicyEvaluation) -> Judge
     }
 }
 
-fn effect(effect: PermissionEffect) -> PolicyEffect {
+fn published_effect(effect: PermissionEffect) -> PolicyEffect {
     PolicyEffect::from(effect.as_str())
 }
 
@@ -209,7 +209,7 @@ fn show_calls(name: &str, calls: &[JudgedCall], out: &mut Printer) -> io::Result
 }
 
 /// The layers that would stop it.
-fn stopped(call: &JudgedCall) -> String {
+fn stopping_layers_text(call: &JudgedCall) -> String {
     let layers = call.stopped_by.iter().map(|layer| match layer {
         StoppedBy::AgentPolicy => "its own policy",
         StoppedBy::Asked => "asking us",
@@ -225,7 +225,7 @@ fn stopped(call: &JudgedCall) -> String {
 }
 
 /// The rule or the mode that decided, if one did.
-fn decider(call: &JudgedCall) -> String {
+fn decider_text(call: &JudgedCall) -> String {
     match (&call.rule, &call.decided_by) {
         (Some(rule), _) => one_line(rule),
         (None, DecidedBy::Mode) => "the mode".to_owned(),
@@ -234,7 +234,7 @@ fn decider(call: &JudgedCall) -> String {
 }
 
 /// The end of the call in the past run, and the answer of the user or program, if there was one.
-fn then(call: &JudgedCall) -> String {
+fn past_end_text(call: &JudgedCall) -> String {
     let happened = one_line(call.happened.as_str());
     let answer = call.answer.as_ref();
     let Some(answer) = answer.filter(|answer| is_answered(answer)) else {
@@ -259,7 +259,7 @@ fn is_answered(answer: &RecordedAnswer) -> bool {
 }
 
 /// The subject of a call: its command, its files, its title or its tool.
-fn about(call: &JudgedCall) -> String {
+fn call_subject(call: &JudgedCall) -> String {
     let about = match (&call.command, call.paths.as_slice()) {
         (Some(command), _) => command.clone(),
         (None, []) => match &call.title {
@@ -310,7 +310,7 @@ fn show_rules(report: &PolicyReport, out: &mut Printer) -> io::Result<()> {
 }
 
 /// How often a rule matched and decided.
-fn worth(rule: &RuleUse) -> String {
+fn rule_use_text(rule: &RuleUse) -> String {
     match (rule.matched, rule.decided) {
         (0, _) => "never matched".to_owned(),
         (matched, 0) if rule.shadowed_by.is_empty() => format!("matched {matched}, decided none"),
@@ -322,7 +322,7 @@ fn worth(rule: &RuleUse) -> String {
     }
 }
 
-fn styled(effect: &PolicyEffect, colour: bool) -> Style {
+fn effect_style(effect: &PolicyEffect, colour: bool) -> Style {
     if !colour {
         return Style::new();
     }

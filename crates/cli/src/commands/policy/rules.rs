@@ -25,7 +25,7 @@ impl WrittenRules {
 }
 
 /// Reads the file. It is named as the user named it.
-pub(super) fn read(given: &Path, here: &Path, out: &mut Printer) -> Result<WrittenRules, Failure> {
+pub(super) fn read_rules(given: &Path, here: &Path, out: &mut Printer) -> Result<WrittenRules, Failure> {
     let path = here.join(given);
     let loaded = load_named(None, &path).map_err(|error| refused(error, given))?;
     let [whole, short] = [&*path, given].map(|path| path.display().to_string());
@@ -53,7 +53,7 @@ pub(super) fn read(given: &Path, here: &Path, out: &mut Printer) -> Result<Writt
     })
 }
 
-fn refused(mut error: ConfigError, given: &Path) -> Failure {
+fn rules_failure(mut error: ConfigError, given: &Path) -> Failure {
     match &mut error {
         ConfigError::Read { path, .. } => given.clone_into(path),
         ConfigError::Syntax { place, .. } | ConfigError::At { place, .. } => {

@@ -32,7 +32,7 @@ pub(super) fn run_job(
     Ok(job)
 }
 
-fn prompt(
+fn prompt_text(
     said: Option<&str>,
     args: &RunExtras,
     invocation: &Invocation,

@@ -36,7 +36,7 @@ impl LastMessage {
         Ok((args.quiet || last.file.is_some()).then_some(last))
     }
 
-    pub(super) fn take(&mut self, events: &[Event]) {
+    pub(super) fn take_events(&mut self, events: &[Event]) {
         for event in events {
             self.fold.push(event);
         }
@@ -68,7 +68,7 @@ impl LastMessage {
 }
 
 /// The file to write. An existing regular file is removed; a link stays, and its target is removed.
-fn cleared(given: &Path) -> Result<PathBuf, Failure> {
+fn clear_target(given: &Path) -> Result<PathBuf, Failure> {
     check_word(given)?;
     let file = given.canonicalize().unwrap_or_else(|_| given.to_owned());
     if file.is_dir() {
@@ -97,7 +97,7 @@ fn check_word(given: &Path) -> Result<(), Failure> {
     Err(failure.with_hint(hint))
 }
 
-fn write(file: &Path, message: &str) -> Result<(), Failure> {
+fn write_message(file: &Path, message: &str) -> Result<(), Failure> {
     if file.exists() && !file.is_file() {
         let written = fs::write(file, message); // a device or a pipe has no place beside it
         return written

@@ -41,7 +41,7 @@ pub(super) struct RunShowing<'a> {
 }
 
 /// Prints a run to its end.
-pub(super) fn present(
+pub(super) fn present_run(
     run: Run,
     heard: watch::Receiver<u32>,
     showing: RunShowing<'_>,
@@ -103,7 +103,7 @@ struct PresentedRun {
 
 impl PresentedRun {
     /// Shows everything until the run is over. If that cannot be shown any more, the run is ended, but not left before its end.
-    async fn follow(&mut self, mut run: Run, mut heard: watch::Receiver<u32>, out: &mut Printer) {
+    async fn follow_run(&mut self, mut run: Run, mut heard: watch::Receiver<u32>, out: &mut Printer) {
         let mut frames = interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let is_live = self.face.as_ref().is_some_and(OutputMode::is_live);
@@ -129,7 +129,7 @@ impl PresentedRun {
         }
     }
 
-    fn take(&mut self, batch: EventBatch, out: &mut Printer) -> Result<(), Failure> {
+    fn take_batch(&mut self, batch: EventBatch, out: &mut Printer) -> Result<(), Failure> {
         self.remember(&batch.events);
         if let Some(asking) = &mut self.asking {
             asking.note(&batch.events);
@@ -146,7 +146,7 @@ impl PresentedRun {
     }
 
     /// Takes a new question, or an answer. A frame puts a question on the terminal, once the events before it were shown.
-    fn converse(&mut self, next: &NextPrompt) -> Result<(), Failure> {
+    fn take_prompt(&mut self, next: &NextPrompt) -> Result<(), Failure> {
         let (Some(asking), NextPrompt::Typed(line)) = (&mut self.asking, next) else {
             return Ok(());
         };
@@ -176,7 +176,7 @@ impl PresentedRun {
         }
     }
 
-    fn tick(&mut self) -> Result<(), Failure> {
+    fn show_elapsed(&mut self) -> Result<(), Failure> {
         if self
             .asking
             .as_mut()
@@ -194,14 +194,14 @@ impl PresentedRun {
         }
     }
 
-    fn cancelling(&mut self) -> Result<(), Failure> {
+    fn show_cancelling(&mut self) -> Result<(), Failure> {
         match &mut self.face {
             Some(face) => face.cancelling(),
             None => Ok(()),
         }
     }
 
-    fn remember(&mut self, events: &[Event]) {
+    fn remember_events(&mut self, events: &[Event]) {
         if let Some(last) = &mut self.last {
             last.take(events);
         }
@@ -278,7 +278,7 @@ async fn next(asking: Option<&mut TerminalPrompter>) -> NextPrompt {
     }
 }
 
-pub(in crate::commands) fn explain(end: &RunEnd, invocation: &Invocation) {
+pub(in crate::commands) fn explain_end(end: &RunEnd, invocation: &Invocation) {
     let message = end.message.as_ref().map(ToString::to_string);
     let message = message.unwrap_or_default();
     invocation.complain(&format!("error: {message} ({})", end.cause));

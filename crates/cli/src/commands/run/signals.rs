@@ -26,7 +26,7 @@ pub(in crate::commands) struct SignalListener {
 
 impl SignalListener {
     /// Registers with the system, on this thread: once this returns, no signal is lost.
-    pub(in crate::commands) fn register(invocation: &Arc<Invocation>) -> Self {
+    pub(in crate::commands) fn register_signals(invocation: &Arc<Invocation>) -> Self {
         let (begun, beginning) = watch::channel(None);
         let (sender, heard) = watch::channel(0);
         // Without it signals have their default effect, and the supervisor cleans up.
@@ -38,14 +38,14 @@ impl SignalListener {
     }
 
     /// Names the run to stop. The receiver has the number of signals.
-    pub(in crate::commands) fn ends(self, stopper: StopHandle) -> watch::Receiver<u32> {
+    pub(in crate::commands) fn stop_run_with(self, stopper: StopHandle) -> watch::Receiver<u32> {
         self.begun.send_replace(Some(stopper));
         self.heard
     }
 }
 
 /// The first one cancels, the second one kills.
-async fn obey(
+async fn obey_signals(
     mut interruptions: Interruptions,
     mut beginning: watch::Receiver<Option<StopHandle>>,
     heard: &watch::Sender<u32>,
@@ -70,7 +70,7 @@ async fn obey(
     leave(invocation, "stdout was closed; stopping");
 }
 
-async fn begun(beginning: &mut watch::Receiver<Option<StopHandle>>) -> StopHandle {
+async fn wait_for_run(beginning: &mut watch::Receiver<Option<StopHandle>>) -> StopHandle {
     let begun = beginning.wait_for(Option::is_some).await;
     let stopper = begun.ok().and_then(|stopper| stopper.clone());
     match stopper {
@@ -83,7 +83,7 @@ async fn begun(beginning: &mut watch::Receiver<Option<StopHandle>>) -> StopHandl
     clippy::exit,
     reason = "the main thread hangs in a read or a write that may never end"
 )]
-fn leave(invocation: &Invocation, why: &str) -> ! {
+fn exit_process(invocation: &Invocation, why: &str) -> ! {
     invocation.complain(&format!("error: {why}"));
     std::process::exit(CommandExit::Cancelled.code().into());
 }

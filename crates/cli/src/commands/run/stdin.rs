@@ -26,7 +26,7 @@ const ALL_BYTES: Duration = Duration::from_mins(1);
 const WITHOUT: &str = "lapidary run 'PROMPT' < /dev/null keeps stdin out of the prompt";
 
 /// The prompt that stdin is, to its end.
-pub(super) fn whole(invocation: &Invocation) -> Result<String, Failure> {
+pub(super) fn read_prompt(invocation: &Invocation) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = invocation
         .stdin()
@@ -67,7 +67,7 @@ pub(super) fn beside_prompt(invocation: &Invocation) -> Result<Option<String>, F
 }
 
 /// The data, an empty line, the prompt.
-pub(super) fn joined(data: Option<&str>, prompt: &str) -> String {
+pub(super) fn join_prompt(data: Option<&str>, prompt: &str) -> String {
     match data {
         Some(data) => format!("{data}\n\n{prompt}"),
         None => prompt.to_owned(),
@@ -85,7 +85,7 @@ enum StdinData {
     Endless,
 }
 
-fn data(mut stdin: &File, first: Duration, all: Duration) -> io::Result<StdinData> {
+fn read_data(mut stdin: &File, first: Duration, all: Duration) -> io::Result<StdinData> {
     let mut bytes = Vec::new();
     if !system::poll_readable(stdin, first)? {
         return Ok(StdinData::Silent);
@@ -106,7 +106,7 @@ fn data(mut stdin: &File, first: Duration, all: Duration) -> io::Result<StdinDat
     Ok(StdinData::Read(bytes))
 }
 
-fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+fn decode_text(bytes: Vec<u8>) -> Result<String, Failure> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(Failure::bad_input(anyhow!(
             "the prompt on stdin goes on behind 1 GiB"

@@ -96,7 +96,7 @@ pub(super) enum NextPrompt {
 }
 
 /// Questions need stderr on a terminal, and a terminal to type on.
-pub(super) fn attended(
+pub(super) fn terminal_attendance(
     invocation: &Arc<Invocation>,
 ) -> Option<(PromptAttendant, TerminalPrompter)> {
     if !invocation.is_stderr_terminal() || system::terminal().is_err() {
@@ -136,7 +136,7 @@ impl TerminalPrompter {
     }
 
     /// Puts the oldest question, if there is one. Input that was typed before is discarded: it is no answer to it.
-    pub(super) fn put(&mut self) -> io::Result<()> {
+    pub(super) fn put_oldest(&mut self) -> io::Result<()> {
         let Some(question) = self.waiting.pop_front() else {
             return Ok(());
         };
@@ -150,7 +150,7 @@ impl TerminalPrompter {
     }
 
     /// Shows the question that is put, and asks.
-    fn show(&self, extent: PromptExtent) -> io::Result<()> {
+    fn show_prompt(&self, extent: PromptExtent) -> io::Result<()> {
         let Some(question) = &self.put else {
             return Ok(());
         };
@@ -161,7 +161,7 @@ impl TerminalPrompter {
     }
 
     /// These events were shown.
-    pub(super) fn note(&mut self, events: &[Event]) {
+    pub(super) fn note_shown(&mut self, events: &[Event]) {
         for event in events {
             if let Body::PermissionRequest(request) = &event.body {
                 self.requested.push_back(request.request_id.detached());
@@ -184,7 +184,7 @@ impl TerminalPrompter {
     }
 
     /// Takes a typed line as an answer to the question on the terminal. Returns whether it is one.
-    pub(super) fn answer(&mut self, line: &str) -> io::Result<bool> {
+    pub(super) fn take_answer(&mut self, line: &str) -> io::Result<bool> {
         let Some(question) = &self.put else {
             return Ok(true);
         };
@@ -227,7 +227,7 @@ impl TerminalPrompter {
     }
 }
 
-fn ask(prompt: &ShownPrompt, invocation: &Invocation) -> io::Result<()> {
+fn ask_for_answer(prompt: &ShownPrompt, invocation: &Invocation) -> io::Result<()> {
     let mut err = invocation.stderr();
     write!(
         err,
@@ -256,14 +256,14 @@ fn question_line(prompt: &ShownPrompt, width: u16) -> String {
 }
 
 /// As much of a command or a change as fits the terminal.
-fn extent(invocation: &Invocation) -> PromptExtent {
+fn prompt_extent(invocation: &Invocation) -> PromptExtent {
     let height = usize::from(terminal::size(invocation).height);
     let lines = height.saturating_sub(LINES_AROUND);
     PromptExtent::Lines(lines.clamp(FEWEST_LINES, MOST_LINES))
 }
 
 /// How the terminal shows a command or a change.
-fn options(invocation: &Invocation, colour: bool) -> LiveOptions {
+fn live_options(invocation: &Invocation, colour: bool) -> LiveOptions {
     LiveOptions {
         size: terminal::size(invocation),
         colour,

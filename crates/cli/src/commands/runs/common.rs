@@ -38,14 +38,14 @@ impl RunStore {
     }
 
     /// Its runs, newest first.
-    pub(in crate::commands) fn list(&self) -> Result<Vec<ListedRun>, Failure> {
+    pub(in crate::commands) fn list_runs(&self) -> Result<Vec<ListedRun>, Failure> {
         list_runs(&self.root, self.mode)
             .with_context(|| format!("cannot read `{}`", self.root.display()))
             .map_err(Failure::bad_input)
     }
 
     /// The recording of the named run; without a name, of the newest.
-    pub(in crate::commands) fn recording(&self, named: Option<&str>) -> Result<PathBuf, Failure> {
+    pub(in crate::commands) fn recording_path(&self, named: Option<&str>) -> Result<PathBuf, Failure> {
         let named = named.unwrap_or(LATEST);
         if named.contains(std::path::is_separator) {
             return Ok(self.environment.dir.join(named));
@@ -55,7 +55,7 @@ impl RunStore {
     }
 
     /// The id of the named run.
-    pub(in crate::commands) fn find(&self, named: &str, how: RunName) -> Result<String, Failure> {
+    pub(in crate::commands) fn find_run_id(&self, named: &str, how: RunName) -> Result<String, Failure> {
         find_run(&self.root, named, how).map_err(|error| self.not_found(error, how))
     }
 

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// The whole ids of the named runs. A name that is not the whole id is printed with its id before any run is deleted.
-fn named(
+fn named_run_ids(
     runs: &[String],
     store: &RunStore,
     invocation: &Invocation,
@@ -67,7 +67,7 @@ fn named(
     Ok(ids)
 }
 
-fn expired(store: &RunStore, id: &str) -> Result<ExpiredRun, Failure> {
+fn expired_run(store: &RunStore, id: &str) -> Result<ExpiredRun, Failure> {
     if is_running(&store.root.join(id)) {
         let failure = Failure::bad_input(anyhow!("run `{id}` is going on"));
         return Err(failure.with_hint("end it first; nothing was deleted"));

@@ -75,13 +75,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 impl Args {
-    fn file(&self) -> Option<&Path> {
+    fn output_file(&self) -> Option<&Path> {
         let file = self.output.as_deref();
         file.filter(|file| *file != Path::new("-"))
     }
 }
 
-fn export(args: &Args, recording: &Path, out: &mut Printer) -> Result<(), Failure> {
+fn export_recording(args: &Args, recording: &Path, out: &mut Printer) -> Result<(), Failure> {
     match args.file() {
         Some(file) => {
             let manner = ExportManner {
@@ -114,7 +114,7 @@ fn export_redacted(args: &Args, run: &RedactedRun, out: &mut Printer) -> Result<
     Ok(())
 }
 
-fn print(recording: &Path, to: OutputFormat, out: &mut Printer) -> Result<(), Failure> {
+fn print_recording(recording: &Path, to: OutputFormat, out: &mut Printer) -> Result<(), Failure> {
     let view = translate::Args::of_recording(recording, &id_of(recording), Some(to), false);
     translate::run(&view, out).map(drop)
 }

@@ -84,7 +84,7 @@ fn keep_wanted(args: &Args, store: &RunStore, runs: &mut Vec<ListedRun>) {
 }
 
 /// The directory as the system names it, links resolved; one that is gone goes by its name.
-fn whole(store: &RunStore, dir: &Path) -> PathBuf {
+fn resolved_dir(store: &RunStore, dir: &Path) -> PathBuf {
     let path = store.environment.dir.join(dir);
     path.canonicalize().unwrap_or(path)
 }
@@ -112,12 +112,12 @@ fn keep_newest(args: &Args, out: &Printer, runs: &mut Vec<ListedRun>) -> u64 {
     (all - runs.len()) as u64
 }
 
-fn problem(info: &RunInfo) -> Option<String> {
+fn run_problem(info: &RunInfo) -> Option<String> {
     let problem = info.problem.as_ref()?;
     Some(format!("{}: {problem}", info.id))
 }
 
-fn text(
+fn print_text(
     store: &RunStore,
     runs: &[ListedRun],
     older: u64,

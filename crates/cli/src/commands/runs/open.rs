@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// Writes the page beside the recording, or among temporary files if nothing can be written there.
-fn page(recording: &Path, invocation: &Arc<Invocation>) -> Result<PathBuf, Failure> {
+fn write_page(recording: &Path, invocation: &Arc<Invocation>) -> Result<PathBuf, Failure> {
     let usual = recording.join(TRANSCRIPT);
     match export::write_page(recording, &usual, invocation) {
         Ok(()) => Ok(usual),
@@ -74,7 +74,7 @@ fn page(recording: &Path, invocation: &Arc<Invocation>) -> Result<PathBuf, Failu
     }
 }
 
-fn temporary(recording: &Path, directory: &Path) -> Result<PathBuf, Failure> {
+fn write_temporary_page(recording: &Path, directory: &Path) -> Result<PathBuf, Failure> {
     let prefix = format!("lapidary-{}-", id_of(recording));
     let mut builder = tempfile::Builder::new();
     let made = builder

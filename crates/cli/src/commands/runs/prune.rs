@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// A limit that is given here counts instead of the configured one. In a directory of the user's nothing is configured.
-fn limits(args: &Args, store: &RunStore) -> Result<KeepLimits, Failure> {
+fn keep_limits(args: &Args, store: &RunStore) -> Result<KeepLimits, Failure> {
     let given = given(args).map_err(|error| Failure::usage(anyhow!(error)))?;
     if args.record_dir.is_none() {
         return Ok(
@@ -74,7 +74,7 @@ fn limits(args: &Args, store: &RunStore) -> Result<KeepLimits, Failure> {
     Ok(given.run_limits_over(KeepLimits::NONE))
 }
 
-fn given(args: &Args) -> Result<Config, ConfigError> {
+fn config_from_args(args: &Args) -> Result<Config, ConfigError> {
     let mut builder = Config::builder();
     if let Some(age) = &args.max_age {
         builder = builder.set("runs_max_age", age.as_str());

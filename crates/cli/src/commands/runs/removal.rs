@@ -82,7 +82,7 @@ impl RunsToRemove {
     }
 
     /// Removes all runs. Returns the failures, by place.
-    fn remove(&self) -> Vec<(usize, String)> {
+    fn remove_runs(&self) -> Vec<(usize, String)> {
         let each = self.going.iter().enumerate();
         let failed = each.filter_map(|(place, run)| {
             let error = run.remove().err()?;
@@ -92,7 +92,7 @@ impl RunsToRemove {
         failed.collect()
     }
 
-    fn report(
+    fn print_report(
         &self,
         is_applied: bool,
         failures: &[(usize, String)],
@@ -139,7 +139,7 @@ impl RunsToRemove {
     }
 
     /// Lists the runs that are removed, a line each.
-    fn list(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn list_runs(&self, out: &mut dyn Write) -> io::Result<()> {
         let now = SystemTime::now();
         for run in &self.going {
             let modified = Timestamp::try_from(run.modified).ok();
@@ -156,7 +156,7 @@ impl RunsToRemove {
     }
 }
 
-fn entry(run: &ExpiredRun) -> RemovedRun {
+fn removed_run(run: &ExpiredRun) -> RemovedRun {
     let modified = Timestamp::try_from(run.modified).unwrap_or_default();
     RemovedRun {
         id: id_of(&run.directory),
@@ -166,7 +166,7 @@ fn entry(run: &ExpiredRun) -> RemovedRun {
     }
 }
 
-fn retention(limits: KeepLimits) -> RunRetention {
+fn published_retention(limits: KeepLimits) -> RunRetention {
     RunRetention {
         max_age_seconds: (limits.age != Duration::MAX).then_some(limits.age.as_secs()),
         max_bytes: (limits.size != u64::MAX).then_some(limits.size),
@@ -187,7 +187,7 @@ fn in_words(limits: KeepLimits) -> String {
     format!("{age}, {size} (`runs_max_age` and `runs_max_size` in `lapidary.toml`)")
 }
 
-fn reason(reason: &RunRemovalReason) -> &str {
+fn reason_text(reason: &RunRemovalReason) -> &str {
     match reason {
         RunRemovalReason::Asked => "",
         RunRemovalReason::TooOld => "too old",
@@ -196,7 +196,7 @@ fn reason(reason: &RunRemovalReason) -> &str {
     }
 }
 
-fn sum(runs: &[ExpiredRun]) -> String {
+fn size_summary(runs: &[ExpiredRun]) -> String {
     let plural = if runs.len() == 1 { "" } else { "s" };
     let bytes = runs.iter().map(|run| run.size).sum();
     format!("{} run{plural}, {}", runs.len(), size::short(bytes))

@@ -50,7 +50,7 @@ impl RunsTable {
         }
     }
 
-    pub(super) fn write(&self, out: &mut Printer) -> io::Result<()> {
+    pub(super) fn write_table(&self, out: &mut Printer) -> io::Result<()> {
         let width = out.width().unwrap_or(USUAL_WIDTH);
         let widths = self.widths();
         let shown = fitting(&widths, width);
@@ -61,7 +61,7 @@ impl RunsTable {
         Ok(())
     }
 
-    fn widths(&self) -> [usize; COLUMNS.len()] {
+    fn column_widths(&self) -> [usize; COLUMNS.len()] {
         let mut widths = COLUMNS.map(|(heading, _)| heading.len());
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -73,7 +73,7 @@ impl RunsTable {
 }
 
 /// The columns that fit, by their place. The last one is cut to the rest of the width.
-fn fitting(widths: &[usize; COLUMNS.len()], width: usize) -> Vec<usize> {
+fn fitting_columns(widths: &[usize; COLUMNS.len()], width: usize) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
     loop {
         let room = |at: &usize| match *at {
@@ -91,7 +91,7 @@ fn fitting(widths: &[usize; COLUMNS.len()], width: usize) -> Vec<usize> {
     }
 }
 
-fn line(
+fn table_line(
     row: &[String; COLUMNS.len()],
     widths: &[usize; COLUMNS.len()],
     shown: &[usize],
@@ -117,7 +117,7 @@ fn line(
     line.trim_end().to_owned()
 }
 
-fn row(run: &ListedRun, home: Option<&Path>, now: SystemTime) -> [String; COLUMNS.len()] {
+fn run_row(run: &ListedRun, home: Option<&Path>, now: SystemTime) -> [String; COLUMNS.len()] {
     let info = &run.info;
     let dash = || "-".to_owned();
     let cells = [
@@ -137,7 +137,7 @@ fn row(run: &ListedRun, home: Option<&Path>, now: SystemTime) -> [String; COLUMN
     cells.map(|cell| sanitize(&cell).replace(['\n', '\r', '\t'], " "))
 }
 
-fn outcome(info: &RunInfo) -> String {
+fn outcome_text(info: &RunInfo) -> String {
     match (&info.state, &info.outcome, &info.cause) {
         (RunState::Ended, Some(outcome), Some(Cause::EndTurn) | None) => outcome.to_string(),
         (RunState::Ended, Some(outcome), Some(cause)) => format!("{outcome} ({cause})"),
@@ -147,7 +147,7 @@ fn outcome(info: &RunInfo) -> String {
 }
 
 /// A recorded program that was no run of ours.
-fn ended(info: &RunInfo) -> String {
+fn program_end_text(info: &RunInfo) -> String {
     match (info.agent_exit_code, &info.signal) {
         (Some(code), _) => format!("exit {code}"),
         (None, Some(signal)) => signal.clone(),
@@ -155,13 +155,13 @@ fn ended(info: &RunInfo) -> String {
     }
 }
 
-fn session(info: &RunInfo) -> Option<String> {
+fn session_text(info: &RunInfo) -> Option<String> {
     let id = info.session_id.as_deref()?;
     Some(id.chars().take(8).collect())
 }
 
 /// The cost, or the tokens where no price is known.
-fn cost(info: &RunInfo) -> Option<String> {
+fn cost_text(info: &RunInfo) -> Option<String> {
     let Some(cost) = info.cost_usd else {
         return info.total_tokens.map(tokens);
     };
@@ -173,7 +173,7 @@ fn cost(info: &RunInfo) -> Option<String> {
     Some(format!("{mark}${cost:.digits$}"))
 }
 
-fn tokens(count: u64) -> String {
+fn tokens_text(count: u64) -> String {
     match count {
         0..10_000 => format!("{count} tok"),
         10_000..10_000_000 => format!("{}k tok", count / 1000),
@@ -181,7 +181,7 @@ fn tokens(count: u64) -> String {
     }
 }
 
-fn duration(milliseconds: u64) -> String {
+fn duration_text(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     match seconds {
         0..=59 => format!("{seconds}.{} s", milliseconds % 1000 / 100),
@@ -191,7 +191,7 @@ fn duration(milliseconds: u64) -> String {
 }
 
 /// The directory, from the home on if it is below that.
-fn place(project: &str, home: Option<&Path>) -> String {
+fn directory_text(project: &str, home: Option<&Path>) -> String {
     let inside = home.and_then(|home| Path::new(project).strip_prefix(home).ok());
     match inside {
         Some(inside) if inside.as_os_str().is_empty() => "~".to_owned(),

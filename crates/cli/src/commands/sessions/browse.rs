@@ -109,7 +109,7 @@ fn refuse_without_a_terminal(out: &Printer) -> Result<(), Failure> {
 }
 
 /// The setup, except for the screen, which is not taken yet.
-fn about(args: &Args, place: &SessionsContext, out: &Printer) -> BrowserSetup {
+fn browser_setup(args: &Args, place: &SessionsContext, out: &Printer) -> BrowserSetup {
     let marks = terminal::marks(&out.invocation);
     let shown = if args.scope.all {
         "all projects".to_owned()
@@ -139,7 +139,7 @@ fn below_home(path: &Path, place: &SessionsContext) -> String {
 }
 
 /// Carries out the outcome, after the terminal was restored.
-fn leave(outcome: &BrowserOutcome, out: &mut Printer) -> Result<CommandExit, Failure> {
+fn carry_out(outcome: &BrowserOutcome, out: &mut Printer) -> Result<CommandExit, Failure> {
     match outcome {
         BrowserOutcome::Done => Ok(CommandExit::Success),
         BrowserOutcome::Interrupted => Ok(CommandExit::Cancelled),
@@ -182,7 +182,7 @@ impl Browser {
     }
 
     /// The next input. Meanwhile it checks for signals every `LOOK`.
-    fn wait(&self, is_ending: &AtomicBool) -> BrowserInput {
+    fn wait_for_input(&self, is_ending: &AtomicBool) -> BrowserInput {
         loop {
             // A closed terminal sends no key, and its signal may have gone to another process.
             if is_ending.load(Ordering::Relaxed) || system::is_terminal_gone() {
@@ -196,7 +196,7 @@ impl Browser {
         }
     }
 
-    fn perform(&self, effect: BrowserEffect) -> Option<BrowserOutcome> {
+    fn perform_effect(&self, effect: BrowserEffect) -> Option<BrowserOutcome> {
         match effect {
             BrowserEffect::List => self.workers.list(),
             BrowserEffect::Read(ticket, path, extent) => self.workers.read(ticket, path, extent),

@@ -48,7 +48,7 @@ pub(super) struct AgentFilter {
 
 impl AgentFilter {
     /// Whether sessions of this agent count.
-    pub(super) fn takes(&self, provider: &Provider) -> bool {
+    pub(super) fn takes_provider(&self, provider: &Provider) -> bool {
         let agent = self.agent.as_deref();
         agent.is_none_or(|agent| family(agent) == *provider)
     }
@@ -118,7 +118,7 @@ impl SessionsContext {
     }
 
     /// The projects of the scope.
-    pub(super) fn projects(&self, scope: &ProjectScope) -> Result<Vec<SessionProject>, Failure> {
+    pub(super) fn scope_projects(&self, scope: &ProjectScope) -> Result<Vec<SessionProject>, Failure> {
         if scope.all {
             return Ok(self.store.projects());
         }
@@ -128,7 +128,7 @@ impl SessionsContext {
 
     /// The directory of the named project, or the current directory. Gemini CLI uses the canonical path; a directory that is gone
     /// has only its name.
-    pub(in crate::commands) fn root(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
+    pub(in crate::commands) fn project_root(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
         let Some(named) = named else {
             let here = self.invocation.current_dir();
             let here = here.context("cannot determine the current directory");
@@ -141,7 +141,7 @@ impl SessionsContext {
     }
 
     /// The sessions of those projects.
-    pub(super) fn listing(&self, scope: &ProjectScope) -> Result<SessionListing, Failure> {
+    pub(super) fn list_sessions(&self, scope: &ProjectScope) -> Result<SessionListing, Failure> {
         Ok(self.listing_of(scope, &self.projects(scope)?))
     }
 
@@ -167,7 +167,7 @@ impl SessionsContext {
     }
 
     /// The sessions in those projects that other providers have, in files of Gemini CLI or not.
-    pub(super) fn others(
+    pub(super) fn other_sessions(
         &self,
         scope: &ProjectScope,
         projects: &[SessionProject],
@@ -196,7 +196,7 @@ impl SessionsContext {
     }
 
     /// The index of this home, if there is one and `--no-index` is not given.
-    pub(super) fn index(&self, scope: &ProjectScope) -> SessionIndex {
+    pub(super) fn session_index(&self, scope: &ProjectScope) -> SessionIndex {
         match self.index_path() {
             Some(path) if !scope.no_index => SessionIndex::open(&path, self.now),
             path => SessionIndex::none(&path.unwrap_or_default(), self.now),
@@ -257,13 +257,13 @@ pub(super) fn other_named<'o>(
 }
 
 /// The failure of an operation that a provider does not support.
-pub(super) fn unsupported(refused: UnsupportedOperation) -> Failure {
+pub(super) fn unsupported_failure(refused: UnsupportedOperation) -> Failure {
     let hint = refused.hint.clone();
     Failure::bad_input(anyhow!(refused)).with_hint(hint)
 }
 
 /// The named session, or a failure with a hint.
-pub(super) fn selected<'l>(
+pub(super) fn select_session<'l>(
     listing: &'l SessionListing,
     identifier: &str,
     selection: SelectionMode,

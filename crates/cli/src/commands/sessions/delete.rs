@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     going.carry_out(format, &place, out)
 }
 
-fn scope(args: &Args) -> ProjectScope {
+fn project_scope(args: &Args) -> ProjectScope {
     ProjectScope {
         project: args.project.clone(),
         all: false,
@@ -79,7 +79,7 @@ fn scope(args: &Args) -> ProjectScope {
 }
 
 /// Resolves all names before the first deletion: deletions change the numbers.
-fn going<'i>(args: &Args, inventory: &'i SessionInventory) -> Result<RemovalPlan<'i>, Failure> {
+fn removal_plan<'i>(args: &Args, inventory: &'i SessionInventory) -> Result<RemovalPlan<'i>, Failure> {
     let mut named = HashSet::new();
     for identifier in &args.sessions {
         named.insert(named_by(inventory, identifier)?);

@@ -88,7 +88,7 @@ enum ExportFormat {
 }
 
 impl ExportFormat {
-    fn ending(self) -> &'static str {
+    fn file_ending(self) -> &'static str {
         match self {
             Self::Markdown => "md",
             Self::Html => "html",
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// One session, to where it is wanted.
-fn one(
+fn export_one(
     args: &Args,
     session: &WantedExport<'_>,
     redactor: Option<&Redactor>,
@@ -146,7 +146,7 @@ fn one(
 }
 
 /// Several sessions, each to a file of its own. One that cannot be exported does not keep the others from it.
-fn many(
+fn export_many(
     args: &Args,
     wanted: &[WantedExport<'_>],
     redactor: Option<&Redactor>,
@@ -196,7 +196,7 @@ fn many(
     Ok(exit)
 }
 
-fn written(
+fn write_file(
     args: &Args,
     session: &WantedExport<'_>,
     bytes: &[u8],
@@ -213,7 +213,7 @@ fn written(
 }
 
 /// The session in the format that is wanted.
-fn write(
+fn write_session(
     args: &Args,
     session: &WantedExport<'_>,
     bytes: &[u8],
@@ -241,7 +241,7 @@ fn write(
 }
 
 /// One session as Markdown in a new file, for who asks on a screen of its own.
-pub(super) fn markdown(
+pub(super) fn export_markdown(
     from: &Path,
     to: &Path,
     invocation: &Arc<Invocation>,
@@ -274,7 +274,7 @@ pub(super) fn other_markdown(
     })
 }
 
-fn log<'b>(path: &Path, bytes: &'b [u8]) -> Result<ReplayedLog<'b>, Failure> {
+fn read_log<'b>(path: &Path, bytes: &'b [u8]) -> Result<ReplayedLog<'b>, Failure> {
     let log = ReplayedLog::read(bytes);
     if log.is_empty() {
         let error = anyhow!("`{}` holds no record of a session", path.display());
@@ -283,14 +283,14 @@ fn log<'b>(path: &Path, bytes: &'b [u8]) -> Result<ReplayedLog<'b>, Failure> {
     Ok(log)
 }
 
-fn options() -> NormalizeOptions {
+fn normalize_options() -> NormalizeOptions {
     let mut options = NormalizeOptions::new("exported");
     options.keep_raw = false;
     options.record_order = RecordOrder::Reading;
     options
 }
 
-fn outline(log: &ReplayedLog<'_>, invocation: &Arc<Invocation>) -> Outline {
+fn log_outline(log: &ReplayedLog<'_>, invocation: &Arc<Invocation>) -> Outline {
     let mut outline = Outline::default();
     let prices = TranscriptPrices::new(invocation);
     session_events::events(log, &options(), |event| {
@@ -299,7 +299,7 @@ fn outline(log: &ReplayedLog<'_>, invocation: &Arc<Invocation>) -> Outline {
     outline
 }
 
-fn render(
+fn render_log(
     log: &ReplayedLog<'_>,
     renderer: &mut dyn Renderer,
     invocation: &Arc<Invocation>,
@@ -316,7 +316,7 @@ fn render(
     renderer.finish(out)
 }
 
-fn tell(
+fn report_export(
     session: &WantedExport<'_>,
     report: Option<&RedactionReport>,
     is_one_of_many: bool,
@@ -332,7 +332,7 @@ fn tell(
 }
 
 /// The named sessions, each once.
-fn wanted<'k>(
+fn wanted_exports<'k>(
     args: &Args,
     known: &'k KnownSessions,
     invocation: &Invocation,
@@ -358,7 +358,7 @@ struct KnownSessions {
 }
 
 impl KnownSessions {
-    fn of(args: &Args, place: &SessionsContext) -> Result<Self, Failure> {
+    fn list_known(args: &Args, place: &SessionsContext) -> Result<Self, Failure> {
         let mut known = Self {
             listing: SessionListing::default(),
             others: OtherSessions::default(),
@@ -393,7 +393,7 @@ fn say_what_is_left_out(listing: &SessionListing, invocation: &Invocation) {
     }
 }
 
-fn listed<'k>(
+fn listed_exports<'k>(
     args: &Args,
     known: &'k KnownSessions,
     ids: &[&String],

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-fn status(place: &SessionsContext, out: &mut Printer) -> Result<CommandExit, Failure> {
+fn print_status(place: &SessionsContext, out: &mut Printer) -> Result<CommandExit, Failure> {
     let Some(path) = place.index_path().filter(|path| path.exists()) else {
         out.note("there is no index; `lapidary sessions index` makes one")?;
         return Ok(CommandExit::Success);
@@ -133,7 +133,7 @@ impl IndexMeter {
         }
     }
 
-    fn show(&mut self, at: UpdateProgress) {
+    fn show_progress(&mut self, at: UpdateProgress) {
         let percent = at.bytes * 100 / at.of_bytes.max(1);
         if self.is_shown && self.percent.replace(percent) != Some(percent) {
             // A closed stderr is no reason to stop.

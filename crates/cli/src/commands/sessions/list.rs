@@ -117,7 +117,7 @@ struct ListPeriod {
 
 impl ListPeriod {
     /// As a search has it: a session without a readable time is of no period.
-    fn has(&self, session: &ListedSession) -> bool {
+    fn has_session(&self, session: &ListedSession) -> bool {
         let is_since = |since| session.updated_ms.is_some_and(|updated| updated >= since);
         let is_until = |until| session.started_ms.is_some_and(|started| started <= until);
         self.since_ms.is_none_or(is_since) && self.until_ms.is_none_or(is_until)
@@ -164,7 +164,7 @@ fn project_ranks(sessions: &[ListedSession]) -> Vec<usize> {
     ranks
 }
 
-fn json(args: &Args, listing: &mut SessionListing, out: &mut Printer) -> io::Result<()> {
+fn print_json(args: &Args, listing: &mut SessionListing, out: &mut Printer) -> io::Result<()> {
     let hidden_count = listing.hidden.len() as u64;
     let list = SessionList {
         schema: LIST_SCHEMA.to_owned(),
@@ -181,7 +181,7 @@ fn json(args: &Args, listing: &mut SessionListing, out: &mut Printer) -> io::Res
     line::write_sessions(out, &list, rows)
 }
 
-fn text(
+fn print_text(
     args: &Args,
     listing: &SessionListing,
     place: &SessionsContext,
@@ -270,7 +270,7 @@ fn tell_unlisted(listing: &SessionListing, out: &Printer) {
     }
 }
 
-fn hidden(files: &[HiddenFile], out: &mut Printer) -> io::Result<()> {
+fn print_hidden_files(files: &[HiddenFile], out: &mut Printer) -> io::Result<()> {
     for file in files {
         writeln!(
             out,

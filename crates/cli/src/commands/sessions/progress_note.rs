@@ -18,7 +18,7 @@ pub(super) struct ProgressNote {
 
 impl ProgressNote {
     /// Starts the note with a name of the work, such as `reading sessions`.
-    pub(super) fn with(doing: &'static str, invocation: &Arc<Invocation>) -> Self {
+    pub(super) fn start_note(doing: &'static str, invocation: &Arc<Invocation>) -> Self {
         let invocation = invocation.clone();
         let ticking = invocation.is_stderr_terminal().then(|| {
             let (sender, receiver) = mpsc::channel();

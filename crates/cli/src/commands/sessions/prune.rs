@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// The rules of each project. One whose settings make no sense keeps everything; if it is the only one, the command fails.
-fn rules(
+fn retention_rules(
     args: &Args,
     place: &SessionsContext,
     projects: &[SessionProject],
@@ -107,7 +107,7 @@ fn rules(
     Ok(rules)
 }
 
-fn limits(
+fn retention_limits(
     args: &Args,
     place: &SessionsContext,
     project: &SessionProject,
@@ -157,7 +157,7 @@ fn is_ours(args: &Args, error: &RetentionError) -> bool {
     }
 }
 
-fn failure(args: &Args, error: RetentionError) -> Failure {
+fn retention_failure(args: &Args, error: RetentionError) -> Failure {
     if is_ours(args, &error) {
         return Failure::usage(anyhow!(error));
     }
@@ -171,7 +171,7 @@ fn failure(args: &Args, error: RetentionError) -> Failure {
     Failure::bad_config(anyhow!(error)).with_hint(hint)
 }
 
-fn deletions(
+fn planned_deletions(
     inventory: &SessionInventory,
     rules: &[Option<RetentionRules>],
     place: &SessionsContext,

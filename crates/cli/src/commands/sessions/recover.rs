@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     })
 }
 
-fn depth(args: &Args) -> ReadingDepth {
+fn reading_depth(args: &Args) -> ReadingDepth {
     if args.everything {
         ReadingDepth::Everything
     } else {
@@ -91,7 +91,7 @@ fn depth(args: &Args) -> ReadingDepth {
 }
 
 /// The directories that hold sessions.
-fn chats(args: &Args, place: &SessionsContext) -> Result<Vec<PathBuf>, Failure> {
+fn chat_directories(args: &Args, place: &SessionsContext) -> Result<Vec<PathBuf>, Failure> {
     let projects = place.projects(&args.scope)?;
     for warning in projects.iter().flat_map(|project| &project.warnings) {
         place
@@ -103,7 +103,7 @@ fn chats(args: &Args, place: &SessionsContext) -> Result<Vec<PathBuf>, Failure> 
 }
 
 /// The survey of one file or session.
-fn one(
+fn survey_one(
     what: &str,
     args: &Args,
     place: &SessionsContext,
@@ -133,7 +133,7 @@ fn is_path(what: &str) -> bool {
         || extension.is_some_and(|it| it == "json" || it == "jsonl")
 }
 
-fn unreadable(error: VaultError, path: &Path) -> Failure {
+fn unreadable_failure(error: VaultError, path: &Path) -> Failure {
     if path.exists() {
         return Failure::bad_input(error);
     }
@@ -156,7 +156,7 @@ fn only_in_vault(args: &Args, place: &SessionsContext) -> Result<Vec<VaultSessio
 }
 
 /// Each on its own: one that cannot be written is no reason to leave the others.
-fn apply(survey: &ProjectSurvey, vault: &Vault, place: &SessionsContext, told: &mut RecoverOutput) {
+fn apply_plans(survey: &ProjectSurvey, vault: &Vault, place: &SessionsContext, told: &mut RecoverOutput) {
     for plan in &survey.plans {
         told.applied(plan, plan.apply(vault, place.now));
     }

@@ -42,7 +42,7 @@ struct RemovalOutcome {
 
 impl RemovalPlan<'_> {
     /// Only shows the plan.
-    pub(super) fn preview(
+    pub(super) fn print_preview(
         &self,
         format: SessionsFormat,
         place: &SessionsContext,
@@ -75,7 +75,7 @@ impl RemovalPlan<'_> {
         Ok(self.removed(place)?.failures)
     }
 
-    fn removed(&self, place: &SessionsContext) -> Result<RemovalOutcome, Failure> {
+    fn remove_sessions(&self, place: &SessionsContext) -> Result<RemovalOutcome, Failure> {
         let kept = if self.keeps_copies {
             self.keep(place)?
         } else {
@@ -111,7 +111,7 @@ impl RemovalPlan<'_> {
     }
 
     /// Removes deleted sessions from the index.
-    fn forget(&self, outcome: &RemovalOutcome, place: &SessionsContext) {
+    fn forget_in_index(&self, outcome: &RemovalOutcome, place: &SessionsContext) {
         let gone = self.counted(outcome).into_iter();
         let gone: Vec<PathBuf> = gone
             .flat_map(|(deletion, _)| deletion.sessions())
@@ -132,7 +132,7 @@ impl RemovalPlan<'_> {
     }
 
     /// Puts the files of sessions that go into the vault, and says of which there is a copy now.
-    fn keep(&self, place: &SessionsContext) -> Result<HashSet<PathBuf>, Failure> {
+    fn keep_copies(&self, place: &SessionsContext) -> Result<HashSet<PathBuf>, Failure> {
         let vault = Vault::open(prepare::vault_in(&place.environment)?);
         let files: Vec<PathBuf> = self
             .deletions
@@ -173,7 +173,7 @@ impl RemovalPlan<'_> {
         Ok(kept)
     }
 
-    fn print(
+    fn print_removal(
         &self,
         format: SessionsFormat,
         outcome: &RemovalOutcome,
@@ -206,7 +206,7 @@ impl RemovalPlan<'_> {
     }
 
     /// The deletions that were carried out, or all of them before the first attempt.
-    fn counted(&self, outcome: &RemovalOutcome) -> Vec<&(SessionDeletion, RemovalReason)> {
+    fn counted_deletions(&self, outcome: &RemovalOutcome) -> Vec<&(SessionDeletion, RemovalReason)> {
         let deletions = self.deletions.iter().enumerate();
         deletions
             .filter(|(place, _)| !outcome.is_applied || outcome.gone.contains(place))
@@ -215,7 +215,7 @@ impl RemovalPlan<'_> {
     }
 
     /// The plan for people: a line per session, and the paths below it.
-    pub(super) fn list(&self, place: &SessionsContext, out: &mut dyn io::Write) -> io::Result<()> {
+    pub(super) fn list_deletions(&self, place: &SessionsContext, out: &mut dyn io::Write) -> io::Result<()> {
         for (deletion, reason) in &self.deletions {
             let entry = self.entry(deletion, reason);
             let name = entry.display_name.as_deref().unwrap_or("(no session)");
@@ -243,16 +243,16 @@ impl RemovalPlan<'_> {
     }
 
     /// How much goes, in words.
-    pub(super) fn sum(&self) -> String {
+    pub(super) fn sum_text(&self) -> String {
         sum(&self.deletions.iter().collect::<Vec<_>>())
     }
 
-    fn spared(&self) -> Vec<String> {
+    fn spared_files(&self) -> Vec<String> {
         let spared = self.deletions.iter().flat_map(|(going, _)| &going.spared);
         spared.cloned().collect()
     }
 
-    fn removal(&self, outcome: &RemovalOutcome) -> Removal {
+    fn removal_report(&self, outcome: &RemovalOutcome) -> Removal {
         let removed = self.counted(outcome);
         let going: HashSet<_> = removed
             .iter()
@@ -278,7 +278,7 @@ impl RemovalPlan<'_> {
         }
     }
 
-    fn entry(&self, deletion: &SessionDeletion, reason: &RemovalReason) -> RemovedSession {
+    fn removed_session(&self, deletion: &SessionDeletion, reason: &RemovalReason) -> RemovedSession {
         let project = &self.inventory.projects[deletion.project];
         let listed = self.inventory.listing.sessions.iter().find(|session| {
             session.project == deletion.project && Some(session.id()) == deletion.id.as_deref()
@@ -307,19 +307,19 @@ impl RemovalPlan<'_> {
 }
 
 /// How much that is, in words.
-fn sum(deletions: &[&(SessionDeletion, RemovalReason)]) -> String {
+fn deletions_sum(deletions: &[&(SessionDeletion, RemovalReason)]) -> String {
     let count = deletions.len();
     let plural = if count == 1 { "" } else { "s" };
     let size = size::short(bytes(deletions));
     format!("{count} session{plural}, {size}")
 }
 
-fn bytes(deletions: &[&(SessionDeletion, RemovalReason)]) -> u64 {
+fn deletions_bytes(deletions: &[&(SessionDeletion, RemovalReason)]) -> u64 {
     deletions.iter().map(|(deletion, _)| deletion.bytes()).sum()
 }
 
 /// Removes a session. A run that is under way would take it for lost, so it is buried first; that this may fail is no reason to keep it.
-fn remove(
+fn remove_session(
     deletion: &SessionDeletion,
     vault: &Vault,
     keep: &mut dyn FnMut(&Path) -> io::Result<()>,
@@ -337,13 +337,13 @@ fn remove(
         .inspect_err(|_| removed().for_each(|what| vault.exhume(what)))
 }
 
-fn told(errors: Vec<DeleteError>) -> impl Iterator<Item = String> {
+fn error_texts(errors: Vec<DeleteError>) -> impl Iterator<Item = String> {
     errors
         .into_iter()
         .map(|error| format!("{:#}", anyhow!(error)))
 }
 
-fn words(reason: &RemovalReason) -> &str {
+fn reason_text(reason: &RemovalReason) -> &str {
     match reason {
         RemovalReason::Asked => "",
         RemovalReason::TooOld => "too old",
@@ -357,7 +357,7 @@ fn words(reason: &RemovalReason) -> &str {
 }
 
 /// Asks on the terminal. Any answer but yes is no, and so is an empty one.
-pub(in crate::commands) fn confirm(invocation: &Invocation, question: &str) -> io::Result<bool> {
+pub(in crate::commands) fn confirm_on_terminal(invocation: &Invocation, question: &str) -> io::Result<bool> {
     let mut stderr = invocation.stderr();
     write!(stderr, "{} [y/N] ", sanitize(question))?;
     stderr.flush()?;

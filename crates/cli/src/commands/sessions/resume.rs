@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.
-fn choose(session: &str, job: &mut Job, invocation: &Arc<Invocation>) -> Result<(), Failure> {
+fn choose_session(session: &str, job: &mut Job, invocation: &Arc<Invocation>) -> Result<(), Failure> {
     let scope = ProjectScope {
         project: Some(job.config.working_dir_in(&job.environment.dir)),
         all: false,

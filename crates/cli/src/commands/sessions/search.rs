@@ -92,7 +92,7 @@ enum SearchSide {
 }
 
 impl SearchSide {
-    fn role(self) -> EntryRole {
+    fn entry_role(self) -> EntryRole {
         match self {
             Self::Title => EntryRole::Title,
             Self::User => EntryRole::User,
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// Adds sessions that only the vault or another provider has, after the others. Most users have none, and then nothing is read.
-fn beside(
+fn add_other_hits(
     args: &Args,
     search: &SessionSearch,
     projects: &[SessionProject],
@@ -152,14 +152,14 @@ fn beside(
     Ok(())
 }
 
-fn add(found: &mut SearchHits, more: SearchHits, limit: usize) {
+fn append_hits(found: &mut SearchHits, more: SearchHits, limit: usize) {
     let room = limit.saturating_sub(found.hits.len());
     found.hits.extend(more.hits.into_iter().take(room));
     found.total += more.total;
     found.warnings.extend(more.warnings);
 }
 
-fn search(args: &Args, now: SystemTime) -> Result<SessionSearch, Failure> {
+fn session_search(args: &Args, now: SystemTime) -> Result<SessionSearch, Failure> {
     let text = args.words.join(" ");
     let query = if args.regex {
         SearchQuery::regex(&text)
@@ -180,7 +180,7 @@ fn search(args: &Args, now: SystemTime) -> Result<SessionSearch, Failure> {
     })
 }
 
-fn json(found: SearchHits, out: &mut Printer) -> io::Result<()> {
+fn print_json(found: SearchHits, out: &mut Printer) -> io::Result<()> {
     let result = SearchResult {
         schema: SEARCH_SCHEMA.to_owned(),
         total: found.total as u64,
@@ -190,7 +190,7 @@ fn json(found: SearchHits, out: &mut Printer) -> io::Result<()> {
     line::write(out, &result)
 }
 
-fn published(hit: SessionHit) -> SearchHit {
+fn published_hit(hit: SessionHit) -> SearchHit {
     let info = hit.session.into_info();
     SearchHit {
         id: info.id,
@@ -211,7 +211,7 @@ fn published(hit: SessionHit) -> SearchHit {
     }
 }
 
-fn text(
+fn print_text(
     args: &Args,
     found: &SearchHits,
     place: &SessionsContext,
@@ -244,7 +244,7 @@ fn text(
 }
 
 /// Id, age, title; and the project, where there are several.
-fn heading(
+fn print_heading(
     args: &Args,
     hit: &SessionHit,
     place: &SessionsContext,
@@ -273,7 +273,7 @@ fn heading(
 }
 
 /// A snippet, with the match in colour, or between marks where there is none.
-fn quote(snippet: &TextMatch, out: &mut Printer) -> io::Result<()> {
+fn print_snippet(snippet: &TextMatch, out: &mut Printer) -> io::Result<()> {
     let who = match (&snippet.tool, snippet.message) {
         (Some(tool), Some(message)) => format!("{message} {tool}"),
         (_, Some(message)) => format!("{message} {}", snippet.role),

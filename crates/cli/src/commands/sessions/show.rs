@@ -112,7 +112,7 @@ fn view_other(
 }
 
 /// The session that was updated last; one of another provider only if there is no file.
-fn newest(
+fn show_newest(
     args: &Args,
     place: &SessionsContext,
     listing: &SessionListing,

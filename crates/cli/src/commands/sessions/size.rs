@@ -2,7 +2,7 @@
 
 /// A number of bytes: `7 B`, `1.2 kB`, `34 MB`.
 #[expect(clippy::cast_precision_loss, reason = "two digits of it are shown")]
-pub(in crate::commands) fn short(bytes: u64) -> String {
+pub(in crate::commands) fn short_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
     if bytes < 1000 {
         return format!("{bytes} B");

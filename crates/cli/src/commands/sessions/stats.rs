@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// The known prices, and those of the file that was named over them.
-fn prices(args: &Args, place: &SessionsContext) -> Result<PriceTable, Failure> {
+fn stats_prices(args: &Args, place: &SessionsContext) -> Result<PriceTable, Failure> {
     let known = prices::known(&place.environment)?;
     match &args.prices {
         Some(named) => Ok(prices::read(named)?.over(known)),
@@ -88,7 +88,7 @@ fn prices(args: &Args, place: &SessionsContext) -> Result<PriceTable, Failure> {
     }
 }
 
-fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
+fn print_text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
     for warning in &stats.warnings {
         out.complain(&format!("warning: {warning}"));
     }
@@ -112,7 +112,7 @@ fn text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-fn summary(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+fn write_summary(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{}, {}, {}, {} ({} failed)",
@@ -141,7 +141,7 @@ fn summary(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// `Cost: $0.12 at the prices of 2026-11-01; no price for some-model (880 tokens)`
-fn cost(stats: &Stats) -> String {
+fn cost_line(stats: &Stats) -> String {
     let unpriced = stats.models.iter().filter(|model| model.cost.is_none());
     let unpriced: Vec<_> = unpriced
         .filter_map(|model| model.model.as_deref())
@@ -178,7 +178,7 @@ fn name_width(width: usize) -> usize {
 }
 
 /// By agent, where there is more than one.
-fn providers(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn write_providers(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
     if stats.providers.len() < 2 {
         return Ok(());
     }
@@ -203,7 +203,7 @@ fn providers(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-fn models(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn write_models(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let width = name_width(width);
     writeln!(out)?;
     for model in &stats.models {
@@ -225,7 +225,7 @@ fn models(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn tools(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn write_tools(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
     /// More tools than that are in the JSON.
     const SHOWN: usize = 12;
     if stats.tools.is_empty() {
@@ -258,13 +258,13 @@ fn tools(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A number of things.
-fn counted(number: u64, thing: &str) -> String {
+fn counted_noun(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", grouped(number))
 }
 
 /// A number with its thousands apart.
-fn grouped(number: u64) -> String {
+fn grouped_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -277,7 +277,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// An amount in cents; an amount below a cent has four decimals, so that it does not look like zero.
-fn dollars(amount: f64) -> String {
+fn dollar_text(amount: f64) -> String {
     if amount > 0.0 && amount < 0.01 {
         format!("${amount:.4}")
     } else {

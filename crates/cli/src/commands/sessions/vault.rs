@@ -54,12 +54,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// The vault that is ours.
-pub(super) fn opened(place: &SessionsContext) -> Result<Vault, Failure> {
+pub(super) fn open_vault(place: &SessionsContext) -> Result<Vault, Failure> {
     Ok(Vault::open(prepare::vault_in(&place.environment)?))
 }
 
 /// A missing session or snapshot was named wrongly; all other errors are faults of the vault or of the disk.
-pub(super) fn failed(error: VaultError) -> Failure {
+pub(super) fn vault_failure(error: VaultError) -> Failure {
     match error {
         VaultError::NoSession(_) | VaultError::NoSnapshot(_) | VaultError::Ambiguous(_) => {
             let hint = "`lapidary sessions vault log --all` shows what is there";
@@ -74,7 +74,7 @@ pub(super) fn failed(error: VaultError) -> Failure {
 }
 
 /// A report that says nothing yet.
-fn report(vault: &Vault, verb: &str) -> VaultReport {
+fn empty_report(vault: &Vault, verb: &str) -> VaultReport {
     VaultReport {
         schema: VAULT_SCHEMA.to_owned(),
         vault: vault.dir().to_string_lossy().into_owned(),
@@ -99,7 +99,7 @@ pub(super) fn vault_session(info: SessionInfo) -> VaultSession {
     }
 }
 
-fn snapshot(snapshot: &Snapshot) -> VaultSnapshot {
+fn published_snapshot(snapshot: &Snapshot) -> VaultSnapshot {
     VaultSnapshot {
         id: snapshot.id.clone(),
         time: snapshot.time.clone(),
@@ -109,7 +109,7 @@ fn snapshot(snapshot: &Snapshot) -> VaultSnapshot {
     }
 }
 
-fn file(entry: &SnapshotEntry) -> VaultFile {
+fn published_file(entry: &SnapshotEntry) -> VaultFile {
     VaultFile {
         path: entry.path.clone(),
         size: entry.size,
@@ -121,7 +121,7 @@ fn file(entry: &SnapshotEntry) -> VaultFile {
 }
 
 /// `1 file`, `2 files`.
-pub(super) fn counted(count: usize, what: &str) -> String {
+pub(super) fn counted_noun(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }

@@ -28,7 +28,7 @@ pub(super) struct SkillChangeOutcome {
 }
 
 impl SkillTelling {
-    pub(super) fn tell(
+    pub(super) fn print_outcome(
         self,
         outcome: &SkillChangeOutcome,
         out: &mut Printer,
@@ -76,7 +76,7 @@ impl SkillChangeOutcome {
     }
 
     /// A skill came or went.
-    pub(super) fn moved(&mut self, skill: &PlacedSkill) {
+    pub(super) fn note_skill(&mut self, skill: &PlacedSkill) {
         self.change.applied = true;
         self.change.skills.push(MovedSkill {
             name: skill.name.clone(),
@@ -86,6 +86,6 @@ impl SkillChangeOutcome {
     }
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.display().to_string()
 }

@@ -89,7 +89,7 @@ impl ProblemCounts {
         }
     }
 
-    fn write(&self, out: &mut Printer) -> io::Result<()> {
+    fn write_counts(&self, out: &mut Printer) -> io::Result<()> {
         let told = [(self.errors, "error"), (self.warnings, "warning")];
         let told = told.iter().filter(|(count, _)| *count > 0);
         let told: Vec<_> = told
@@ -102,7 +102,7 @@ impl ProblemCounts {
     }
 }
 
-fn report(check: &CheckedSkills, problems: SkillProblems) -> SkillCheck {
+fn check_report(check: &CheckedSkills, problems: SkillProblems) -> SkillCheck {
     SkillCheck {
         schema: CHECK_SCHEMA.to_owned(),
         candidates: check.candidates.iter().map(candidate).collect(),
@@ -114,7 +114,7 @@ fn report(check: &CheckedSkills, problems: SkillProblems) -> SkillCheck {
     }
 }
 
-fn candidate(found: &LoadCandidate) -> SkillCandidate {
+fn published_candidate(found: &LoadCandidate) -> SkillCandidate {
     let shown = |path: &std::path::Path| path.display().to_string();
     let mut told = SkillCandidate {
         path: shown(&found.path),
@@ -141,7 +141,7 @@ fn candidate(found: &LoadCandidate) -> SkillCandidate {
     told
 }
 
-fn fate(fate: &LoadOutcome) -> SkillFate {
+fn published_fate(fate: &LoadOutcome) -> SkillFate {
     match fate {
         LoadOutcome::Loaded => SkillFate::Loaded,
         LoadOutcome::Disabled(_) => SkillFate::Disabled,
@@ -152,14 +152,14 @@ fn fate(fate: &LoadOutcome) -> SkillFate {
     }
 }
 
-fn severity(severity: LoadSeverity) -> SkillSeverity {
+fn published_severity(severity: LoadSeverity) -> SkillSeverity {
     match severity {
         LoadSeverity::Error => SkillSeverity::Error,
         LoadSeverity::Warning => SkillSeverity::Warning,
     }
 }
 
-fn explanation(fate: &LoadOutcome) -> Option<String> {
+fn fate_explanation(fate: &LoadOutcome) -> Option<String> {
     match fate {
         LoadOutcome::Loaded => None,
         LoadOutcome::Disabled(by) => {
@@ -177,7 +177,7 @@ fn explanation(fate: &LoadOutcome) -> Option<String> {
     }
 }
 
-fn text(check: &CheckedSkills, out: &mut Printer) -> io::Result<()> {
+fn print_text(check: &CheckedSkills, out: &mut Printer) -> io::Result<()> {
     if let Some(why) = &check.switched_off {
         writeln!(out, "no skill counts: {}\n", on_a_line(why, "  "))?;
     }
@@ -198,7 +198,7 @@ fn text(check: &CheckedSkills, out: &mut Printer) -> io::Result<()> {
     )
 }
 
-fn one(found: &LoadCandidate, out: &mut Printer) -> io::Result<()> {
+fn print_candidate(found: &LoadCandidate, out: &mut Printer) -> io::Result<()> {
     let path = found.path.display().to_string();
     let name = found.name.as_deref().unwrap_or(&path);
     let word = match fate(&found.fate) {

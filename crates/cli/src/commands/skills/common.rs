@@ -40,7 +40,7 @@ impl SkillScopeArg {
         }
     }
 
-    pub(super) fn told(self) -> SkillScope {
+    pub(super) fn skill_scope(self) -> SkillScope {
         match self {
             Self::User => SkillScope::User,
             Self::Workspace => SkillScope::Workspace,
@@ -55,7 +55,7 @@ pub(super) struct SkillsContext {
 }
 
 impl SkillsContext {
-    pub(super) fn read(
+    pub(super) fn read_context(
         workspace: &SkillsWorkspace,
         invocation: &Arc<Invocation>,
     ) -> Result<Self, Failure> {
@@ -71,7 +71,7 @@ impl SkillsContext {
     }
 
     /// The skills, loaded.
-    pub(super) fn skills(&self) -> SkillManager {
+    pub(super) fn load_skills(&self) -> SkillManager {
         let builtin = self.builtin();
         let builtin = builtin.ok();
         let mut skills =
@@ -81,7 +81,7 @@ impl SkillsContext {
     }
 
     /// The directory of the skills that come with the installed Gemini CLI: beside its program. The error says why it is unknown.
-    pub(super) fn builtin(&self) -> Result<PathBuf, String> {
+    pub(super) fn builtin_dir(&self) -> Result<PathBuf, String> {
         let found = detect::gemini(&self.place.environment);
         let found = found.map_err(|_| "there is no Gemini CLI here".to_owned())?;
         let program = found.path.canonicalize().unwrap_or(found.path);
@@ -96,7 +96,7 @@ impl SkillsContext {
     }
 
     /// The directory that skills of a scope are installed into. A link in a project may lead anywhere: not with us.
-    pub(super) fn target(&self, scope: SkillScopeArg) -> Result<PathBuf, Failure> {
+    pub(super) fn target_dir(&self, scope: SkillScopeArg) -> Result<PathBuf, Failure> {
         let base = match scope {
             SkillScopeArg::User => &self.setup.home.home,
             SkillScopeArg::Workspace => &self.setup.workspace,
@@ -111,7 +111,7 @@ impl SkillsContext {
     }
 
     /// A warning that an untrusted workspace skips the skills that are put into it.
-    pub(super) fn distrust(&self, scope: SkillScopeArg) -> Option<String> {
+    pub(super) fn untrusted_warning(&self, scope: SkillScopeArg) -> Option<String> {
         let is_left_out = scope == SkillScopeArg::Workspace && !self.setup.is_trusted();
         is_left_out.then(|| {
             "this workspace is not trusted, so Gemini CLI leaves its skills and settings out until it is".to_owned()
@@ -135,7 +135,7 @@ fn leads_out(base: &Path, directory: &Path) -> bool {
 }
 
 /// Removes the leftovers of installations that were killed, and reports them.
-pub(super) fn recover(
+pub(super) fn remove_leftovers(
     target: &Path,
     invocation: &Invocation,
     is_stopped: &dyn Fn() -> bool,
@@ -149,7 +149,7 @@ pub(super) fn recover(
     Ok(())
 }
 
-pub(super) fn tier(tier: DiscoveryTier) -> SkillTier {
+pub(super) fn published_tier(tier: DiscoveryTier) -> SkillTier {
     match tier {
         DiscoveryTier::Builtin => SkillTier::Builtin,
         DiscoveryTier::Extension => SkillTier::Extension,

@@ -37,7 +37,7 @@ pub(super) struct ConsentQuestion<'a> {
 
 impl ConsentQuestion<'_> {
     /// Describes the skills, and asks. True if the user agrees.
-    pub(super) fn obtain(
+    pub(super) fn obtain_consent(
         &self,
         is_given_already: bool,
         stop: &StopListener,
@@ -75,7 +75,7 @@ impl ConsentQuestion<'_> {
         }
     }
 
-    fn describe(&self) {
+    fn describe_skills(&self) {
         let (doing, label) = match self.way {
             InstallMode::Copy => ("Installing", "Install"),
             InstallMode::Link => ("Linking", "Link"),
@@ -119,7 +119,7 @@ fn in_short(text: &str) -> String {
     }
 }
 
-fn items(skill: &SkillDefinition) -> String {
+fn item_count_text(skill: &SkillDefinition) -> String {
     match fs::read_dir(skill.directory()) {
         Ok(entries) => format!(" ({} items in directory)", entries.count()),
         Err(_) => " (Could not count items in directory)".to_owned(),
@@ -127,7 +127,7 @@ fn items(skill: &SkillDefinition) -> String {
 }
 
 /// Only yes or an empty line is yes, as in Gemini CLI; the end of the input is no, and so is a signal to end.
-fn ask(stop: &StopListener, invocation: &Arc<Invocation>) -> io::Result<bool> {
+fn ask_to_continue(stop: &StopListener, invocation: &Arc<Invocation>) -> io::Result<bool> {
     let mut stderr = invocation.stderr();
     write!(stderr, "Do you want to continue? [Y/n]: ")?;
     stderr.flush()?;
@@ -149,7 +149,7 @@ fn ask(stop: &StopListener, invocation: &Arc<Invocation>) -> io::Result<bool> {
     }
 }
 
-fn answer(invocation: &Invocation) -> io::Result<bool> {
+fn read_answer(invocation: &Invocation) -> io::Result<bool> {
     let line = invocation.read_line()?;
     let answer = line.trim().to_lowercase();
     Ok(!line.is_empty() && matches!(answer.as_str(), "" | "y" | "yes"))

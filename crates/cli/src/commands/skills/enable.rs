@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     args.telling.tell(&outcome, out)
 }
 
-fn unknown(name: &str, meant: Option<String>) -> Failure {
+fn unknown_skill_failure(name: &str, meant: Option<String>) -> Failure {
     let failure = Failure::bad_input(anyhow!("there is no skill `{name}`"));
     failure.with_hint(match meant {
         Some(meant) => format!("did you mean `{meant}`?"),

@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     args.telling.tell(&outcome, out)
 }
 
-fn found(
+fn find_package(
     args: &Args,
     source: &SkillSource,
     invocation: &Invocation,
@@ -173,7 +173,7 @@ fn say_refused(refused: &[RefusedSkill], invocation: &Invocation) {
     }
 }
 
-pub(super) fn overwritten(skill: &PlacedSkill, place: &str) -> Option<String> {
+pub(super) fn overwritten_remark(skill: &PlacedSkill, place: &str) -> Option<String> {
     let name = &skill.name;
     let words = || format!(r#"Skill "{name}" already exists{place}. Overwriting..."#);
     skill.replaced.then(words)

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     args.telling.tell(&outcome, out)
 }
 
-fn found(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failure> {
+fn find_package(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failure> {
     let root = here.place.environment.dir.join(&args.path);
     let root = root
         .canonicalize()

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// Notes on skills that a user may miss in the list.
-fn notes(args: &Args, here: &SkillsContext, loaded: &SkillManager) -> Vec<String> {
+fn missing_skill_notes(args: &Args, here: &SkillsContext, loaded: &SkillManager) -> Vec<String> {
     if let Some(why) = &loaded.sources().switched_off {
         return vec![why.clone()];
     }
@@ -85,12 +85,12 @@ fn notes(args: &Args, here: &SkillsContext, loaded: &SkillManager) -> Vec<String
 }
 
 /// As Gemini CLI sorts them: its own last, then by name.
-fn order(one: &SkillDefinition, other: &SkillDefinition) -> Ordering {
+fn list_order(one: &SkillDefinition, other: &SkillDefinition) -> Ordering {
     let its_own = one.is_builtin.cmp(&other.is_builtin);
     its_own.then_with(|| by_name(&one.name, &other.name))
 }
 
-fn info(skill: &SkillDefinition) -> SkillInfo {
+fn skill_info(skill: &SkillDefinition) -> SkillInfo {
     SkillInfo {
         name: skill.name.clone(),
         description: skill.description.clone(),
@@ -102,7 +102,7 @@ fn info(skill: &SkillDefinition) -> SkillInfo {
     }
 }
 
-fn text(skills: &[&SkillDefinition], out: &mut Printer) -> io::Result<()> {
+fn print_text(skills: &[&SkillDefinition], out: &mut Printer) -> io::Result<()> {
     if skills.is_empty() {
         return writeln!(out, "No skills discovered.");
     }
@@ -132,6 +132,6 @@ fn text(skills: &[&SkillDefinition], out: &mut Printer) -> io::Result<()> {
     Ok(())
 }
 
-fn style(style: Style, out: &Printer) -> Style {
+fn terminal_style(style: Style, out: &Printer) -> Style {
     if out.colour { style } else { Style::new() }
 }

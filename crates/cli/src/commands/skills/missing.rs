@@ -16,7 +16,7 @@ pub(super) enum MissingSkill {
 
 impl MissingSkill {
     /// None if an active skill has the name, disabled or not.
-    pub(super) fn find(name: &str, skills: &SkillManager) -> Option<Self> {
+    pub(super) fn find_missing(name: &str, skills: &SkillManager) -> Option<Self> {
         if skills.skill_by_name(name).is_some() {
             return None;
         }
@@ -29,7 +29,7 @@ impl MissingSkill {
     }
 
     /// A remark for a command that succeeds all the same.
-    pub(super) fn remark(&self, name: &str) -> String {
+    pub(super) fn missing_remark(&self, name: &str) -> String {
         match self {
             Self::LeftOut(why) => format!("skill `{name}` is skipped here: {why}"),
             Self::Unknown(None) => format!("there is no skill `{name}` here"),
@@ -41,7 +41,7 @@ impl MissingSkill {
 }
 
 /// The hint about a skill that is not installed in a scope.
-pub(super) fn instead(name: &str, scope: SkillScopeArg, skills: &SkillManager) -> String {
+pub(super) fn not_installed_hint(name: &str, scope: SkillScopeArg, skills: &SkillManager) -> String {
     let found = skills.sources().whereabouts(name);
     let mut called = found.iter().filter(|found| goes_by(found, name));
     if let Some(found) = called.next() {
@@ -58,7 +58,7 @@ fn goes_by(found: &SkillLocation, name: &str) -> bool {
     found.name == name || found.directory.file_name() == Some(name.as_ref())
 }
 
-fn elsewhere(found: &SkillLocation, scope: SkillScopeArg) -> String {
+fn location_hint(found: &SkillLocation, scope: SkillScopeArg) -> String {
     let SkillLocation { name, tier, .. } = found;
     let directory = found.directory.display();
     match (tier, scope) {
@@ -89,7 +89,7 @@ fn elsewhere(found: &SkillLocation, scope: SkillScopeArg) -> String {
 }
 
 /// For a shell.
-fn quoted(name: &str) -> String {
+fn shell_quoted(name: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     if name.chars().all(is_plain) {
         return name.to_owned();

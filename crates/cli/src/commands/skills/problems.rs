@@ -20,7 +20,7 @@ pub(super) struct SkillProblems {
 }
 
 impl SkillProblems {
-    pub(super) fn collect(here: &SkillsContext, skills: &SkillManager) -> Self {
+    pub(super) fn collect_problems(here: &SkillsContext, skills: &SkillManager) -> Self {
         let notices = here.setup.notices.iter();
         let (errors, warnings): (Vec<_>, Vec<_>) = notices
             .filter(|notice| concerns_skills(notice))
@@ -36,7 +36,7 @@ impl SkillProblems {
     }
 
     /// Errors and warnings in one list.
-    pub(super) fn all(self) -> Vec<String> {
+    pub(super) fn into_messages(self) -> Vec<String> {
         self.errors.into_iter().chain(self.warnings).collect()
     }
 }

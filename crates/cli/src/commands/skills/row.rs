@@ -19,7 +19,7 @@ pub(crate) fn on_a_line(text: &str, indent: &str) -> String {
 }
 
 /// Writes a text behind a label. On a terminal, long text continues below its beginning.
-pub(crate) fn row(out: &mut Printer, start: &str, text: &str) -> io::Result<()> {
+pub(crate) fn write_row(out: &mut Printer, start: &str, text: &str) -> io::Result<()> {
     let indent = " ".repeat(start.width());
     let room = out.width().map(|width| width.saturating_sub(start.width()));
     let text = match room.filter(|room| *room >= NARROWEST) {
@@ -30,7 +30,7 @@ pub(crate) fn row(out: &mut Printer, start: &str, text: &str) -> io::Result<()> 
 }
 
 /// Breaks lines between words. A word stays whole: it may be a path to copy.
-fn folded(text: &str, room: usize) -> String {
+fn fold_text(text: &str, room: usize) -> String {
     let mut rows = Vec::new();
     for line in text.lines() {
         let mut row = String::new();

@@ -44,7 +44,7 @@ pub(super) struct FetchRequest<'a> {
 }
 
 impl SkillSource {
-    pub(super) fn fetch(request: &FetchRequest<'_>, here: &SkillsContext) -> Result<Self, Failure> {
+    pub(super) fn fetch_source(request: &FetchRequest<'_>, here: &SkillsContext) -> Result<Self, Failure> {
         let source = request.source;
         let shown = git::shown(source);
         let path = normalized(&here.place.environment.dir.join(source));
@@ -76,7 +76,7 @@ impl SkillSource {
         Ok(Self::Local(path))
     }
 
-    pub(super) fn root(&self) -> &Path {
+    pub(super) fn root_dir(&self) -> &Path {
         match self {
             Self::Local(path) => path,
             Self::Fetched(fetched) => &fetched.source,
@@ -88,7 +88,7 @@ impl SkillSource {
     }
 }
 
-fn cloned(
+fn clone_source(
     request: &FetchRequest<'_>,
     url: &str,
     here: &SkillsContext,
@@ -181,7 +181,7 @@ fn not_unpacked(error: ArchiveError) -> Failure {
 }
 
 impl FetchedDir {
-    fn make(beside: &Path) -> Result<Self, Failure> {
+    fn make_dir(beside: &Path) -> Result<Self, Failure> {
         clear_leftovers(beside);
         let fetched = Self::make_in(beside).context("cannot make a temporary directory");
         fetched.map_err(Failure::internal)

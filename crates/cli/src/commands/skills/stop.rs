@@ -14,7 +14,7 @@ pub(super) struct StopListener {
 }
 
 impl StopListener {
-    pub(super) fn listen(invocation: &Invocation) -> Self {
+    pub(super) fn listen_for_signals(invocation: &Invocation) -> Self {
         let token = CancellationToken::new();
         let heard = token.clone();
         // Without it signals have their default effect, and the next installation removes the leftovers.
@@ -27,7 +27,7 @@ impl StopListener {
         self.token.is_cancelled()
     }
 
-    pub(super) fn token(&self) -> &CancellationToken {
+    pub(super) fn cancel_token(&self) -> &CancellationToken {
         &self.token
     }
 
@@ -41,7 +41,7 @@ impl StopListener {
 }
 
 /// The failure after a signal, when nothing was changed.
-pub(super) fn cancelled() -> Failure {
+pub(super) fn cancelled_failure() -> Failure {
     let mut failure = Failure::bad_input(anyhow!("cancelled: nothing was changed"));
     failure.exit = CommandExit::Cancelled;
     failure
@@ -49,7 +49,7 @@ pub(super) fn cancelled() -> Failure {
 
 /// The first signal cancels the work, the second one ends the process at once.
 #[expect(clippy::exit, reason = "somebody cannot wait for the main thread")]
-async fn obey(mut interruptions: Interruptions, heard: &CancellationToken) {
+async fn obey_signals(mut interruptions: Interruptions, heard: &CancellationToken) {
     interruptions.next().await;
     heard.cancel();
     interruptions.next().await;

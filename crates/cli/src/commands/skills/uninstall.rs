@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// A remark that another skill of the same name is active, and whether it was before.
-fn namesake(name: &str, before: &SkillManager, after: &SkillManager) -> Option<String> {
+fn namesake_remark(name: &str, before: &SkillManager, after: &SkillManager) -> Option<String> {
     let counting = |skills: &SkillManager| {
         let mut all = skills.all_skills().iter();
         let skill = all.find(|skill| skill.name == name);

@@ -26,7 +26,7 @@ pub(super) struct TranscriptReading {
 }
 
 /// Line by line: events are printed before the next line is waited for.
-pub(super) fn translate(
+pub(super) fn translate_acp(
     args: &Args,
     format: OutputFormat,
     mut input: TranslateInput,
@@ -71,7 +71,7 @@ impl TranscriptReading {
     }
 
     /// A record of a transcript, or a line of one of the sides as it stands.
-    pub(super) fn line(&mut self, line: RawLine<'_>, received: Option<&str>) {
+    pub(super) fn take_line(&mut self, line: RawLine<'_>, received: Option<&str>) {
         let record = match line {
             RawLine::Whole(bytes) => TranscriptRecord::read(bytes),
             RawLine::TooLong { .. } => None,
@@ -90,7 +90,7 @@ impl TranscriptReading {
         }
     }
 
-    fn direction(&mut self, line: &RawLine<'_>) -> LineDirection {
+    fn line_direction(&mut self, line: &RawLine<'_>) -> LineDirection {
         let text = match line {
             RawLine::Whole(bytes) => std::str::from_utf8(bytes).ok(),
             RawLine::TooLong { .. } => None,
@@ -106,7 +106,7 @@ impl TranscriptReading {
             .push(direction, line, received, &mut self.events);
     }
 
-    fn complained(&mut self, line: &str) {
+    fn keep_stderr_line(&mut self, line: &str) {
         self.stderr.push_str(line);
         self.stderr.push('\n');
         if self.stderr.len() > 2 * MOST_STDERR {

@@ -16,7 +16,7 @@ use super::{Args, refuse_outcome_views};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-pub(super) fn translate(
+pub(super) fn translate_claude(
     args: &Args,
     format: OutputFormat,
     mut input: TranslateInput,

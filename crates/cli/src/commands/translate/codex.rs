@@ -8,7 +8,7 @@ use super::{Args, refuse_outcome_views};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-pub(super) fn translate(
+pub(super) fn translate_codex(
     args: &Args,
     format: OutputFormat,
     mut input: TranslateInput,

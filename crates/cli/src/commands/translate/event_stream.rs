@@ -24,7 +24,7 @@ struct EventStream<'a> {
 }
 
 /// Line by line: the views of a line are printed before more input is waited for.
-pub(super) fn translate(
+pub(super) fn translate_events(
     args: &Args,
     format: OutputFormat,
     mut input: TranslateInput,
@@ -69,7 +69,7 @@ fn refuse_other_chunks(args: &Args) -> Result<(), Failure> {
 }
 
 impl EventStream<'_> {
-    fn line(&mut self, line: RawLine<'_>, out: &mut Printer) -> Result<(), Failure> {
+    fn take_line(&mut self, line: RawLine<'_>, out: &mut Printer) -> Result<(), Failure> {
         let Some(read) = self.reader.push(line) else {
             return Ok(());
         };

@@ -43,7 +43,7 @@ impl TranslateInput {
         }
     }
 
-    pub(super) fn file(path: &Path, invocation: &Arc<Invocation>) -> Result<Self, Failure> {
+    pub(super) fn open_file(path: &Path, invocation: &Arc<Invocation>) -> Result<Self, Failure> {
         let name = shown(path);
         let file = File::open(path)
             .with_context(|| format!("cannot read `{name}`"))
@@ -66,7 +66,7 @@ impl TranslateInput {
         })
     }
 
-    fn stdin(invocation: &Arc<Invocation>) -> Self {
+    fn open_stdin(invocation: &Arc<Invocation>) -> Self {
         if invocation.is_stdin_terminal() {
             invocation.complain("note: reading from the terminal; end with Ctrl-D, or name a file");
         }
@@ -81,12 +81,12 @@ impl TranslateInput {
         }
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(super) fn input_name(&self) -> &str {
         &self.name
     }
 
     /// The format that it has.
-    pub(super) fn detect(&mut self, limit: usize) -> Result<InputSource, Failure> {
+    pub(super) fn detect_format(&mut self, limit: usize) -> Result<InputSource, Failure> {
         match self.recognise(limit)? {
             Some(format) => Ok(format),
             None if self.is_blank() => {
@@ -101,7 +101,7 @@ impl TranslateInput {
 
     /// Reads until a line shows the format, if it has one. The first line of a known format identifies a stream, so no line of a
     /// stream is delayed; a document has to be read to its end.
-    pub(super) fn recognise(&mut self, limit: usize) -> Result<Option<InputSource>, Failure> {
+    pub(super) fn recognise_format(&mut self, limit: usize) -> Result<Option<InputSource>, Failure> {
         let mut looked_at = 0;
         let mut searched = 0;
         let mut may_be_document = false;
@@ -142,7 +142,7 @@ impl TranslateInput {
         without_mark(&self.head).trim_ascii().is_empty()
     }
 
-    fn unknown(&self) -> Failure {
+    fn unknown_format_failure(&self) -> Failure {
         let failure = Failure::bad_input(anyhow!(
             "`{}` has a format that Lapidary does not know",
             self.name
@@ -175,12 +175,12 @@ impl TranslateInput {
     }
 
     /// A line buffer that begins with the bytes that were read already.
-    pub(super) fn lines(&mut self, limit: usize) -> LineBuffer {
+    pub(super) fn line_buffer(&mut self, limit: usize) -> LineBuffer {
         LineBuffer::holding(std::mem::take(&mut self.head), limit)
     }
 
     /// Reads on. 0 is the end.
-    pub(super) fn read(&mut self, room: &mut [u8]) -> Result<usize, Failure> {
+    pub(super) fn read_bytes(&mut self, room: &mut [u8]) -> Result<usize, Failure> {
         if self.ended {
             return Ok(0);
         }
@@ -211,7 +211,7 @@ impl TranslateInput {
     }
 
     /// The time, for lines that arrive now.
-    pub(super) fn now(&self) -> Option<String> {
+    pub(super) fn arrival_time(&self) -> Option<String> {
         self.is_live
             .then(|| format!("{:.3}", jiff::Timestamp::now()))
     }
@@ -236,7 +236,7 @@ fn read_some(reader: &mut dyn Read, room: &mut [u8]) -> io::Result<usize> {
 }
 
 /// A file's name for a message: one line, and nothing in it that a terminal would obey.
-pub(super) fn shown(path: &Path) -> String {
+pub(super) fn display_path(path: &Path) -> String {
     let mut name = String::new();
     for c in path.to_string_lossy().chars() {
         if c.is_control() {

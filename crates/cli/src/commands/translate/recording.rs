@@ -42,7 +42,7 @@ pub(super) fn open(path: &Path) -> Result<Option<RecordingReader>, Failure> {
 }
 
 /// A recording without a manifest. It has the agent's output at most.
-fn unfinished(path: &Path) -> Failure {
+fn unfinished_failure(path: &Path) -> Failure {
     let (name, stdout) = (shown(path), shown(&path.join(STDOUT)));
     let error =
         anyhow!("the recording `{name}` has no `{MANIFEST}`: the run ended before it began");
@@ -52,7 +52,7 @@ fn unfinished(path: &Path) -> Failure {
 }
 
 /// The failure of a damaged recording, with a hint.
-fn failed(path: &Path, error: ReplayError) -> Failure {
+fn damaged_failure(path: &Path, error: ReplayError) -> Failure {
     let is_torn = matches!(
         &error,
         ReplayError::Timing { .. } | ReplayError::Short { .. }
@@ -67,7 +67,7 @@ fn failed(path: &Path, error: ReplayError) -> Failure {
     ))
 }
 
-pub(super) fn translate(
+pub(super) fn translate_recording(
     args: &Args,
     format: OutputFormat,
     past: &RecordingReader,
@@ -121,7 +121,7 @@ fn told_confinement(confinement: &RecordedConfinement) -> String {
 }
 
 /// The reason why the events may be incomplete.
-fn caution(args: &Args, past: &RecordingReader, is_running: bool) -> Option<String> {
+fn incomplete_caution(args: &Args, past: &RecordingReader, is_running: bool) -> Option<String> {
     if is_running {
         return Some("the run is going on: this is what was said so far".to_owned());
     }
@@ -165,7 +165,7 @@ pub(super) fn each_event(
 }
 
 /// The format of the recorded agent's output.
-fn source(
+fn recorded_source(
     past: &RecordingReader,
     how: &PastReading,
     invocation: &Arc<Invocation>,
@@ -183,7 +183,7 @@ fn source(
 }
 
 /// The failure of a recorded program whose output is no known format.
-fn unspoken(past: &RecordingReader) -> Failure {
+fn unknown_format_failure(past: &RecordingReader) -> Failure {
     let stdout = shown(&past.stdout());
     let error = anyhow!("the recorded program spoke nothing that Lapidary knows");
     Failure::bad_input(error).with_hint(format!(

@@ -65,7 +65,7 @@ impl FromArgMatches for DefinitionOptions {
     }
 }
 
-fn hidden(command: Command) -> Command {
+fn hide_options(command: Command) -> Command {
     let ids = FOR_PROGRAMS.into_iter();
     ids.fold(command, |command, id| {
         command.mut_arg(id, |option| option.hide(true))

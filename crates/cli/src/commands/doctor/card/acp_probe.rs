@@ -55,7 +55,7 @@ pub(super) struct ProbeShutdown {
 }
 
 impl AcpProbe {
-    pub(super) async fn start(
+    pub(super) async fn start_agent(
         mut command: Command,
         supervisor: &Supervisor,
         root: &Path,
@@ -71,7 +71,7 @@ impl AcpProbe {
     }
 
     /// Starts or reaches the agent.
-    pub(super) async fn connect(source: AgentSource, root: &Path) -> anyhow::Result<Self> {
+    pub(super) async fn connect_agent(source: AgentSource, root: &Path) -> anyhow::Result<Self> {
         let launch = AgentLaunch {
             source,
             recorder: Recorder::begin(&root.join("runs"), "card")?,
@@ -88,7 +88,7 @@ impl AcpProbe {
     }
 
     /// Offers neither files nor terminals: the agent then does every action itself, and asks before.
-    pub(super) async fn initialize(
+    pub(super) async fn initialize_agent(
         &self,
         time: Duration,
     ) -> Result<InitializeAnswer, RequestError> {
@@ -115,7 +115,7 @@ impl AcpProbe {
         self.client(time).new_session(&setting).await
     }
 
-    pub(super) async fn prompt(
+    pub(super) async fn send_prompt(
         &mut self,
         session: &str,
         text: &str,
@@ -126,7 +126,7 @@ impl AcpProbe {
         ObservedTurn::play(self, &client, session, (text, cancel, time)).await
     }
 
-    pub(super) async fn unknown(&self, time: Duration) -> Result<RequestAnswer, RequestError> {
+    pub(super) async fn send_unknown_method(&self, time: Duration) -> Result<RequestAnswer, RequestError> {
         let nothing = Json::empty_object();
         let connection = &self.agent.connection;
         connection
@@ -134,12 +134,12 @@ impl AcpProbe {
             .await
     }
 
-    fn client(&self, time: Duration) -> AcpClient {
+    fn acp_client(&self, time: Duration) -> AcpClient {
         AcpClient::new(self.agent.connection.clone(), time)
     }
 
     /// Ends the agent in steps, and notes the step that was necessary and the processes that are left.
-    pub(super) async fn end(mut self) -> ProbeShutdown {
+    pub(super) async fn end_agent(mut self) -> ProbeShutdown {
         let began = Instant::now();
         let process = self.agent.process.clone();
         let before = timeout(Duration::ZERO, process.gone()).await.ok();
@@ -184,7 +184,7 @@ fn asked_or_killed(ended: Option<TreeExit>) -> ShutdownBy {
 }
 
 impl NoiseSeen {
-    pub(super) fn note(&mut self, traffic: &TrafficLine) {
+    pub(super) fn note_traffic(&mut self, traffic: &TrafficLine) {
         let TrafficLine::Received(received) = traffic else {
             return;
         };

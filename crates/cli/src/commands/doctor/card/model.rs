@@ -25,7 +25,7 @@ const WAIT: &str = "lapidary-wait";
 /// The names of shell tools. The requests of an agent show which of them it has.
 const SHELLS: [&str; 4] = ["Bash", "bash", "run_shell_command", "developer__shell"];
 
-pub(super) fn script() -> Script {
+pub(super) fn card_script() -> Script {
     let waits = ScriptRule::new(Turn::text("Wait").hang());
     let waits = waits.kind(RequestKind::Stream).body(WAIT);
     let calls = SHELLS.map(|shell| {
@@ -45,7 +45,7 @@ pub(super) fn script() -> Script {
     script.stream(SAID).after(AfterScript::Repeat)
 }
 
-fn quoted(word: &str) -> String {
+fn quote_word(word: &str) -> String {
     format!("\"{word}\"")
 }
 
@@ -60,7 +60,7 @@ pub(super) fn has_shell(api: &FakeApi) -> bool {
     requests(api).iter().any(told)
 }
 
-fn requests(api: &FakeApi) -> Vec<String> {
+fn model_requests(api: &FakeApi) -> Vec<String> {
     let requests = api.requests();
     let conversation = requests
         .iter()

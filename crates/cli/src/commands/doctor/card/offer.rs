@@ -10,16 +10,16 @@ use serde_json::Value;
 const LETTERS: usize = 200;
 const ITEMS: usize = 100;
 
-pub(super) fn clip(text: &str) -> String {
+pub(super) fn clip_text(text: &str) -> String {
     text.chars().take(LETTERS).collect()
 }
 
-pub(super) fn millis(time: Duration) -> u64 {
+pub(super) fn whole_milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Puts the answer to `initialize` on the card.
-pub(super) fn introduced(card: &mut Card, theirs: &InitializeAnswer, took: Duration) {
+pub(super) fn note_initialize(card: &mut Card, theirs: &InitializeAnswer, took: Duration) {
     let info = &read(&theirs.whole)["agentInfo"];
     let text = |name: &str| info[name].as_str().map(clip);
     let methods = theirs.auth_methods.iter().take(ITEMS);
@@ -44,7 +44,7 @@ pub(super) fn introduced(card: &mut Card, theirs: &InitializeAnswer, took: Durat
 }
 
 /// The modes, models and options of an opened session.
-pub(super) fn session(opened: &OpenedSession) -> CardSession {
+pub(super) fn card_session(opened: &OpenedSession) -> CardSession {
     let options = opened.config_options.as_ref().map(read).unwrap_or_default();
     let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
     let modes = opened.modes.as_ref();
@@ -63,7 +63,7 @@ pub(super) fn session(opened: &OpenedSession) -> CardSession {
 }
 
 /// The models of the option for them, or as agents listed them before there were options.
-fn models(opened: &OpenedSession, options: &[Value]) -> Vec<String> {
+fn session_models(opened: &OpenedSession, options: &[Value]) -> Vec<String> {
     let option = options.iter().find(|option| option["category"] == "model");
     if let Some(choices) = option.and_then(|option| option["options"].as_array()) {
         let groups = choices.iter().flat_map(|choice| match &choice["options"] {
@@ -77,12 +77,12 @@ fn models(opened: &OpenedSession, options: &[Value]) -> Vec<String> {
     texts(older.map(Vec::as_slice).unwrap_or_default(), "modelId")
 }
 
-fn texts(items: &[Value], name: &str) -> Vec<String> {
+fn member_texts(items: &[Value], name: &str) -> Vec<String> {
     let texts = items.iter().filter_map(|item| item[name].as_str());
     texts.take(ITEMS).map(clip).collect()
 }
 
 /// JSON that is nested too deeply to be parsed is null here.
-fn read(json: &Json) -> Value {
+fn json_value(json: &Json) -> Value {
     serde_json::from_str(json.as_str()).unwrap_or_default()
 }

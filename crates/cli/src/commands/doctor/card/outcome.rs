@@ -23,7 +23,7 @@ pub(super) fn not_started(error: &anyhow::Error) -> Check {
 }
 
 /// A failed check, with the last lines of the agent's stderr.
-pub(super) fn failed(name: CheckName, what: &str, error: &RequestError) -> Check {
+pub(super) fn failed_check(name: CheckName, what: &str, error: &RequestError) -> Check {
     const LINES: usize = 3;
     let message = format!("{what}: {}", clip(&error.to_string()));
     let check = Check::new(name, CheckState::Problem, message);
@@ -42,7 +42,7 @@ pub(super) fn failed(name: CheckName, what: &str, error: &RequestError) -> Check
     check.details(last.iter().map(|line| clip(line)))
 }
 
-pub(super) fn started(card: &Card, took: Duration) -> Check {
+pub(super) fn started_check(card: &Card, took: Duration) -> Check {
     let version = card.protocol_version.unwrap_or_default();
     let message = match (&card.agent_name, &card.agent_version) {
         (Some(name), Some(itself)) => format!("{name} {itself} speaks protocol {version}"),
@@ -59,7 +59,7 @@ pub(super) fn started(card: &Card, took: Duration) -> Check {
     }
 }
 
-pub(super) fn abilities(card: &Card) -> Check {
+pub(super) fn abilities_check(card: &Card) -> Check {
     let Some(can) = &card.abilities else {
         let message = "it did not say what it can do";
         return Check::new(CheckName::AcpAbilities, CheckState::Skipped, message);
@@ -93,7 +93,7 @@ pub(super) fn abilities(card: &Card) -> Check {
 }
 
 /// The check of opening a session.
-pub(super) fn session(
+pub(super) fn session_check(
     card: &mut Card,
     theirs: &InitializeAnswer,
     answer: Result<OpenedSession, RequestError>,
@@ -122,7 +122,7 @@ pub(super) fn session(
     }
 }
 
-fn refused(theirs: &InitializeAnswer, refusal: &RpcError, error: &RequestError) -> Check {
+fn refused_session_check(theirs: &InitializeAnswer, refusal: &RpcError, error: &RequestError) -> Check {
     let name = CheckName::AcpSession;
     if refusal.code != RpcError::LOG_IN {
         return failed(name, "no session was opened", error);
@@ -137,7 +137,7 @@ fn refused(theirs: &InitializeAnswer, refusal: &RpcError, error: &RequestError) 
     Check::new(name, CheckState::Unproven, message).details(ways)
 }
 
-pub(super) fn modes(card: &Card) -> Check {
+pub(super) fn modes_check(card: &Card) -> Check {
     let session = card.session.clone().unwrap_or_default();
     let message = match (session.modes.as_slice(), &session.mode) {
         ([], _) => "it offers none".to_owned(),
@@ -147,7 +147,7 @@ pub(super) fn modes(card: &Card) -> Check {
     Check::new(CheckName::AcpModes, CheckState::Ok, message)
 }
 
-pub(super) fn options(card: &Card) -> Check {
+pub(super) fn options_check(card: &Card) -> Check {
     let session = card.session.clone().unwrap_or_default();
     let message = match session.options.as_slice() {
         [] => "it offers none".to_owned(),
@@ -159,7 +159,7 @@ pub(super) fn options(card: &Card) -> Check {
 }
 
 /// The first few of many.
-fn few(names: &[String]) -> String {
+fn first_names(names: &[String]) -> String {
     const SHOWN: usize = 12;
     match names.get(SHOWN..) {
         None | Some([]) => names.join(", "),

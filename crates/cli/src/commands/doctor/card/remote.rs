@@ -28,7 +28,7 @@ pub(in crate::commands::doctor) async fn prove_remote(
     report.card(card);
 }
 
-async fn ask(
+async fn ask_remote_agent(
     probe: AcpProbe,
     started: Instant,
     around: &ProofSurroundings<'_>,

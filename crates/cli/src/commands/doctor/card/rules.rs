@@ -24,7 +24,7 @@ pub(super) struct ToldRules {
 }
 
 /// Tells the agent to ask, where that is possible.
-pub(super) fn tell(
+pub(super) fn tell_ask_rules(
     agent: &AcpAgent,
     program: &Path,
     world: &ProofSandbox<'_>,

@@ -70,7 +70,7 @@ struct TurnSightings {
 }
 
 impl ObservedTurn {
-    pub(super) async fn play(
+    pub(super) async fn play_turn(
         spoken: &mut AcpProbe,
         client: &AcpClient,
         session: &str,
@@ -114,13 +114,13 @@ struct TurnPlan {
 
 impl TurnPlan {
     /// When the agent is cancelled whether or not it has begun.
-    fn anyway(&self, began: Instant) -> Instant {
+    fn latest_cancel(&self, began: Instant) -> Instant {
         self.until.min(began + SILENT)
     }
 }
 
 impl TurnSightings {
-    async fn follow(
+    async fn follow_turn(
         &mut self,
         spoken: &mut AcpProbe,
         waiting: PendingCall,
@@ -174,7 +174,7 @@ impl TurnSightings {
         }
     }
 
-    fn note(&mut self, spoken: &mut AcpProbe, observed: &ObservedLine) {
+    fn note_line(&mut self, spoken: &mut AcpProbe, observed: &ObservedLine) {
         self.number = Some(observed.number);
         spoken.noise.note(&observed.traffic);
         let TrafficLine::Received(received) = &observed.traffic else {
@@ -189,7 +189,7 @@ impl TurnSightings {
         }
     }
 
-    fn update(&mut self, update: &Value) {
+    fn note_update(&mut self, update: &Value) {
         match update["sessionUpdate"].as_str().unwrap_or_default() {
             "agent_message_chunk" => {
                 let said = update["content"]["text"].as_str().unwrap_or_default();
@@ -214,7 +214,7 @@ impl TurnSightings {
         }
     }
 
-    fn answered(&mut self, answer: &Json) {
+    fn note_answer(&mut self, answer: &Json) {
         let answer = value(answer);
         if answer["usage"].is_object() {
             self.usage_in.insert("usage");
@@ -225,7 +225,7 @@ impl TurnSightings {
     }
 
     /// Allows the command that our own model called for, and nothing else.
-    fn permit(&mut self, asked: IncomingRequest) {
+    fn permit_own_command(&mut self, asked: IncomingRequest) {
         let params = asked.params.as_ref().map(value).unwrap_or_default();
         let is_ours = self.is_ours || params["toolCall"].to_string().contains(MARK);
         let id = params["toolCall"]["toolCallId"].as_str();
@@ -253,12 +253,12 @@ impl TurnSightings {
 }
 
 /// The id of a call that only reads.
-fn look(call: &Value) -> Option<String> {
+fn read_call_id(call: &Value) -> Option<String> {
     let is_look = call.to_string().contains(LOOK);
     is_look.then(|| call["toolCallId"].as_str().unwrap_or_default().to_owned())
 }
 
 /// JSON that is nested too deeply to be parsed is null here.
-fn value(json: &Json) -> Value {
+fn json_value(json: &Json) -> Value {
     serde_json::from_str(json.as_str()).unwrap_or_default()
 }

@@ -50,7 +50,7 @@ pub(super) fn hook_moments(
 }
 
 /// The input from the arguments, over the default one.
-fn said(
+fn input_from_args(
     args: &Args,
     event: HookEvent,
     around: &HookContext,
@@ -98,7 +98,7 @@ fn read_input(said: &str, invocation: &Invocation) -> Result<JsonObject, Failure
 }
 
 /// The whole text, unless it is too long.
-fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
+fn read_bounded(source: impl Read, name: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let read = source.take(LONGEST + 1).read_to_string(&mut text);
     let read = read.context(format!("cannot read `{name}`"));
@@ -109,7 +109,7 @@ fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn object(text: &str, name: &str) -> Result<JsonObject, Failure> {
+fn parse_object(text: &str, name: &str) -> Result<JsonObject, Failure> {
     let example =
         r#"`--input` takes a JSON object such as '{"file_path": "a"}', `@FILE`, or `-` for stdin"#;
     let refused = |error| Failure::bad_input(error).with_hint(example);
@@ -132,7 +132,7 @@ fn object_of(value: Value) -> JsonObject {
 }
 
 /// The default input of an event.
-fn usual(event: HookEvent) -> EventDetails {
+fn default_details(event: HookEvent) -> EventDetails {
     let request = || json!({"model": "gemini-2.5-flash", "messages": [{"role": "user", "content": "hello"}], "config": {}});
     let word = |word: &str| word.to_owned();
     match event {

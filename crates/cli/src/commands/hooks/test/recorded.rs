@@ -78,7 +78,7 @@ fn can_tell(event: HookEvent) -> bool {
 }
 
 /// Where the agent of a recording ran.
-fn directory(recording: &Path) -> Option<PathBuf> {
+fn recorded_directory(recording: &Path) -> Option<PathBuf> {
     let past =
         RecordingReader::is_in(recording).then(|| RecordingReader::open(recording).ok())??;
     Some(PathBuf::from(&past.manifest().directory))
@@ -97,7 +97,7 @@ struct RecordedTest {
 }
 
 impl RecordedTest {
-    fn moments(self, teller: CallTeller, around: &HookContext) -> Vec<TestMoment> {
+    fn into_moments(self, teller: CallTeller, around: &HookContext) -> Vec<TestMoment> {
         let RecordedCalls {
             all,
             questions,
@@ -144,7 +144,7 @@ impl RecordedTest {
         }
     }
 
-    fn take(&mut self, told: &Told) {
+    fn take_event(&mut self, told: &Told) {
         if told.base.extensions.contains_key("acp.replay") {
             return; // it was done long ago
         }
@@ -173,14 +173,14 @@ impl RecordedTest {
         }
     }
 
-    fn add(&mut self, details: EventDetails) {
+    fn add_moment(&mut self, details: EventDetails) {
         if details.event() == self.event {
             self.others.push(details);
         }
     }
 
     /// A session says where its agent works.
-    fn began(&mut self, told: &Told, dir: Option<&Text>) {
+    fn begin_session(&mut self, told: &Told, dir: Option<&Text>) {
         if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
             let dir = self.dir.join(dir.to_str().as_ref());
             self.actions.works_in(told.base.session_id.as_ref(), &dir);
@@ -190,7 +190,7 @@ impl RecordedTest {
         });
     }
 
-    fn turned(&mut self) {
+    fn end_turn(&mut self) {
         let answer = std::mem::take(&mut self.answer);
         let silent = "[no response text]".to_owned();
         self.add(EventDetails::AfterAgent {

@@ -23,7 +23,7 @@ pub(super) fn left_out(registry: &HookRegistry, event: HookEvent) -> Vec<String>
         .collect()
 }
 
-pub(super) fn moment(planned: &PlannedTest, fired: &HookResults) -> HookMoment {
+pub(super) fn moment_report(planned: &PlannedTest, fired: &HookResults) -> HookMoment {
     let PlannedTest { input, plan, .. } = planned;
     let effects = fired.effects().into_iter().map(effect).collect();
     let aggregate = fired.aggregate.as_ref();
@@ -54,7 +54,7 @@ fn not_run(passed_over: &PassedOver) -> HookNotRun {
     }
 }
 
-fn trial(ran: &HookResult, first: &HookInput) -> HookTrial {
+fn hook_trial(ran: &HookResult, first: &HookInput) -> HookTrial {
     let hook = &ran.hook;
     let (exit_code, signal) = match ran.exit {
         Some(Exit::Code(code)) => (Some(code), None),
@@ -88,7 +88,7 @@ fn trial(ran: &HookResult, first: &HookInput) -> HookTrial {
     }
 }
 
-fn effect(effect: AppliedEffect) -> HookEffect {
+fn published_effect(effect: AppliedEffect) -> HookEffect {
     let said = |effect, text| HookEffect {
         effect,
         text: Some(text),
@@ -123,10 +123,10 @@ fn effect(effect: AppliedEffect) -> HookEffect {
     }
 }
 
-fn json(object: &JsonObject) -> Json {
+fn published_json(object: &JsonObject) -> Json {
     Json::from_value(object)
 }
 
-fn milliseconds(time: Duration) -> u64 {
+fn whole_milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -16,7 +16,7 @@ const MOST_LINES: usize = 20;
 /// How much of a payload or an answer is shown.
 const LONGEST: usize = 2000;
 
-pub(super) fn show(test: &HookTest, out: &mut Printer) -> io::Result<()> {
+pub(super) fn print_test(test: &HookTest, out: &mut Printer) -> io::Result<()> {
     for left_out in &test.left_out {
         out.complain(&format!("warning: skipped: {left_out}"));
     }
@@ -109,7 +109,7 @@ fn show_trial(number: usize, trial: &HookTrial, out: &mut Printer) -> io::Result
     Ok(())
 }
 
-fn ended(trial: &HookTrial) -> String {
+fn trial_end(trial: &HookTrial) -> String {
     let how = match (trial.exit_code, trial.signal) {
         _ if trial.timed_out => "timed out".to_owned(),
         (Some(code), _) => format!("exit code {code}"),
@@ -154,7 +154,7 @@ fn show_effect(effect: &HookEffect, out: &mut Printer) -> io::Result<()> {
     )
 }
 
-fn styled(effect: &HookEffectKind, colour: bool) -> Style {
+fn effect_style(effect: &HookEffectKind, colour: bool) -> Style {
     if !colour {
         return Style::new();
     }
@@ -165,11 +165,11 @@ fn styled(effect: &HookEffectKind, colour: bool) -> Style {
     }
 }
 
-fn shortened(text: &str) -> String {
+fn shorten_line(text: &str) -> String {
     cut(&one_line(text))
 }
 
-fn cut(text: &str) -> String {
+fn cut_text(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

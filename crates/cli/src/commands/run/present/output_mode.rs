@@ -45,7 +45,7 @@ impl LiveOutput {
         }
     }
 
-    fn tick(&mut self, elapsed: Duration) -> Result<(), Failure> {
+    fn show_elapsed(&mut self, elapsed: Duration) -> Result<(), Failure> {
         let now = terminal::size(&self.invocation);
         if now != self.size {
             self.size = now;
@@ -77,7 +77,7 @@ impl OutputMode {
         matches!(self, Self::Live(..))
     }
 
-    pub(super) fn take(&mut self, mut batch: EventBatch, out: &mut Printer) -> Result<(), Failure> {
+    pub(super) fn take_batch(&mut self, mut batch: EventBatch, out: &mut Printer) -> Result<(), Failure> {
         match self {
             Self::Live(live) => {
                 for event in &batch.events {
@@ -96,14 +96,14 @@ impl OutputMode {
         Ok(())
     }
 
-    pub(super) fn tick(&mut self, elapsed: Duration) -> Result<(), Failure> {
+    pub(super) fn show_elapsed(&mut self, elapsed: Duration) -> Result<(), Failure> {
         match self {
             Self::Live(live) => live.tick(elapsed),
             Self::Printed(_) | Self::Quiet | Self::Raw(_) => Ok(()),
         }
     }
 
-    pub(super) fn cancelling(&mut self) -> Result<(), Failure> {
+    pub(super) fn show_cancelling(&mut self) -> Result<(), Failure> {
         if let Self::Live(live) = self {
             live.view.cancelling()?;
         }

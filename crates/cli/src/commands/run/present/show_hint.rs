@@ -8,7 +8,7 @@ use super::super::super::runs::common::RunStore;
 use crate::invocation::Invocation;
 
 /// Prints the line. It is printed only on a terminal, where the reader can run the command that it names.
-pub(super) fn print(recording: &Path, invocation: &Invocation) {
+pub(super) fn print_hint(recording: &Path, invocation: &Invocation) {
     if !invocation.is_stderr_terminal() {
         return;
     }
@@ -28,7 +28,7 @@ pub(super) fn print_demo(recording: &Path, cause: &Cause, invocation: &Invocatio
     invocation.complain("agents that are installed here: lapidary doctor");
 }
 
-fn line(recording: &Path, usual: Option<&Path>) -> String {
+fn hint_line(recording: &Path, usual: Option<&Path>) -> String {
     format!(
         "show it again: lapidary runs show {}",
         named(recording, usual)
@@ -36,7 +36,7 @@ fn line(recording: &Path, usual: Option<&Path>) -> String {
 }
 
 /// The name by which a command finds a run. One that is recorded elsewhere is named by its path.
-fn named(recording: &Path, usual: Option<&Path>) -> String {
+fn recording_name(recording: &Path, usual: Option<&Path>) -> String {
     let id = recording.file_name().unwrap_or_default().display();
     let is_usual = usual.is_some() && recording.parent() == usual;
     if is_usual {

@@ -44,7 +44,7 @@ pub(super) struct ShownPrompt {
 
 /// The prompt for a request: a heading, then the command that is judged and granted, then the changes as the agent describes
 /// them. The agent's text may be hostile, so all of it is filtered.
-pub(super) fn shown(
+pub(super) fn shown_prompt(
     question: &PermissionPrompt,
     extent: PromptExtent,
     options: LiveOptions,
@@ -93,7 +93,7 @@ pub(super) fn shown(
 }
 
 /// The kind of the action, the agent's title for it, and its files.
-fn heading(question: &PermissionPrompt, options: LiveOptions) -> String {
+fn prompt_heading(question: &PermissionPrompt, options: LiveOptions) -> String {
     let (request, action) = (&question.request, &question.action);
     let title = request.title.as_ref().unwrap_or(&request.tool_name);
     let (verb, title) = (verb(&request.tool_kind), one_line(&title.to_str()));
@@ -113,7 +113,7 @@ fn heading(question: &PermissionPrompt, options: LiveOptions) -> String {
 }
 
 /// A sentence in as many rows as it takes.
-fn sentence(mark: &str, words: &str, options: LiveOptions) -> String {
+fn sentence_rows(mark: &str, words: &str, options: LiveOptions) -> String {
     let rows = approval::sentence_rows(mark, words, options);
     let rows = rows.iter().map(|row| row.text.as_str());
     rows.flat_map(|row| [row, "\n"]).collect()
@@ -128,7 +128,7 @@ fn in_few_words(answer: &StandingAnswer) -> String {
     words
 }
 
-fn verb(kind: &ToolKind) -> &str {
+fn kind_verb(kind: &ToolKind) -> &str {
     match kind {
         ToolKind::Execute => "run a command",
         ToolKind::Edit => "edit a file",
@@ -174,7 +174,7 @@ impl PromptBody {
     }
 
     /// Adds text of the agent. No row of it passes for one of ours: each begins with a bar.
-    fn add(&mut self, rows: &[ScreenRow]) {
+    fn add_rows(&mut self, rows: &[ScreenRow]) {
         let shown = self.rows_left.unwrap_or(rows.len()).min(rows.len());
         for row in &rows[..shown] {
             self.text.extend([INDENT, &row.text, "\n"]);
@@ -185,7 +185,7 @@ impl PromptBody {
 }
 
 /// The change of a file that is to be approved, as a unified diff.
-fn change(diff: &DiffBlock) -> String {
+fn diff_text(diff: &DiffBlock) -> String {
     let path = diff.path.as_ref().map(Text::to_str).unwrap_or_default();
     let path = path.trim_start_matches('/'); // `a//srv/x` is no path
     let old = diff.old_text.as_ref().filter(|text| !text.is_empty());

@@ -30,7 +30,7 @@ impl<W: Write> CellTerminal<W> {
     }
 
     /// Lets `draw` fill an empty canvas of this size, and writes the changes and the cursor.
-    pub(super) fn draw(
+    pub(super) fn draw_canvas(
         &mut self,
         area: Rect,
         draw: impl FnOnce(&mut Canvas) -> Option<CellPosition>,

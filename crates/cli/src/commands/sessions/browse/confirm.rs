@@ -61,7 +61,7 @@ pub(super) struct SessionResumption {
 }
 
 impl FooterQuestion {
-    pub(super) fn delete(entry: &BrowseEntry, plan: DeletionPlan) -> Self {
+    pub(super) fn delete_question(entry: &BrowseEntry, plan: DeletionPlan) -> Self {
         Self::Delete {
             path: entry.path.clone(),
             title: entry.title.clone(),
@@ -70,14 +70,14 @@ impl FooterQuestion {
         }
     }
 
-    pub(super) fn export(entry: &BrowseEntry) -> Self {
+    pub(super) fn export_question(entry: &BrowseEntry) -> Self {
         Self::Export {
             path: entry.path.clone(),
             name: file_name(&entry.id, &entry.path),
         }
     }
 
-    pub(super) fn resume(entry: &BrowseEntry) -> Self {
+    pub(super) fn resume_question(entry: &BrowseEntry) -> Self {
         Self::Resume {
             id: entry.id.clone(),
             root: entry.root.clone(),
@@ -86,7 +86,7 @@ impl FooterQuestion {
     }
 
     /// The line that is being typed, and how long it may be.
-    pub(super) fn line(&mut self) -> (&mut String, usize) {
+    pub(super) fn typed_line(&mut self) -> (&mut String, usize) {
         match self {
             Self::Delete { typed, .. } => (typed, YES.len()),
             Self::Export { name, .. } => (name, LONGEST_NAME),
@@ -95,7 +95,7 @@ impl FooterQuestion {
     }
 
     /// Takes a key.
-    pub(super) fn answer(mut self, key: BrowseKey) -> FooterAnswer {
+    pub(super) fn take_key(mut self, key: BrowseKey) -> FooterAnswer {
         if key == BrowseKey::Esc {
             return FooterAnswer::No;
         }

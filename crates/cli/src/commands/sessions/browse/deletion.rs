@@ -60,7 +60,7 @@ impl PlannedDeletion {
         self.path == path
     }
 
-    pub(super) fn plan(&self, marks: MarkSet) -> DeletionPlan {
+    pub(super) fn deletion_plan(&self, marks: MarkSet) -> DeletionPlan {
         let deletion = &self.deletion;
         let files = deletion.files.iter().map(|file| &file.path);
         let artefacts = deletion.artefacts.iter().map(|artefact| &artefact.path);
@@ -109,7 +109,7 @@ impl PlannedDeletion {
 #[cfg(test)]
 impl DeletionPlan {
     /// A file and its tools' outputs, to try things with.
-    pub(super) fn sample() -> Self {
+    pub(super) fn sample_plan() -> Self {
         Self {
             count: 2,
             bytes: 1234,

@@ -26,7 +26,7 @@ impl ScrolledDocument {
     }
 
     /// Breaks the lines anew if the width is another one. About the same text stays on top.
-    pub(super) fn fit(&mut self, width: usize) {
+    pub(super) fn fit_width(&mut self, width: usize) {
         if self.width == width {
             return;
         }
@@ -41,20 +41,20 @@ impl ScrolledDocument {
     }
 
     /// So many rows, from the first that is on the screen.
-    pub(super) fn page(&self, height: usize) -> impl Iterator<Item = &str> {
+    pub(super) fn page_rows(&self, height: usize) -> impl Iterator<Item = &str> {
         let rows = self.rows.iter().skip(self.top).take(height);
         rows.map(String::as_str)
     }
 
     /// Moves by so many rows; the last one stays at the bottom of so many.
-    pub(super) fn scroll(&mut self, by: isize, height: usize) {
+    pub(super) fn scroll_by(&mut self, by: isize, height: usize) {
         self.found = None;
         let most = self.rows.len().saturating_sub(height);
         self.top = self.top.saturating_add_signed(by).min(most);
     }
 
     /// How far it is scrolled, in percent; nothing if all of it fits.
-    pub(super) fn percent(&self, height: usize) -> Option<usize> {
+    pub(super) fn scrolled_percent(&self, height: usize) -> Option<usize> {
         let most = self
             .rows
             .len()
@@ -64,7 +64,7 @@ impl ScrolledDocument {
     }
 
     /// Goes to the next row, in either direction, that has one of these words in it. False if there is none.
-    pub(super) fn find(
+    pub(super) fn find_row(
         &mut self,
         words: &[String],
         direction: SearchDirection,

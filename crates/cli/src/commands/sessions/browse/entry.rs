@@ -47,7 +47,7 @@ pub(super) struct EntryRefusals {
 }
 
 impl EntryRefusals {
-    fn of(session: &OtherSession<'_>, marks: MarkSet) -> Self {
+    fn of_other_session(session: &OtherSession<'_>, marks: MarkSet) -> Self {
         let why = |ability: SessionAbility| {
             let refused = ability.check(session.listed).err()?;
             let sentence = format!("it {}: {}", refused.reason, refused.hint);
@@ -63,7 +63,7 @@ impl EntryRefusals {
 
 impl BrowseEntry {
     /// All that a listing has: first the sessions, those of other providers last, then the files that are none.
-    pub(super) fn all(
+    pub(super) fn all_entries(
         listing: &SessionListing,
         others: &OtherSessions,
         marks: MarkSet,
@@ -74,7 +74,7 @@ impl BrowseEntry {
         sessions.chain(others).chain(hidden).collect()
     }
 
-    fn other(session: &OtherSession<'_>, marks: MarkSet) -> Self {
+    fn other_entry(session: &OtherSession<'_>, marks: MarkSet) -> Self {
         Self {
             number: None,
             refusals: Some(EntryRefusals::of(session, marks)),
@@ -82,7 +82,7 @@ impl BrowseEntry {
         }
     }
 
-    fn session(listed: &ListedSession, marks: MarkSet) -> Self {
+    fn session_entry(listed: &ListedSession, marks: MarkSet) -> Self {
         let info = listed.info();
         let title = one_line(start_of(&info.display_name), marks);
         let root = info.project.as_ref().map(PathBuf::from);
@@ -108,7 +108,7 @@ impl BrowseEntry {
         }
     }
 
-    fn hidden(file: &HiddenFile, marks: MarkSet) -> Self {
+    fn hidden_entry(file: &HiddenFile, marks: MarkSet) -> Self {
         let path = PathBuf::from(&file.path);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let title = one_line(start_of(&format!("{name}: {}", file.explanation)), marks);
@@ -135,12 +135,12 @@ impl BrowseEntry {
     }
 
     /// Whether its text in the list has each of these terms.
-    pub(super) fn says(&self, terms: &[TitleTerm]) -> bool {
+    pub(super) fn has_terms(&self, terms: &[TitleTerm]) -> bool {
         terms.iter().all(|term| self.words.has(term))
     }
 
     /// The time since the last update, in few letters: `now`, `5m`, `3h`, `12d`, `2y`.
-    pub(super) fn age(&self, now: SystemTime) -> String {
+    pub(super) fn age_text(&self, now: SystemTime) -> String {
         const MINUTE: i64 = 60;
         const HOUR: i64 = 60 * MINUTE;
         const DAY: i64 = 24 * HOUR;
@@ -177,7 +177,7 @@ fn start_of(text: &str) -> &str {
 #[cfg(test)]
 impl BrowseEntry {
     /// A session to try things with.
-    pub(super) fn sample(number: u64, title: &str, messages: u64, updated_ms: i64) -> Self {
+    pub(super) fn sample_entry(number: u64, title: &str, messages: u64, updated_ms: i64) -> Self {
         let id = format!("{number:08x}-0000-4000-8000-000000000000");
         Self {
             number: Some(number),

@@ -16,7 +16,7 @@ use super::title_terms::as_search;
 pub(super) type FoundPlaces = Vec<(usize, Option<ListSnippet>)>;
 
 /// The matches of `sessions search` in listed files. None if the search was given up.
-pub(super) fn find(
+pub(super) fn find_matches(
     sources: &BrowsedProjects,
     query: &str,
     files: &EntryFiles,
@@ -34,7 +34,7 @@ pub(super) fn find(
     Some(found.collect())
 }
 
-fn snippet(found: &TextMatch, marks: MarkSet) -> ListSnippet {
+fn list_snippet(found: &TextMatch, marks: MarkSet) -> ListSnippet {
     ListSnippet {
         before: one_line(&found.before, marks),
         matched: one_line(&found.matched, marks),

@@ -51,7 +51,7 @@ impl BrowseKey {
     }
 
     /// How far it moves in a view with so many rows on the screen.
-    pub(super) fn motion(self, height: usize) -> Option<isize> {
+    pub(super) fn row_motion(self, height: usize) -> Option<isize> {
         let page = isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(isize::MAX);
         Some(match self {
             Self::Up | Self::Char('k') | Self::Ctrl('p') => -1,
@@ -73,7 +73,7 @@ impl BrowseKey {
     }
 
     /// Changes a line that is being typed. True if it did.
-    pub(super) fn edits(self, line: &mut String, longest: usize) -> bool {
+    pub(super) fn edit_line(self, line: &mut String, longest: usize) -> bool {
         match self {
             Self::Char(letter) if line.chars().count() < longest && !letter.is_control() => {
                 line.push(letter);

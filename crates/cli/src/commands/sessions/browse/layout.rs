@@ -63,7 +63,7 @@ impl ScreenAreas {
     }
 
     /// The head, the foot and all between them, for a page that takes the whole screen.
-    pub(super) fn page(screen: Rect) -> (Rect, Rect, Rect) {
+    pub(super) fn page_areas(screen: Rect) -> (Rect, Rect, Rect) {
         let areas = Self::new(screen, false);
         let top = areas.head.bottom().max(screen.y);
         let bottom = if areas.foot.is_empty() {

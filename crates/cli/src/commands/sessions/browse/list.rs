@@ -31,7 +31,7 @@ impl ListSort {
     }
 
     /// In words.
-    pub(super) fn described(self, reversed: bool) -> &'static str {
+    pub(super) fn sort_label(self, reversed: bool) -> &'static str {
         match (self, reversed) {
             (Self::Date, false) => "newest first",
             (Self::Date, true) => "oldest first",
@@ -80,7 +80,7 @@ pub(super) struct BrowseList {
 
 impl BrowseList {
     /// Takes a listing; the cursor stays on its session if that is still there.
-    pub(super) fn fill(&mut self, entries: Vec<BrowseEntry>) {
+    pub(super) fn fill_entries(&mut self, entries: Vec<BrowseEntry>) {
         let path = self.selected().map(|entry| entry.path.clone());
         self.entries = entries;
         let names = self.entries.iter().map(|entry| width(&entry.project));
@@ -95,7 +95,7 @@ impl BrowseList {
     }
 
     /// The rows, top to bottom.
-    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = (usize, &BrowseEntry)> {
+    pub(super) fn visible_rows(&self) -> impl ExactSizeIterator<Item = (usize, &BrowseEntry)> {
         self.rows.iter().map(|&place| (place, &self.entries[place]))
     }
 
@@ -104,7 +104,7 @@ impl BrowseList {
     }
 
     /// The files to search: the newest first, so that further matches are added below.
-    pub(super) fn files(&self) -> EntryFiles {
+    pub(super) fn searched_files(&self) -> EntryFiles {
         let mut files: Vec<_> = self.entries.iter().enumerate().collect();
         files.sort_by_key(|(_, entry)| Reverse(entry.updated_ms));
         let files = files.into_iter();
@@ -114,29 +114,29 @@ impl BrowseList {
     }
 
     /// How many there could be, were nothing searched.
-    pub(super) fn sessions(&self) -> usize {
+    pub(super) fn session_count(&self) -> usize {
         let entries = self.entries.iter();
         entries.filter(|entry| entry.is_session()).count()
     }
 
-    pub(super) fn cursor(&self) -> usize {
+    pub(super) fn cursor_row(&self) -> usize {
         self.cursor
     }
 
-    pub(super) fn top(&self) -> usize {
+    pub(super) fn top_row(&self) -> usize {
         self.top
     }
 
-    pub(super) fn selected(&self) -> Option<&BrowseEntry> {
+    pub(super) fn selected_entry(&self) -> Option<&BrowseEntry> {
         self.entries.get(*self.rows.get(self.cursor)?)
     }
 
-    pub(super) fn query(&self) -> &str {
+    pub(super) fn search_query(&self) -> &str {
         &self.query
     }
 
     /// The terms of the search, in lower case.
-    pub(super) fn words(&self) -> Vec<String> {
+    pub(super) fn search_words(&self) -> Vec<String> {
         super::title_terms::terms(&self.query)
     }
 
@@ -145,7 +145,7 @@ impl BrowseList {
         title_terms(&self.query)
     }
 
-    pub(super) fn snippet(&self, place: usize) -> Option<&ListSnippet> {
+    pub(super) fn entry_snippet(&self, place: usize) -> Option<&ListSnippet> {
         self.found.get(&place)?.as_ref()
     }
 
@@ -155,7 +155,7 @@ impl BrowseList {
     }
 
     /// Starts another search. The matches in files were for other words.
-    pub(super) fn search(&mut self, query: String) {
+    pub(super) fn start_search(&mut self, query: String) {
         self.query = query;
         self.is_placed = false;
         self.found.clear();
@@ -176,7 +176,7 @@ impl BrowseList {
         self.rearrange();
     }
 
-    pub(super) fn reverse(&mut self) {
+    pub(super) fn reverse_order(&mut self) {
         self.is_reversed = !self.is_reversed;
         self.rearrange();
     }
@@ -196,7 +196,7 @@ impl BrowseList {
     }
 
     /// Takes a row away whose file is gone.
-    pub(super) fn remove(&mut self, path: &std::path::Path) {
+    pub(super) fn remove_file(&mut self, path: &std::path::Path) {
         let row = self.cursor;
         self.entries.retain(|entry| entry.path != path);
         self.found.clear();
@@ -205,27 +205,27 @@ impl BrowseList {
     }
 
     /// Moves the cursor by so many rows, as far as there are any.
-    pub(super) fn step(&mut self, by: isize) {
+    pub(super) fn step_cursor(&mut self, by: isize) {
         self.is_placed = true;
         let last = self.rows.len().saturating_sub(1);
         self.cursor = self.cursor.saturating_add_signed(by).min(last);
     }
 
     /// Scrolls so that the cursor is among so many rows.
-    pub(super) fn scroll(&mut self, height: usize) {
+    pub(super) fn scroll_to_cursor(&mut self, height: usize) {
         let height = height.max(1);
         let most = self.rows.len().saturating_sub(height);
         let lowest = (self.cursor + 1).saturating_sub(height);
         self.top = self.top.clamp(lowest, self.cursor.max(lowest)).min(most);
     }
 
-    fn rearrange(&mut self) {
+    fn rearrange_rows(&mut self) {
         let place = self.rows.get(self.cursor).copied();
         self.arrange(place);
     }
 
     /// Chooses and orders the rows; the cursor stays on its entry, or else goes to the first.
-    fn arrange(&mut self, selected: Option<usize>) {
+    fn arrange_rows(&mut self, selected: Option<usize>) {
         let terms = self.title_terms();
         let mut rows: Vec<usize> = (0..self.entries.len())
             .filter(|&place| self.is_shown(place, &terms))

@@ -18,7 +18,7 @@ pub(super) struct OpenTranscript {
 
 impl OpenTranscript {
     /// Takes the text, and scrolls to the first match of the search.
-    pub(super) fn fill(&mut self, lines: Vec<String>, width: usize, height: usize) {
+    pub(super) fn fill_lines(&mut self, lines: Vec<String>, width: usize, height: usize) {
         let mut document = ScrolledDocument::new(lines, width);
         document.find(&terms(&self.query), SearchDirection::Here, height);
         self.document = Some(document);
@@ -41,7 +41,7 @@ impl OpenTranscript {
     }
 
     /// Takes a key; returns a remark about it, if there is one.
-    pub(super) fn turn(&mut self, key: BrowseKey, height: usize) -> Option<String> {
+    pub(super) fn take_key(&mut self, key: BrowseKey, height: usize) -> Option<String> {
         let document = self.document.as_mut()?;
         if let Some(by) = key.motion(height) {
             document.scroll(by, height);
@@ -60,7 +60,7 @@ impl OpenTranscript {
         (!is_found).then(|| "it is not in here".to_owned())
     }
 
-    fn find(&mut self, direction: SearchDirection, height: usize) -> bool {
+    fn find_match(&mut self, direction: SearchDirection, height: usize) -> bool {
         let terms = terms(&self.query);
         let document = self.document.as_mut();
         document.is_some_and(|document| document.find(&terms, direction, height))

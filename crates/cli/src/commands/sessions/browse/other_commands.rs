@@ -15,7 +15,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 
 /// Writes a transcript in Markdown. A file that is there stays as it is.
-pub(super) fn export(
+pub(super) fn export_markdown(
     path: &Path,
     other: Option<OtherSession<'_>>,
     to: &Path,
@@ -29,7 +29,7 @@ pub(super) fn export(
 }
 
 /// Goes on with a session, as `sessions resume` does: without a prompt in Gemini CLI.
-pub(super) fn resume(it: &SessionResumption, out: &mut Printer) -> Result<CommandExit, Failure> {
+pub(super) fn resume_session(it: &SessionResumption, out: &mut Printer) -> Result<CommandExit, Failure> {
     #[derive(clap::Parser)]
     struct ResumeBridge {
         #[command(flatten)]

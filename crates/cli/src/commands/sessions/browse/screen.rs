@@ -37,7 +37,7 @@ pub(super) struct BrowserScreen {
 }
 
 impl BrowserScreen {
-    pub(super) fn take() -> io::Result<Self> {
+    pub(super) fn take_screen() -> io::Result<Self> {
         give_back_in_panic();
         let taken = take().and_then(|()| empty_terminal());
         match taken {
@@ -59,7 +59,7 @@ impl BrowserScreen {
         screen_area()
     }
 
-    pub(super) fn draw(&mut self, state: &BrowserState) -> io::Result<()> {
+    pub(super) fn draw_state(&mut self, state: &BrowserState) -> io::Result<()> {
         self.terminal
             .draw(screen_area()?, |canvas| view::draw(state, canvas))
     }
@@ -86,7 +86,7 @@ pub(super) fn screen_area() -> io::Result<Rect> {
 }
 
 /// Makes the terminal ours.
-fn take() -> io::Result<()> {
+fn take_terminal() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
     execute!(
@@ -127,7 +127,7 @@ pub(super) struct Keyboard {
 }
 
 impl Keyboard {
-    pub(super) fn listen(inputs: Sender<BrowserInput>) -> io::Result<Self> {
+    pub(super) fn listen_for_keys(inputs: Sender<BrowserInput>) -> io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let stop = is_over.clone();
         let builder = thread::Builder::new().name("lapidary-keyboard".to_owned());
@@ -171,13 +171,13 @@ fn next() -> io::Result<Option<BrowserInput>> {
 }
 
 /// The size, if it has changed. No event reports a change before we listen.
-fn resized(known: &mut Option<(u16, u16)>) -> Option<BrowserInput> {
+fn changed_size(known: &mut Option<(u16, u16)>) -> Option<BrowserInput> {
     let size = terminal::size().ok()?;
     let was = known.replace(size);
     (was != Some(size)).then(|| BrowserInput::Resize(Rect::new(0, 0, size.0, size.1)))
 }
 
-fn input(event: Event) -> Option<BrowserInput> {
+fn browser_input(event: Event) -> Option<BrowserInput> {
     match event {
         Event::Key(key) => BrowseKey::from_event(key).map(BrowserInput::Key),
         Event::Paste(text) => Some(BrowserInput::Paste(text)),

@@ -44,7 +44,7 @@ impl BrowsedProjects {
     }
 
     /// All sessions, in numbers that tell how far it is.
-    pub(super) fn listing(&self, told: &dyn Fn(usize, usize)) -> SessionListing {
+    pub(super) fn list_sessions(&self, told: &dyn Fn(usize, usize)) -> SessionListing {
         let index = self.place.index(&self.scope);
         let mut counting = CountingSource { index, told };
         let mut listing = SessionListing::with(&self.projects, self.place.now, &mut counting);
@@ -57,7 +57,7 @@ impl BrowsedProjects {
     }
 
     /// The sessions of other providers, as they were last listed.
-    pub(super) fn others(&self) -> Arc<OtherSessions> {
+    pub(super) fn other_sessions(&self) -> Arc<OtherSessions> {
         self.lock_others().clone()
     }
 
@@ -66,7 +66,7 @@ impl BrowsedProjects {
     }
 
     /// What `sessions search` finds. None if it was given up, or there is no word to look for.
-    pub(super) fn search(
+    pub(super) fn search_sessions(
         &self,
         query: &str,
         watch: &SearchProgress<'_>,

@@ -175,12 +175,12 @@ impl BrowserState {
         }
     }
 
-    pub(super) fn areas(&self) -> ScreenAreas {
+    pub(super) fn screen_areas(&self) -> ScreenAreas {
         ScreenAreas::new(self.setup.screen, self.with_preview)
     }
 
     /// Takes an input; returns its effects.
-    pub(super) fn update(&mut self, input: BrowserInput) -> Vec<BrowserEffect> {
+    pub(super) fn take_input(&mut self, input: BrowserInput) -> Vec<BrowserEffect> {
         let mut effects = match input {
             BrowserInput::Key(BrowseKey::Ctrl('c')) | BrowserInput::Terminated => {
                 vec![BrowserEffect::Leave(BrowserOutcome::Interrupted)]
@@ -216,7 +216,7 @@ impl BrowserState {
         effects
     }
 
-    fn key(&mut self, key: BrowseKey) -> Vec<BrowserEffect> {
+    fn take_key(&mut self, key: BrowseKey) -> Vec<BrowserEffect> {
         self.note = None;
         self.planning = None;
         match std::mem::replace(&mut self.mode, InputMode::Browsing) {
@@ -228,7 +228,7 @@ impl BrowserState {
     }
 
     /// Letters are searched, so that no letter acts.
-    fn browse(&mut self, key: BrowseKey) -> Vec<BrowserEffect> {
+    fn take_list_key(&mut self, key: BrowseKey) -> Vec<BrowserEffect> {
         if let Some(by) = key.motion_while_typing(usize::from(self.areas().list.height)) {
             self.list.step(by);
             return Vec::new();
@@ -259,7 +259,7 @@ impl BrowserState {
         Vec::new()
     }
 
-    fn paste(&mut self, text: &str) -> Vec<BrowserEffect> {
+    fn paste_text(&mut self, text: &str) -> Vec<BrowserEffect> {
         let line = text.split(['\r', '\n']).next().unwrap_or_default();
         match &mut self.mode {
             InputMode::Browsing => {
@@ -281,7 +281,7 @@ impl BrowserState {
         }
     }
 
-    fn search(&mut self, query: String) -> Vec<BrowserEffect> {
+    fn start_search(&mut self, query: String) -> Vec<BrowserEffect> {
         if query == self.list.query() {
             return Vec::new();
         }
@@ -302,7 +302,7 @@ impl BrowserState {
         )]
     }
 
-    fn found(&mut self, found: FoundSessions) -> Vec<BrowserEffect> {
+    fn take_matches(&mut self, found: FoundSessions) -> Vec<BrowserEffect> {
         self.searched = (found.done < found.total).then_some((found.done, found.total));
         if !found.places.is_empty() {
             self.list.add_found(found.places);
@@ -310,7 +310,7 @@ impl BrowserState {
         Vec::new()
     }
 
-    fn listed(&mut self, entries: Vec<BrowseEntry>, warning: Option<String>) -> Vec<BrowserEffect> {
+    fn take_entries(&mut self, entries: Vec<BrowseEntry>, warning: Option<String>) -> Vec<BrowserEffect> {
         self.listing = ListingProgress::Done;
         self.list.fill(entries);
         self.files = self.list.files();
@@ -321,13 +321,13 @@ impl BrowserState {
         self.look_into_files()
     }
 
-    fn ask(&mut self, question: impl FnOnce(&BrowseEntry) -> FooterQuestion) {
+    fn ask_question(&mut self, question: impl FnOnce(&BrowseEntry) -> FooterQuestion) {
         if let Some(entry) = self.list.selected() {
             self.mode = InputMode::Asking(question(entry));
         }
     }
 
-    fn answer(&mut self, question: FooterQuestion, key: BrowseKey) -> Vec<BrowserEffect> {
+    fn answer_question(&mut self, question: FooterQuestion, key: BrowseKey) -> Vec<BrowserEffect> {
         match question.answer(key) {
             FooterAnswer::Open(question) => {
                 self.mode = InputMode::Asking(question);
@@ -344,7 +344,7 @@ impl BrowserState {
     }
 
     /// Looks up the other files of the session first: they are part of the question.
-    fn delete(&mut self) -> Vec<BrowserEffect> {
+    fn plan_deletion(&mut self) -> Vec<BrowserEffect> {
         let Some(entry) = self.list.selected() else {
             return Vec::new();
         };
@@ -361,7 +361,7 @@ impl BrowserState {
     }
 
     /// Asks, unless the user has moved to another row.
-    fn planned(&mut self, path: &Path, plan: DeletionPlan) -> Vec<BrowserEffect> {
+    fn ask_for_deletion(&mut self, path: &Path, plan: DeletionPlan) -> Vec<BrowserEffect> {
         let selected = self.list.selected().map(|entry| entry.path.as_path());
         if self
             .planning
@@ -375,7 +375,7 @@ impl BrowserState {
         Vec::new()
     }
 
-    fn resume(&mut self) -> Vec<BrowserEffect> {
+    fn resume_selected(&mut self) -> Vec<BrowserEffect> {
         let Some(entry) = self.list.selected() else {
             return Vec::new();
         };
@@ -431,7 +431,7 @@ impl BrowserState {
         Vec::new()
     }
 
-    fn read(&mut self, text: Result<Vec<String>, String>) -> Vec<BrowserEffect> {
+    fn take_transcript(&mut self, text: Result<Vec<String>, String>) -> Vec<BrowserEffect> {
         if let InputMode::Open(open) = &mut self.mode {
             let width = usize::from(self.setup.screen.width);
             let height = usize::from(ScreenAreas::page(self.setup.screen).1.height);
@@ -451,7 +451,7 @@ impl BrowserState {
         Vec::new()
     }
 
-    fn resize(&mut self, screen: Rect) -> Vec<BrowserEffect> {
+    fn resize_screen(&mut self, screen: Rect) -> Vec<BrowserEffect> {
         self.setup.screen = screen;
         if let InputMode::Open(OpenTranscript {
             document: Some(document),
@@ -464,7 +464,7 @@ impl BrowserState {
     }
 
     /// Asks for the preview of the row under the cursor, if it is not there already.
-    fn look(&mut self) -> Option<BrowserEffect> {
+    fn request_preview(&mut self) -> Option<BrowserEffect> {
         let area = self.areas().preview;
         if matches!(self.mode, InputMode::Open(_)) || area.is_empty() {
             return None;
@@ -491,13 +491,13 @@ impl BrowserState {
         ))
     }
 
-    fn tell(&mut self, note: String) -> Vec<BrowserEffect> {
+    fn show_remark(&mut self, note: String) -> Vec<BrowserEffect> {
         self.note = Some(note);
         Vec::new()
     }
 
     /// A deleted file is neither shown nor searched.
-    fn forget(&mut self, path: &Path) {
+    fn forget_file(&mut self, path: &Path) {
         if self.preview.path().is_some_and(|shown| shown == path) {
             self.preview = PreviewState::Empty;
         }
@@ -506,7 +506,7 @@ impl BrowserState {
 }
 
 impl PreviewState {
-    fn path(&self) -> Option<&PathBuf> {
+    fn preview_path(&self) -> Option<&PathBuf> {
         match self {
             Self::Empty => None,
             Self::Coming(path) | Self::Ready(path, _) | Self::Failed(path, _) => Some(path),

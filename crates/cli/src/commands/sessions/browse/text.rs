@@ -38,7 +38,7 @@ pub(super) fn one_line(text: &str, marks: MarkSet) -> String {
 }
 
 /// A text as lines, each as [`one_line`] has it; how they are indented stays.
-pub(super) fn lines(text: &str, marks: MarkSet) -> Vec<String> {
+pub(super) fn harmless_lines(text: &str, marks: MarkSet) -> Vec<String> {
     let text = sanitize(text);
     text.lines()
         .map(|line| one_line(&line.replace('\t', &" ".repeat(TAB)), marks))
@@ -53,7 +53,7 @@ fn is_unseen(letter: char) -> bool {
 }
 
 /// The same in ASCII: our own signs by ones that look like them, any other by a question mark.
-pub(super) fn ascii(text: &str) -> String {
+pub(super) fn ascii_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -75,12 +75,12 @@ pub(super) fn ascii(text: &str) -> String {
 }
 
 /// How many columns a text takes.
-pub(super) fn width(text: &str) -> usize {
+pub(super) fn text_width(text: &str) -> usize {
     text.width()
 }
 
 /// A text that fits, with a sign that it goes on.
-pub(super) fn shortened(text: &str, room: usize, marks: MarkSet) -> Cow<'_, str> {
+pub(super) fn shorten_text(text: &str, room: usize, marks: MarkSet) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);
     }
@@ -94,7 +94,7 @@ pub(super) fn shortened(text: &str, room: usize, marks: MarkSet) -> Cow<'_, str>
 }
 
 /// As much of a text as fits, and the rest.
-pub(super) fn split(text: &str, room: usize) -> (&str, &str) {
+pub(super) fn split_at_width(text: &str, room: usize) -> (&str, &str) {
     let mut used = 0;
     for (at, letter) in text.char_indices() {
         used += letter.width().unwrap_or(0);
@@ -106,7 +106,7 @@ pub(super) fn split(text: &str, room: usize) -> (&str, &str) {
 }
 
 /// Breaks a line into rows: between words where there are any. Further rows have the indentation of the first.
-pub(super) fn wrap(line: &str, room: usize, mut row: impl FnMut(&str)) {
+pub(super) fn wrap_line(line: &str, room: usize, mut row: impl FnMut(&str)) {
     let room = room.max(1);
     let indent = line.len() - line.trim_start().len();
     let indent = " ".repeat(indent.min(room / 2));
@@ -124,7 +124,7 @@ pub(super) fn wrap(line: &str, room: usize, mut row: impl FnMut(&str)) {
     }
 }
 
-fn broken(line: &str, room: usize) -> (&str, &str) {
+fn break_line(line: &str, room: usize) -> (&str, &str) {
     let (start, rest) = split(line, room);
     if rest.is_empty() {
         return (start, rest);

@@ -3,13 +3,13 @@
 use lapidary::sessions::search::{exact, folded};
 
 /// The terms of a query in lower case: words, and `"several words"` as they stand. For marking matches.
-pub(super) fn terms(query: &str) -> Vec<String> {
+pub(super) fn query_terms(query: &str) -> Vec<String> {
     let terms = split(query).into_iter();
     terms.map(|(term, _)| term.to_lowercase()).collect()
 }
 
 /// Words, and `"several words"` between quotes; true for the latter.
-fn split(query: &str) -> Vec<(String, bool)> {
+fn split_query(query: &str) -> Vec<(String, bool)> {
     let mut terms = Vec::new();
     // Every other piece stands between quotes; one that is not closed reaches to the end.
     for (place, piece) in query.split('"').enumerate() {
@@ -70,7 +70,7 @@ impl TitleText {
         }
     }
 
-    pub(super) fn has(&self, term: &TitleTerm) -> bool {
+    pub(super) fn has_term(&self, term: &TitleTerm) -> bool {
         let text = match &self.exact {
             Some(exact) if term.is_quoted => exact,
             _ => &self.folded,

@@ -39,7 +39,7 @@ const WHOLE: TranscriptLimits = TranscriptLimits {
 };
 
 impl TranscriptExtent {
-    fn limits(self) -> TranscriptLimits {
+    fn transcript_limits(self) -> TranscriptLimits {
         match self {
             Self::Preview => PREVIEW,
             Self::Whole => WHOLE,
@@ -48,7 +48,7 @@ impl TranscriptExtent {
 }
 
 /// The lines of a session, harmless; or why there are none. Gives up when it is not wanted any more.
-pub(super) fn read(
+pub(super) fn read_transcript(
     path: &Path,
     extent: TranscriptExtent,
     marks: MarkSet,
@@ -84,7 +84,7 @@ pub(super) fn read(
 }
 
 /// The same of a session of another provider.
-pub(super) fn replay(
+pub(super) fn replay_transcript(
     session: &OtherSession<'_>,
     extent: TranscriptExtent,
     marks: MarkSet,
@@ -100,7 +100,7 @@ pub(super) fn replay(
 }
 
 /// A file, or its beginning and its end; and how much is missing between them.
-fn bounded(path: &Path, limits: &TranscriptLimits) -> io::Result<(Vec<u8>, u64)> {
+fn read_bounded(path: &Path, limits: &TranscriptLimits) -> io::Result<(Vec<u8>, u64)> {
     let mut file = File::open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
@@ -124,14 +124,14 @@ fn bounded(path: &Path, limits: &TranscriptLimits) -> io::Result<(Vec<u8>, u64)>
     Ok((bytes, left_out))
 }
 
-fn options() -> NormalizeOptions {
+fn normalize_options() -> NormalizeOptions {
     let mut options = NormalizeOptions::new("browse");
     options.keep_raw = false;
     options.record_order = RecordOrder::Reading;
     options
 }
 
-fn render(
+fn render_events(
     events: impl FnOnce(&mut dyn FnMut(Event)),
     out: &mut TextEnds,
     is_wanted: &dyn Fn() -> bool,
@@ -165,7 +165,7 @@ impl TextEnds {
         }
     }
 
-    fn lines(mut self, extent: TranscriptExtent, marks: MarkSet) -> Vec<String> {
+    fn into_lines(mut self, extent: TranscriptExtent, marks: MarkSet) -> Vec<String> {
         let mut all = std::mem::take(&mut self.start);
         if self.left_out > 0 {
             let note = format!("\n\n… {} skipped here …\n\n", size(self.left_out));
@@ -200,7 +200,7 @@ impl Write for TextEnds {
 }
 
 /// A size in words.
-pub(super) fn size(bytes: u64) -> String {
+pub(super) fn size_text(bytes: u64) -> String {
     match bytes {
         0..1000 => format!("{bytes} bytes"),
         1000..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),

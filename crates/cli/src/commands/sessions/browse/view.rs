@@ -15,7 +15,7 @@ use super::text::{ascii, shortened, width, wrap};
 use styles::BrowserInk;
 
 /// Draws everything; returns the position of the cursor, if the user types.
-pub(super) fn draw(state: &BrowserState, screen: &mut Canvas) -> Option<CellPosition> {
+pub(super) fn draw_state(state: &BrowserState, screen: &mut Canvas) -> Option<CellPosition> {
     // After a resize the state may have another size for a moment: only the common part is drawn.
     let state_screen = state.setup.screen.intersection(screen.area);
     if state_screen.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn draw(state: &BrowserState, screen: &mut Canvas) -> Option<CellPosi
     }
 }
 
-fn browser(state: &BrowserState, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
+fn draw_browser(state: &BrowserState, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
     let areas = state.areas();
     head(state, areas.head, brush);
     rows::columns(state, areas.columns, brush);
@@ -45,7 +45,7 @@ fn browser(state: &BrowserState, brush: &mut ScreenBrush<'_>) -> Option<CellPosi
     foot(state, areas.foot, brush)
 }
 
-fn head(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
+fn draw_head(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     let (shown, all) = (state.list.len(), state.list.sessions());
     let count = match state.listing {
         ListingProgress::At(_, 0) => brush.sign("reading …"),
@@ -63,7 +63,7 @@ fn head(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
 }
 
 /// The line about the row under the cursor: its match, or its id and size. Between columns it is a plain rule.
-fn rule(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
+fn draw_rule(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     if area.width == 1 {
         for y in area.y..area.bottom() {
             brush.put(
@@ -96,7 +96,7 @@ fn rule(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     brush.put(inner, &about, BrowserInk::DIM);
 }
 
-fn preview(state: &BrowserState, mut area: Rect, brush: &mut ScreenBrush<'_>) {
+fn draw_preview(state: &BrowserState, mut area: Rect, brush: &mut ScreenBrush<'_>) {
     if let InputMode::Asking(FooterQuestion::Delete { plan, .. }) = &state.mode {
         let title = "This goes, once a copy is in the vault:";
         let lines = std::iter::once(title).chain(plan.lines.iter().map(String::as_str));
@@ -119,7 +119,7 @@ fn preview(state: &BrowserState, mut area: Rect, brush: &mut ScreenBrush<'_>) {
 }
 
 /// Lines, broken where they end, as far as there is room; takes the rows away from the area.
-fn paragraph<'t>(
+fn draw_paragraph<'t>(
     lines: impl IntoIterator<Item = &'t str>,
     area: &mut Rect,
     style: CellStyle,
@@ -137,7 +137,7 @@ fn paragraph<'t>(
 }
 
 /// A question, a search, a remark, or else the keys.
-fn foot(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
+fn draw_foot(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
     let progress = match state.searched {
         Some((done, total)) => brush.sign(&format!("searching {done} of {total} …")),
         None => String::new(),
@@ -180,7 +180,7 @@ fn foot(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) -> Option
 }
 
 /// The keys that there is room for, the most important first.
-fn keys(area: Rect, brush: &mut ScreenBrush<'_>) {
+fn draw_list_keys(area: Rect, brush: &mut ScreenBrush<'_>) {
     const KEYS: &[&str] = &[
         "Letters search",
         "Enter read",
@@ -202,7 +202,7 @@ struct ScreenBrush<'b> {
 
 impl ScreenBrush<'_> {
     /// A sign of ours, or one in ASCII that looks like it.
-    fn sign(&self, text: &str) -> String {
+    fn sign_text(&self, text: &str) -> String {
         match self.marks {
             MarkSet::Unicode => text.to_owned(),
             MarkSet::Ascii => ascii(text),
@@ -210,7 +210,7 @@ impl ScreenBrush<'_> {
     }
 
     /// A text in the first row of an area, cut to fit.
-    fn put(&mut self, area: Rect, text: &str, style: CellStyle) {
+    fn put_text(&mut self, area: Rect, text: &str, style: CellStyle) {
         let area = area.intersection(self.screen.area);
         if area.is_empty() {
             return;
@@ -252,7 +252,7 @@ impl ScreenBrush<'_> {
     }
 
     /// A line that is being typed; returns where the cursor is to stand. The end of a long one is seen.
-    fn typed(&mut self, area: Rect, prompt: &str, line: &str, right: &str) -> CellPosition {
+    fn put_typed_line(&mut self, area: Rect, prompt: &str, line: &str, right: &str) -> CellPosition {
         let line = super::text::one_line(line, self.marks);
         let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
         let mut shown = line.as_str();
@@ -283,7 +283,7 @@ impl ScreenBrush<'_> {
     }
 
     /// Keys and their functions, as many as fit.
-    fn keys(&mut self, area: Rect, keys: &[&str]) {
+    fn put_keys(&mut self, area: Rect, keys: &[&str]) {
         let mut at = 0;
         for key in keys {
             if at + width(key) > usize::from(area.width) {

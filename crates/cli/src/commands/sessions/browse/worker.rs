@@ -46,7 +46,7 @@ pub(super) struct BrowserWorkers {
 }
 
 impl BrowserWorkers {
-    pub(super) fn start(
+    pub(super) fn start_workers(
         sources: BrowsedProjects,
         marks: MarkSet,
         inputs: Sender<BrowserInput>,
@@ -92,7 +92,7 @@ impl BrowserWorkers {
     }
 
     /// Lists the sessions.
-    pub(super) fn list(&self) {
+    pub(super) fn list_sessions(&self) {
         let (sources, marks, told) = (self.sources.clone(), self.marks, self.inputs.clone());
         self.once("list", move || {
             let count = |done, total| {
@@ -115,15 +115,15 @@ impl BrowserWorkers {
         });
     }
 
-    pub(super) fn read(&self, ticket: u64, path: PathBuf, extent: TranscriptExtent) {
+    pub(super) fn read_transcript(&self, ticket: u64, path: PathBuf, extent: TranscriptExtent) {
         self.reads.ask(ticket, (path, extent));
     }
 
-    pub(super) fn search(&self, ticket: u64, query: String, files: EntryFiles) {
+    pub(super) fn search_files(&self, ticket: u64, query: String, files: EntryFiles) {
         self.searches.ask(ticket, (query, files));
     }
 
-    pub(super) fn export(&self, path: PathBuf, to: PathBuf) {
+    pub(super) fn export_session(&self, path: PathBuf, to: PathBuf) {
         let (sources, others) = (self.sources.clone(), self.sources.others());
         self.write("export", move || {
             let session = others.in_path(&path);
@@ -139,7 +139,7 @@ impl BrowserWorkers {
     }
 
     /// Looks up the files of a session, and holds the plan.
-    pub(super) fn plan(&self, path: PathBuf, size: u64) {
+    pub(super) fn plan_deletion(&self, path: PathBuf, size: u64) {
         let (sources, marks, slot) = (self.sources.clone(), self.marks, self.planned.clone());
         self.once("plan", move || {
             match guarded(|| PlannedDeletion::new(&sources.projects, &path, size)) {
@@ -155,7 +155,7 @@ impl BrowserWorkers {
     }
 
     /// Deletes the files that were looked up for this file.
-    pub(super) fn delete(&self, path: PathBuf) {
+    pub(super) fn delete_planned(&self, path: PathBuf) {
         let slot = &self.planned;
         let planned = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
         let invocation = self.sources.invocation().clone();
@@ -170,14 +170,14 @@ impl BrowserWorkers {
     }
 
     /// Waits until all writing is done: a half-written file is of no use.
-    pub(super) fn finish(&self) {
+    pub(super) fn finish_writing(&self) {
         let last = Instant::now() + LAST;
         while self.writing.load(Ordering::SeqCst) > 0 && Instant::now() < last {
             thread::sleep(Duration::from_millis(2));
         }
     }
 
-    fn write(&self, name: &str, work: impl FnOnce() -> BrowserInput + Send + 'static) {
+    fn spawn_writer(&self, name: &str, work: impl FnOnce() -> BrowserInput + Send + 'static) {
         let writing = CountedWriter::new(&self.writing);
         self.once(name, move || {
             let input = work();
@@ -186,7 +186,7 @@ impl BrowserWorkers {
         });
     }
 
-    fn once(&self, name: &str, work: impl FnOnce() -> BrowserInput + Send + 'static) {
+    fn spawn_once(&self, name: &str, work: impl FnOnce() -> BrowserInput + Send + 'static) {
         let told = self.inputs.clone();
         let spawned = spawn(name, move || {
             let _ = told.send(work());
@@ -223,7 +223,7 @@ struct NewestWorker<Job> {
 }
 
 impl<Job: Send + 'static> NewestWorker<Job> {
-    fn start(
+    fn start_worker(
         name: &str,
         pause: Duration,
         work: impl Fn(u64, Job, &IsWanted<'_>) + Send + 'static,
@@ -243,7 +243,7 @@ impl<Job: Send + 'static> NewestWorker<Job> {
         Self { jobs, wanted }
     }
 
-    fn ask(&self, ticket: u64, job: Job) {
+    fn request_job(&self, ticket: u64, job: Job) {
         self.wanted.store(ticket, Ordering::Relaxed);
         let _ = self.jobs.send((ticket, job));
     }
@@ -262,7 +262,7 @@ fn next<Job>(asked: &Receiver<Job>, pause: Duration) -> Option<Job> {
 }
 
 /// Searches and reports its progress, until a newer search is asked for.
-fn search(
+fn run_search(
     sources: &BrowsedProjects,
     (ticket, query, files): (u64, &str, &EntryFiles),
     marks: MarkSet,
@@ -291,11 +291,11 @@ fn search(
 }
 
 /// A panic over one file ends only this job.
-fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
+fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
-fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+fn spawn_thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     let builder = thread::Builder::new().name(format!("lapidary-{name}"));
     builder.spawn(body).map(drop)
 }

@@ -18,7 +18,7 @@ pub(in crate::commands) struct ExportManner {
 }
 
 /// Writes a file beside its place and moves it there once it is complete.
-pub(in crate::commands) fn write(
+pub(in crate::commands) fn write_export_file(
     path: &Path,
     manner: ExportManner,
     write: impl FnOnce(&mut BufWriter<NamedTempFile>) -> Result<(), Failure>,
@@ -51,7 +51,7 @@ pub(in crate::commands) fn check(path: &Path) -> Result<(), Failure> {
     beside(path, true).map(drop)
 }
 
-fn beside(path: &Path, is_private: bool) -> Result<NamedTempFile, Failure> {
+fn temporary_beside(path: &Path, is_private: bool) -> Result<NamedTempFile, Failure> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -60,7 +60,7 @@ fn beside(path: &Path, is_private: bool) -> Result<NamedTempFile, Failure> {
         .map_err(Failure::bad_input)
 }
 
-fn exists(path: &Path) -> Failure {
+fn exists_failure(path: &Path) -> Failure {
     let failure = Failure::bad_input(anyhow!("`{}` exists already", path.display()));
     failure.with_hint("--force replaces it")
 }

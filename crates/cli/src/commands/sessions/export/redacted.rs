@@ -20,7 +20,7 @@ pub(in crate::commands) fn redacted_session(
     redacted(bytes, redactor, temp_dir, MOST_HELD_TWICE)
 }
 
-fn redacted(
+fn redact_bytes(
     bytes: Vec<u8>,
     redactor: Option<&Redactor>,
     temp_dir: &Path,
@@ -41,7 +41,7 @@ fn redacted(
 }
 
 /// Redacts into a file without a name. Where there is no room for one, memory has to do.
-fn aside(
+fn redact_to_file(
     bytes: &[u8],
     redactor: &Redactor,
     temp_dir: &Path,

@@ -15,7 +15,7 @@ pub(in crate::commands) enum RedactedSource {
 }
 
 /// The table, line by line.
-pub(in crate::commands) fn table(report: &RedactionReport, source: RedactedSource) -> Vec<String> {
+pub(in crate::commands) fn redaction_table(report: &RedactionReport, source: RedactedSource) -> Vec<String> {
     if report.is_empty() {
         return vec!["redacted: nothing was found that looks like a secret".to_owned()];
     }
@@ -43,7 +43,7 @@ pub(in crate::commands) fn table(report: &RedactionReport, source: RedactedSourc
     table
 }
 
-fn row(finding: &RedactedSecret, source: RedactedSource) -> [String; 4] {
+fn finding_row(finding: &RedactedSecret, source: RedactedSource) -> [String; 4] {
     let numbers: Vec<_> = finding.messages.iter().map(u64::to_string).collect();
     let place = match numbers.as_slice() {
         _ if source == RedactedSource::Run => String::new(),
@@ -61,6 +61,6 @@ fn row(finding: &RedactedSecret, source: RedactedSource) -> [String; 4] {
     ]
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
+fn counted_noun(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -31,7 +31,7 @@ pub(super) enum ExportSource<'o> {
 }
 
 impl ExportSource<'_> {
-    pub(super) fn path(&self) -> &Path {
+    pub(super) fn source_path(&self) -> &Path {
         match self {
             Self::File(path) => path,
             Self::Other(session) => &session.listed.path,
@@ -39,7 +39,7 @@ impl ExportSource<'_> {
     }
 
     /// The bytes to redact and write: the file, or the events, one a line.
-    pub(super) fn read(&self, to: ExportFormat) -> Result<Vec<u8>, Failure> {
+    pub(super) fn read_bytes(&self, to: ExportFormat) -> Result<Vec<u8>, Failure> {
         match self {
             Self::File(path) => read(path),
             Self::Other(session) => {
@@ -67,7 +67,7 @@ fn event_lines(session: &OtherSession<'_>) -> Result<Vec<u8>, Failure> {
 }
 
 /// Events of another provider as a transcript. Read twice: the head of a transcript has facts that only its end tells.
-pub(super) fn transcript(
+pub(super) fn write_transcript(
     lines: &[u8],
     to: ExportFormat,
     invocation: &Arc<Invocation>,
@@ -99,7 +99,7 @@ fn each_event(lines: &[u8], mut take: impl FnMut(&Event) -> io::Result<()>) -> i
     Ok(())
 }
 
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     if !is_file && path.exists() {
         return Err(Failure::bad_input(anyhow!(

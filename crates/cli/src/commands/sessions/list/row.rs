@@ -90,7 +90,7 @@ impl RowWriter {
         }
     }
 
-    pub(super) fn header(&self, out: &mut Printer) -> io::Result<()> {
+    pub(super) fn write_header(&self, out: &mut Printer) -> io::Result<()> {
         let id = format!("{:<36}", "Id"); // as wide as a UUID
         let mut line = String::new();
         let names = ["No ", "Updated", "Msgs", &id];
@@ -106,7 +106,7 @@ impl RowWriter {
         writeln!(out, "{style}{line}{style:#}")
     }
 
-    pub(super) fn row(&mut self, session: &ListedSession, out: &mut Printer) -> io::Result<()> {
+    pub(super) fn write_row(&mut self, session: &ListedSession, out: &mut Printer) -> io::Result<()> {
         self.line.clear();
         self.set_number(session);
         self.messages.clear();
@@ -137,13 +137,13 @@ impl RowWriter {
     }
 
     /// How many columns are left for a title.
-    fn room(&self) -> usize {
+    fn title_room(&self) -> usize {
         let left = |width: usize| width.saturating_sub(self.line.chars().count());
         self.width.map_or(WIDEST_TITLE, left).min(WIDEST_TITLE)
     }
 }
 
-fn mark(session: &ListedSession) -> char {
+fn session_mark(session: &ListedSession) -> char {
     match session.unlisted() {
         _ if session.is_endangered() => '!',
         Some(UnlistedPlace::Vault) => 'v',
@@ -155,7 +155,7 @@ fn mark(session: &ListedSession) -> char {
 }
 
 /// Adds a number. By hand: `write!` takes as long for one as the rest of a row.
-fn add(line: &mut String, mut number: u64) {
+fn add_number(line: &mut String, mut number: u64) {
     let mut digits = [b'0'; 20];
     let mut from = digits.len() - 1;
     loop {

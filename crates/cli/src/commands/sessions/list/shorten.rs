@@ -4,7 +4,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
 /// A text that fits into so many columns, with a sign that it goes on. Grapheme clusters are not cut.
-pub(in crate::commands) fn shortened(text: &str, room: usize) -> String {
+pub(in crate::commands) fn shorten_to_width(text: &str, room: usize) -> String {
     let mut line = String::new();
     add_shortened(&mut line, text, room);
     line

@@ -32,7 +32,7 @@ pub(super) struct RecoverOutput {
 }
 
 impl RecoverOutput {
-    pub(super) fn see(&mut self, survey: &ProjectSurvey) {
+    pub(super) fn take_survey(&mut self, survey: &ProjectSurvey) {
         self.looked = survey.looked;
         self.sessions = survey.plans.iter().map(described).collect();
         let dangers = survey.dangers.iter();
@@ -40,7 +40,7 @@ impl RecoverOutput {
         self.warnings = survey.flaws.iter().map(ToString::to_string).collect();
     }
 
-    pub(super) fn applied(
+    pub(super) fn note_applied(
         &mut self,
         plan: &RecoveryPlan,
         done: Result<RecoveryResult, VaultError>,
@@ -59,7 +59,7 @@ impl RecoverOutput {
         }
     }
 
-    pub(super) fn report(&self, applied: bool) -> RecoverReport {
+    pub(super) fn recover_report(&self, applied: bool) -> RecoverReport {
         let warnings = self.failures.iter().chain(&self.warnings);
         RecoverReport {
             schema: RECOVER_SCHEMA.to_owned(),
@@ -73,7 +73,7 @@ impl RecoverOutput {
         }
     }
 
-    pub(super) fn print(&self, applied: bool, out: &mut Printer) -> io::Result<()> {
+    pub(super) fn print_text(&self, applied: bool, out: &mut Printer) -> io::Result<()> {
         for warning in &self.warnings {
             out.complain(&format!("warning: {warning}"));
         }
@@ -92,7 +92,7 @@ impl RecoverOutput {
         self.conclude(applied, out)
     }
 
-    fn conclude(&self, applied: bool, out: &mut Printer) -> io::Result<()> {
+    fn print_conclusion(&self, applied: bool, out: &mut Printer) -> io::Result<()> {
         if self.sessions.is_empty() && self.dangers.is_empty() {
             let files = counted(self.looked, "file");
             writeln!(out, "nothing is hidden in {files}")?;
@@ -132,7 +132,7 @@ impl RecoverOutput {
     }
 }
 
-fn described(plan: &RecoveryPlan) -> RecoveredSession {
+fn recovered_session(plan: &RecoveryPlan) -> RecoveredSession {
     let found = plan.found.iter().map(|message| FoundMessage {
         kind: message.kind.clone(),
         timestamp: message.timestamp.clone(),
@@ -156,7 +156,7 @@ fn described(plan: &RecoveryPlan) -> RecoveredSession {
 }
 
 /// A cause for programs, and for people.
-fn word(cause: HiddenCause) -> (&'static str, &'static str) {
+fn cause_words(cause: HiddenCause) -> (&'static str, &'static str) {
     match cause {
         HiddenCause::Clobbered => (
             "clobbered",
@@ -178,7 +178,7 @@ fn word(cause: HiddenCause) -> (&'static str, &'static str) {
     }
 }
 
-fn sentence(cause: &str) -> &str {
+fn cause_sentence(cause: &str) -> &str {
     let all = [
         HiddenCause::Clobbered,
         HiddenCause::UnknownRewind,
@@ -193,7 +193,7 @@ fn sentence(cause: &str) -> &str {
     found.map_or(cause, |word| word.1)
 }
 
-fn print(session: &RecoveredSession, out: &mut Printer) -> io::Result<()> {
+fn print_session(session: &RecoveredSession, out: &mut Printer) -> io::Result<()> {
     writeln!(out, "session {}", sanitize(&session.session_id))?;
     let place = if session.from_vault {
         "in the vault only".to_owned()
@@ -230,6 +230,6 @@ fn print(session: &RecoveredSession, out: &mut Printer) -> io::Result<()> {
     Ok(())
 }
 
-fn text(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -55,7 +55,7 @@ fn kept_safe(
     Ok(kept)
 }
 
-fn shown(job: &Job, screen: ScreenJob) -> Result<TreeExit, Failure> {
+fn run_screen_job(job: &Job, screen: ScreenJob) -> Result<TreeExit, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot set up a runtime");
     runtime.map_err(Failure::internal)?.block_on(async {
@@ -73,7 +73,7 @@ fn shown(job: &Job, screen: ScreenJob) -> Result<TreeExit, Failure> {
     })
 }
 
-fn note(notices: &[String], invocation: &Invocation) {
+fn print_notices(notices: &[String], invocation: &Invocation) {
     for notice in notices {
         invocation.complain(&format!("note: {notice}"));
     }

@@ -29,7 +29,7 @@ enum ChartSpan {
 }
 
 /// Draws the chart, no wider than that.
-pub(super) fn draw(
+pub(super) fn draw_chart(
     stats: &Stats,
     width: usize,
     marks: MarkSet,
@@ -105,7 +105,7 @@ impl ChartLayout {
         })
     }
 
-    fn label(self, date: Date, span: ChartSpan) -> String {
+    fn date_label(self, date: Date, span: ChartSpan) -> String {
         let format = match (span, self.is_short) {
             (ChartSpan::Day | ChartSpan::Week, false) => "%Y-%m-%d",
             (ChartSpan::Day | ChartSpan::Week, true) => "%m-%d",
@@ -114,7 +114,7 @@ impl ChartLayout {
         date.strftime(format).to_string()
     }
 
-    fn amount(self, row: &ChartRow) -> String {
+    fn amount_text(self, row: &ChartRow) -> String {
         match row.tokens {
             tokens @ 1_000_000.. if self.is_short => format!("{}M", tokens / 1_000_000),
             tokens @ 1_000.. if self.is_short => format!("{}k", tokens / 1_000),
@@ -123,12 +123,12 @@ impl ChartLayout {
     }
 }
 
-fn cost(row: &ChartRow) -> String {
+fn cost_text(row: &ChartRow) -> String {
     row.cost.map(dollars).unwrap_or_default()
 }
 
 /// The days as rows, including empty ones between them. Many days become weeks or months.
-fn rows(days: &[DayStats]) -> (BTreeMap<Date, ChartRow>, ChartSpan) {
+fn chart_rows(days: &[DayStats]) -> (BTreeMap<Date, ChartRow>, ChartSpan) {
     let dated: Vec<(Date, &DayStats)> = days
         .iter()
         .filter_map(|day| Some((day.date.parse().ok()?, day)))
@@ -196,7 +196,7 @@ fn with_gaps(rows: BTreeMap<Date, ChartRow>, span: ChartSpan) -> BTreeMap<Date, 
 }
 
 /// A bar. An amount above zero is always visible.
-fn bar(amount: u64, most: u64, room: usize, marks: MarkSet) -> String {
+fn chart_bar(amount: u64, most: u64, room: usize, marks: MarkSet) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if amount == 0 || most == 0 {
         return String::new();

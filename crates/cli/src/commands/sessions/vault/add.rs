@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-fn named(args: &Args, place: &SessionsContext) -> Result<Vec<String>, Failure> {
+fn named_session_ids(args: &Args, place: &SessionsContext) -> Result<Vec<String>, Failure> {
     if args.sessions.is_empty() {
         return Ok(Vec::new());
     }
@@ -80,7 +80,7 @@ fn named(args: &Args, place: &SessionsContext) -> Result<Vec<String>, Failure> {
 }
 
 /// The directories of a project, each with the named files in it.
-fn places<'p>(
+fn project_places<'p>(
     project: &'p SessionProject,
     ids: &[String],
     warnings: &mut Vec<String>,
@@ -113,7 +113,7 @@ fn as_report(vault: &Vault, taken: &[AddedFiles], warnings: Vec<String>) -> Vaul
     }
 }
 
-fn text(
+fn print_text(
     args: &Args,
     taken: &[AddedFiles],
     warnings: &[String],

@@ -111,7 +111,7 @@ fn text_of_kept(
 }
 
 /// Looks in the vault first: it may hold the only copy of a session.
-fn session(
+fn find_session_id(
     named: &str,
     history: &SnapshotHistory,
     args: &Args,
@@ -157,14 +157,14 @@ fn keep_session(history: &mut SnapshotHistory, id: &str) {
     history.snapshots.retain(|it| !it.files.is_empty());
 }
 
-fn warnings(history: &SnapshotHistory) -> Vec<String> {
+fn history_warnings(history: &SnapshotHistory) -> Vec<String> {
     let unreadable = history.unreadable.iter();
     unreadable
         .map(|path| format!("the snapshot `{}` cannot be read", path.display()))
         .collect()
 }
 
-fn text(
+fn print_text(
     history: &SnapshotHistory,
     session: Option<&str>,
     place: &SessionsContext,
@@ -187,7 +187,7 @@ fn text(
     Ok(snapshots(history, place, out)?)
 }
 
-fn snapshots(
+fn print_snapshots(
     history: &SnapshotHistory,
     place: &SessionsContext,
     out: &mut Printer,
@@ -222,7 +222,7 @@ fn snapshots(
     Ok(())
 }
 
-fn contents(
+fn print_contents(
     history: &SnapshotHistory,
     place: &SessionsContext,
     out: &mut Printer,
@@ -248,7 +248,7 @@ fn contents(
 }
 
 /// How long ago a time was that is written down.
-pub(super) fn ago(time: &str, place: &SessionsContext) -> String {
+pub(super) fn age_text(time: &str, place: &SessionsContext) -> String {
     let time = time.parse::<Timestamp>().ok();
     age(time.map(Timestamp::as_millisecond), place.now)
 }

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     })
 }
 
-fn numbers(pruned: &PruneResult) -> PrunedContents {
+fn pruned_contents(pruned: &PruneResult) -> PrunedContents {
     PrunedContents {
         contained: pruned.contained as u64,
         dropped: pruned.dropped as u64,
@@ -96,7 +96,7 @@ fn numbers(pruned: &PruneResult) -> PrunedContents {
     }
 }
 
-fn text(
+fn print_text(
     args: &Args,
     pruned: &PruneResult,
     warnings: &[String],
@@ -134,7 +134,7 @@ fn text(
     Ok(())
 }
 
-fn period(text: &str) -> Result<Duration, String> {
+fn parse_period(text: &str) -> Result<Duration, String> {
     let period = text.parse::<RetentionPeriod>();
     period
         .map(RetentionPeriod::duration)
@@ -147,7 +147,7 @@ fn period(text: &str) -> Result<Duration, String> {
     clippy::cast_sign_loss,
     reason = "it is not negative, and saturates"
 )]
-fn bytes(text: &str) -> Result<u64, String> {
+fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
     let factor = match unit.trim().to_ascii_lowercase().as_str() {

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// A whole id of a session, then a snapshot, then the beginning of a session's id.
-fn chosen(vault: &Vault, named: &str) -> Result<ChosenFiles, Failure> {
+fn chosen_files(vault: &Vault, named: &str) -> Result<ChosenFiles, Failure> {
     let history = vault.log().map_err(failed)?;
     let kept = kept_ids(&history);
     let what = if kept.contains(named) {
@@ -110,7 +110,7 @@ fn is_snapshot(named: &str, history: &SnapshotHistory) -> bool {
 }
 
 /// Moves files into the vault that endanger the restored sessions.
-fn disarm(
+fn move_dangers(
     vault: &Vault,
     restored: &[BroughtBack],
     place: &SessionsContext,
@@ -157,7 +157,7 @@ fn short_lived(restored: &[BroughtBack], directory: &Path, place: &SessionsConte
     .collect()
 }
 
-fn described(restored: &BroughtBack) -> RestoredFile {
+fn restored_file(restored: &BroughtBack) -> RestoredFile {
     RestoredFile {
         path: restored.path.to_string_lossy().into_owned(),
         how: match restored.how {
@@ -169,7 +169,7 @@ fn described(restored: &BroughtBack) -> RestoredFile {
     }
 }
 
-fn text(
+fn print_text(
     args: &Args,
     restored: &[BroughtBack],
     notes: &[String],

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     })
 }
 
-fn soundness(verdict: &VaultVerdict, history: &SnapshotHistory) -> Soundness {
+fn vault_soundness(verdict: &VaultVerdict, history: &SnapshotHistory) -> Soundness {
     let mut damaged: BTreeMap<&str, bool> = BTreeMap::new();
     damaged.extend(verdict.corrupt.iter().map(|name| (name.as_str(), false)));
     damaged.extend(verdict.missing.iter().map(|name| (name.as_str(), true)));
@@ -79,7 +79,7 @@ fn soundness(verdict: &VaultVerdict, history: &SnapshotHistory) -> Soundness {
 }
 
 /// Which files are lost with a content.
-fn whose(sha256: &str, missing: bool, history: &SnapshotHistory) -> DamagedContent {
+fn damaged_content(sha256: &str, missing: bool, history: &SnapshotHistory) -> DamagedContent {
     let mut files = BTreeSet::new();
     let mut session_ids = BTreeSet::new();
     for snapshot in &history.snapshots {
@@ -98,7 +98,7 @@ fn whose(sha256: &str, missing: bool, history: &SnapshotHistory) -> DamagedConte
     }
 }
 
-fn text(found: &Soundness, out: &mut Printer) -> Result<(), Failure> {
+fn print_text(found: &Soundness, out: &mut Printer) -> Result<(), Failure> {
     for content in &found.damaged {
         let what = if content.missing {
             "is missing"

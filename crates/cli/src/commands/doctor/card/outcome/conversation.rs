@@ -20,7 +20,7 @@ pub(in crate::commands::doctor::card) struct SeenConversation {
 }
 
 /// The turn itself, permission and usage.
-pub(in crate::commands::doctor::card) fn turn(
+pub(in crate::commands::doctor::card) fn turn_checks(
     card: &mut Card,
     turn: &ObservedTurn,
     seen: SeenConversation,
@@ -48,7 +48,7 @@ pub(in crate::commands::doctor::card) fn turn(
     checks
 }
 
-fn played(facts: &CardTurn, turn: &ObservedTurn) -> Check {
+fn played_check(facts: &CardTurn, turn: &ObservedTurn) -> Check {
     let check =
         |state, message: String| Check::new(CheckName::AcpTurn, state, message).took(turn.took);
     let reason = &facts.stop_reason;
@@ -76,14 +76,14 @@ fn played(facts: &CardTurn, turn: &ObservedTurn) -> Check {
     }
 }
 
-fn said(turn: &ObservedTurn) -> String {
+fn turn_summary(turn: &ObservedTurn) -> String {
     match turn.text.as_str() {
         "" => "it said nothing".to_owned(),
         text => format!("it said: {}", clip(text)),
     }
 }
 
-fn permission(turn: &ObservedTurn, seen: SeenConversation) -> Check {
+fn permission_check(turn: &ObservedTurn, seen: SeenConversation) -> Check {
     let check = |state, message: &str| Check::new(CheckName::AcpPermission, state, message);
     match (seen.has_shell, turn.asked, seen.was_run) {
         (true, true, true) if turn.asked_to_look => check(
@@ -119,7 +119,7 @@ fn permission(turn: &ObservedTurn, seen: SeenConversation) -> Check {
     }
 }
 
-fn usage(facts: &CardTurn) -> Check {
+fn usage_check(facts: &CardTurn) -> Check {
     let check = |state, message: String| Check::new(CheckName::AcpUsage, state, message);
     match facts.usage_in.as_slice() {
         [] if facts.model_asked => check(
@@ -135,7 +135,7 @@ fn usage(facts: &CardTurn) -> Check {
 }
 
 /// The check of cancelling.
-pub(in crate::commands::doctor::card) fn cancel(card: &mut Card, turn: &ObservedTurn) -> Check {
+pub(in crate::commands::doctor::card) fn cancel_check(card: &mut Card, turn: &ObservedTurn) -> Check {
     let name = CheckName::AcpCancel;
     let Some(took) = turn.since_cancel else {
         return uncancelled(turn);
@@ -177,7 +177,7 @@ pub(in crate::commands::doctor::card) fn cancel(card: &mut Card, turn: &Observed
     }
 }
 
-fn uncancelled(turn: &ObservedTurn) -> Check {
+fn uncancelled_check(turn: &ObservedTurn) -> Check {
     match &turn.outcome {
         Ok(PromptAnswer { .. }) => {
             let message = "the turn was over before it could be cancelled";

@@ -12,7 +12,7 @@ use crate::commands::doctor::card::acp_probe::{NoiseSeen, ProbeShutdown};
 use crate::commands::doctor::card::offer::{clip, millis};
 
 /// The check of an unknown method.
-pub(in crate::commands::doctor::card) fn unknown(
+pub(in crate::commands::doctor::card) fn unknown_method_check(
     card: &mut Card,
     answer: &Result<RequestAnswer, RequestError>,
     took: Duration,
@@ -56,7 +56,7 @@ pub(in crate::commands::doctor::card) fn unknown(
 }
 
 /// The checks of the end: the step that ended the agent, the processes that are left, and other text on its stdout.
-pub(in crate::commands::doctor::card) fn shutdown(
+pub(in crate::commands::doctor::card) fn shutdown_checks(
     card: &mut Card,
     end: &ProbeShutdown,
 ) -> [Check; 3] {
@@ -68,7 +68,7 @@ pub(in crate::commands::doctor::card) fn shutdown(
     [ended(end), leftovers(end), stdout(&end.noise)]
 }
 
-fn ended(end: &ProbeShutdown) -> Check {
+fn end_check(end: &ProbeShutdown) -> Check {
     let check =
         |state, message: &str| Check::new(CheckName::AcpShutdown, state, message).took(end.took);
     match end.by {
@@ -85,7 +85,7 @@ fn ended(end: &ProbeShutdown) -> Check {
     }
 }
 
-fn leftovers(end: &ProbeShutdown) -> Check {
+fn leftovers_check(end: &ProbeShutdown) -> Check {
     let check = |state, message: String| Check::new(CheckName::AcpLeftovers, state, message);
     if !end.left.is_empty() {
         let pids: Vec<_> = end.left.iter().map(i32::to_string).collect();
@@ -105,7 +105,7 @@ fn leftovers(end: &ProbeShutdown) -> Check {
     }
 }
 
-fn stdout(noise: &NoiseSeen) -> Check {
+fn stdout_check(noise: &NoiseSeen) -> Check {
     let check = |state, message: String| Check::new(CheckName::AcpStdout, state, message);
     match (noise.lines, &noise.first) {
         (0, _) => check(CheckState::Ok, "nothing but messages".to_owned()),

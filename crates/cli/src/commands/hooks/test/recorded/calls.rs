@@ -61,7 +61,7 @@ pub(super) struct RecordedCalls {
 }
 
 impl KnownCall {
-    fn wanted(&self) -> WantedCall<'_> {
+    fn wanted_call(&self) -> WantedCall<'_> {
         WantedCall {
             action: &self.action,
             input: &self.input,
@@ -69,7 +69,7 @@ impl KnownCall {
     }
 
     /// The inputs of hooks for this call: one for each name of its tool, in a round for each of its sides and files.
-    pub(super) fn told(&self, teller: CallTeller) -> Vec<Vec<HookToolCall>> {
+    pub(super) fn hook_inputs(&self, teller: CallTeller) -> Vec<Vec<HookToolCall>> {
         if teller == CallTeller::Gemini {
             let call = HookToolCall {
                 name: self.action.tool.clone().unwrap_or_default(),
@@ -102,7 +102,7 @@ impl KnownCall {
         untold.map(|untold| format!("{untold}: the call is held back for that"))
     }
 
-    pub(super) fn notice(&self) -> EventDetails {
+    pub(super) fn permission_notice(&self) -> EventDetails {
         self.wanted().notice()
     }
 
@@ -126,7 +126,7 @@ impl RecordedCall {
 
 impl RecordedCalls {
     /// Takes in an event, and the action of its call.
-    pub(super) fn note(&mut self, told: &Told, action: Option<ToolAction>) {
+    pub(super) fn note_event(&mut self, told: &Told, action: Option<ToolAction>) {
         self.displays.note(told);
         match (&told.body, action) {
             (Body::ToolInvocation(call), Some(action)) => {
@@ -141,7 +141,7 @@ impl RecordedCalls {
         }
     }
 
-    fn decided(&mut self, told: &Told, decision: &PermissionDecision) {
+    fn note_decision(&mut self, told: &Told, decision: &PermissionDecision) {
         let call = decision.tool_use_id.as_ref();
         let at = call.and_then(|call| self.open.get(&key(told, call)));
         if let Some(at) = at.filter(|_| decision.decision != PermissionOutcome::Allowed) {
@@ -156,7 +156,7 @@ impl RecordedCalls {
     }
 
     /// Takes in a report of a call. A call may be reported several times, each time with more facts.
-    fn called(&mut self, key: CallKey, known: KnownCall) {
+    fn note_call(&mut self, key: CallKey, known: KnownCall) {
         self.is_served |= known.is_service();
         self.questions.called(&known);
         let Some(at) = self.open.get(&key) else {
@@ -173,7 +173,7 @@ impl RecordedCalls {
     }
 
     /// Hooks are asked each time the agent asks.
-    fn asked(&mut self, told: &Told, request: &PermissionRequest, action: ToolAction) {
+    fn note_request(&mut self, told: &Told, request: &PermissionRequest, action: ToolAction) {
         let input = arguments(told).unwrap_or_else(|| request.tool_input.clone());
         let known = KnownCall { action, input };
         self.questions
@@ -190,7 +190,7 @@ impl RecordedCalls {
         }
     }
 
-    fn ended(&mut self, told: &Told, done: &ToolCompletion) {
+    fn note_completion(&mut self, told: &Told, done: &ToolCompletion) {
         let Some(at) = self.open.remove(&key(told, &done.call_id)) else {
             return;
         };
@@ -208,12 +208,12 @@ impl RecordedCalls {
     }
 }
 
-fn key(told: &Told, id: &Text) -> CallKey {
+fn call_key(told: &Told, id: &Text) -> CallKey {
     let session = told.base.session_id.as_ref().map(Text::to_str);
     (session.unwrap_or_default().into_owned(), id.to_string())
 }
 
 /// JSON that serde cannot parse is a string here.
-fn value(json: &Json) -> Value {
+fn json_value(json: &Json) -> Value {
     serde_json::from_str(json.as_str()).unwrap_or_else(|_| json.as_str().into())
 }

@@ -12,7 +12,7 @@ pub(super) struct CallDisplays(HashMap<String, Value>);
 
 impl CallDisplays {
     /// Takes in the line of an event: a message of a session file, or a `tool_result` of a stream.
-    pub(super) fn note(&mut self, told: &Told) {
+    pub(super) fn note_line(&mut self, told: &Told) {
         let Some(raw) = told.base.raw.as_ref().map(Json::token) else {
             return;
         };
@@ -33,7 +33,7 @@ impl CallDisplays {
     }
 
     /// Completes the input of `AfterTool` hooks, as far as Gemini CLI has written it.
-    pub(super) fn complete(&mut self, response: &mut Value, told: &Told, done: &ToolCompletion) {
+    pub(super) fn complete_response(&mut self, response: &mut Value, told: &Told, done: &ToolCompletion) {
         if let Some(display) = self.0.remove(done.call_id.to_str().as_ref()) {
             response["returnDisplay"] = display;
         }

@@ -26,19 +26,19 @@ struct RecordedQuestion {
 
 impl RecordedQuestions {
     /// The calls that a user or client was asked about.
-    pub(super) fn asked(&self) -> impl Iterator<Item = &KnownCall> {
+    pub(super) fn asked_calls(&self) -> impl Iterator<Item = &KnownCall> {
         let asked = self.all.iter().filter(|question| question.is_asked);
         asked.map(|question| &question.known)
     }
 
     /// The agent asks for permission. A request without a decision counts as asked.
-    pub(super) fn ask(&mut self, key: CallKey, known: KnownCall) {
+    pub(super) fn add_question(&mut self, key: CallKey, known: KnownCall) {
         self.open.insert(key, self.all.len());
         self.push(known);
     }
 
     /// A decision on a permission request, on a file, or on a command that the client is to start.
-    pub(super) fn decided(
+    pub(super) fn note_decision(
         &mut self,
         key: &CallKey,
         decision: &PermissionDecision,
@@ -60,7 +60,7 @@ impl RecordedQuestions {
     }
 
     /// Takes in a report of a call: it may be of the command that was just decided.
-    pub(super) fn called(&mut self, known: &KnownCall) {
+    pub(super) fn note_call(&mut self, known: &KnownCall) {
         if known.action.tool.as_deref() == Some("terminal/create")
             && let Some((is_asked, is_allowed)) = self.command.take()
         {
@@ -68,11 +68,11 @@ impl RecordedQuestions {
         }
     }
 
-    pub(super) fn turned(&mut self) {
+    pub(super) fn end_turn(&mut self) {
         self.granted.clear();
     }
 
-    fn service(&mut self, known: &KnownCall, is_asked: bool, is_allowed: bool) {
+    fn add_service_question(&mut self, known: &KnownCall, is_asked: bool, is_allowed: bool) {
         let is_granted = is_allowed && self.granted.iter().any(|granted| covers(granted, known));
         if is_asked && !is_granted {
             let mut known = known.clone();
@@ -90,7 +90,7 @@ impl RecordedQuestions {
 }
 
 /// Whether the granted call has the same command, or the same files.
-fn covers(granted: &KnownCall, known: &KnownCall) -> bool {
+fn covers_call(granted: &KnownCall, known: &KnownCall) -> bool {
     let (granted, known) = (&granted.action, &known.action);
     let is_about_files = known.command.is_none() && !known.paths.is_empty();
     granted.command == known.command

@@ -36,7 +36,7 @@ impl Canvas {
     }
 
     /// Puts a text into the first row of an area, as far as it fits there. Characters of no width of their own are left out.
-    pub(in super::super) fn put(&mut self, area: Rect, text: &str, style: CellStyle) {
+    pub(in super::super) fn put_text(&mut self, area: Rect, text: &str, style: CellStyle) {
         let area = area.intersection(self.area);
         let mut x = area.x;
         for character in text.graphemes(true) {
@@ -71,7 +71,7 @@ impl Canvas {
     }
 
     /// Blanks a wide character that begins before this cell and reaches over it: half of one cannot be shown.
-    fn uncover(&mut self, at: usize) {
+    fn blank_wide_character(&mut self, at: usize) {
         if !self.cells[at].is_covered {
             return;
         }
@@ -85,7 +85,7 @@ impl Canvas {
     }
 
     /// Has every cell of an area changed in style.
-    pub(in super::super) fn restyle(&mut self, area: Rect, change: impl Fn(&mut CellStyle)) {
+    pub(in super::super) fn restyle_area(&mut self, area: Rect, change: impl Fn(&mut CellStyle)) {
         let area = area.intersection(self.area);
         for y in area.y..area.bottom() {
             for x in area.x..area.right() {
@@ -96,7 +96,7 @@ impl Canvas {
     }
 
     /// The cells that differ from those of another canvas of the same size.
-    pub(super) fn changes<'c>(
+    pub(super) fn changed_cells<'c>(
         &'c self,
         before: &'c Self,
     ) -> impl Iterator<Item = (CellPosition, &'c str, CellStyle)> {
@@ -114,7 +114,7 @@ impl Canvas {
         })
     }
 
-    fn position(&self, place: usize) -> CellPosition {
+    fn cell_position(&self, place: usize) -> CellPosition {
         let width = usize::from(self.area.width);
         let short =
             |number: usize| u16::try_from(number).expect("a screen has 65,535 rows at most");
@@ -124,7 +124,7 @@ impl Canvas {
         }
     }
 
-    fn index(&self, at: CellPosition) -> usize {
+    fn cell_index(&self, at: CellPosition) -> usize {
         let row = usize::from(at.y.saturating_sub(self.area.y));
         let column = at.x.saturating_sub(self.area.x);
         row * usize::from(self.area.width) + usize::from(column)
@@ -132,7 +132,7 @@ impl Canvas {
 
     /// The rows as text, without the blanks at their ends.
     #[cfg(test)]
-    pub(in super::super) fn text(&self) -> String {
+    pub(in super::super) fn rows_text(&self) -> String {
         let mut text = String::new();
         for row in self.cells.chunks(usize::from(self.area.width).max(1)) {
             let mut line = String::new();
@@ -151,7 +151,7 @@ impl Canvas {
 
     /// The styles, row by row.
     #[cfg(test)]
-    pub(in super::super) fn styles(&self) -> impl Iterator<Item = CellStyle> {
+    pub(in super::super) fn cell_styles(&self) -> impl Iterator<Item = CellStyle> {
         self.cells.iter().map(|it| it.style)
     }
 }

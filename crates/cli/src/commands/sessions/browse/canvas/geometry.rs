@@ -34,12 +34,12 @@ impl Rect {
     }
 
     /// The first column to the right of it.
-    pub(in super::super) fn right(self) -> u16 {
+    pub(in super::super) fn right_edge(self) -> u16 {
         self.x.saturating_add(self.width)
     }
 
     /// The first row below it.
-    pub(in super::super) fn bottom(self) -> u16 {
+    pub(in super::super) fn bottom_edge(self) -> u16 {
         self.y.saturating_add(self.height)
     }
 

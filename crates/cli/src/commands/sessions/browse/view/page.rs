@@ -10,7 +10,7 @@ use super::super::text::width;
 use super::styles::BrowserInk;
 use super::{ScreenBrush, words_of};
 
-pub(super) fn transcript(
+pub(super) fn draw_transcript(
     state: &BrowserState,
     open: &OpenTranscript,
     brush: &mut ScreenBrush<'_>,
@@ -48,7 +48,7 @@ pub(super) fn transcript(
 }
 
 /// The rows of a transcript, with the matches marked.
-pub(super) fn lines(
+pub(super) fn draw_lines(
     document: &ScrolledDocument,
     words: &[String],
     area: Rect,
@@ -78,7 +78,7 @@ fn style_of(row: &str, brush: &ScreenBrush<'_>) -> CellStyle {
     }
 }
 
-fn mark(row: &str, words: &[String], area: Rect, brush: &mut ScreenBrush<'_>) {
+fn mark_matches(row: &str, words: &[String], area: Rect, brush: &mut ScreenBrush<'_>) {
     let lower = row.to_lowercase();
     // Otherwise places in one are no places in the other.
     if lower.len() != row.len() {
@@ -95,7 +95,7 @@ fn mark(row: &str, words: &[String], area: Rect, brush: &mut ScreenBrush<'_>) {
     }
 }
 
-pub(super) fn help(state: &BrowserState, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
+pub(super) fn draw_help(state: &BrowserState, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
     let (head, body, foot) = ScreenAreas::page(state.setup.screen);
     brush.both_ends(head, ("Keys", ""), "");
     let keys = HELP

@@ -38,7 +38,7 @@ impl RowColumns {
     }
 
     /// Where each begins: age, messages, project, title. The number begins behind the mark.
-    fn places(&self) -> [usize; 4] {
+    fn column_places(&self) -> [usize; 4] {
         let gap = |column: usize, space: usize| if column == 0 { 0 } else { column + space };
         let age = 2 + self.number;
         let messages = age + gap(self.age, 1);
@@ -47,7 +47,7 @@ impl RowColumns {
     }
 
     /// Number, age and messages, right-aligned.
-    fn start(&self, number: &str, age: &str, messages: &str) -> String {
+    fn row_start(&self, number: &str, age: &str, messages: &str) -> String {
         let mut start = format!("{number:>0$}", self.number);
         if self.age > 0 {
             let _ = write!(start, " {age:>0$}", self.age); // a string takes everything
@@ -59,7 +59,7 @@ impl RowColumns {
     }
 }
 
-pub(super) fn columns(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
+pub(super) fn draw_column_names(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     let columns = RowColumns::new(state, area.width);
     let [_, _, project, title] = columns.places();
     let dim = BrowserInk::DIM;
@@ -70,7 +70,7 @@ pub(super) fn columns(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<
     brush.put_at(area, title, "title", dim);
 }
 
-pub(super) fn list(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
+pub(super) fn draw_list(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     if state.list.len() == 0 {
         empty(state, area, brush);
         return;
@@ -92,7 +92,7 @@ pub(super) fn list(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>
     }
 }
 
-fn line(
+fn draw_row(
     state: &BrowserState,
     columns: &RowColumns,
     (place, entry): (usize, &BrowseEntry),
@@ -156,7 +156,7 @@ fn line(
 }
 
 /// A match, and as much of its surroundings as fits.
-pub(super) fn snippet(found: &ListSnippet, area: Rect, brush: &mut ScreenBrush<'_>) {
+pub(super) fn draw_snippet(found: &ListSnippet, area: Rect, brush: &mut ScreenBrush<'_>) {
     let dots = brush.sign("…");
     let room = usize::from(area.width).saturating_sub(width(&found.matched) + width(&dots) + 2);
     let mut before = found.before.trim_start();
@@ -181,7 +181,7 @@ pub(super) fn snippet(found: &ListSnippet, area: Rect, brush: &mut ScreenBrush<'
     }
 }
 
-fn empty(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
+fn draw_empty_list(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     let said = match state.listing {
         ListingProgress::At(..) => return,
         ListingProgress::Done if !state.list.query().is_empty() && state.searched.is_some() => {

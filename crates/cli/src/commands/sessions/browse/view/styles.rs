@@ -16,23 +16,23 @@ impl BrowserInk {
     pub(super) const DIM: CellStyle = plain_with(Attribute::Dim);
 
     /// For the row under the cursor.
-    pub(super) fn select(style: &mut CellStyle) {
+    pub(super) fn select_row(style: &mut CellStyle) {
         style.attributes.set(Attribute::Reverse);
     }
 
     /// For matches of a search.
-    pub(super) fn found(self) -> CellStyle {
+    pub(super) fn match_style(self) -> CellStyle {
         let mut style = Self::STRONG;
         style.attributes.set(Attribute::Underlined);
         self.coloured(style, Color::DarkYellow)
     }
 
     /// For messages of the user.
-    pub(super) fn user(self) -> CellStyle {
+    pub(super) fn user_style(self) -> CellStyle {
         self.coloured(Self::STRONG, Color::DarkCyan)
     }
 
-    fn coloured(self, mut style: CellStyle, colour: Color) -> CellStyle {
+    fn with_colour(self, mut style: CellStyle, colour: Color) -> CellStyle {
         if self.colour {
             style.foreground_color = Some(colour);
         }
