@@ -97,11 +97,11 @@ pub(crate) fn run_bench(workspace: &Workspace, args: &Args) -> Result<()> {
     )?;
     let release = workspace.target.join("release");
     if args.lapidary.is_none() {
-        run_shown(
-            workspace
-                .cargo_command("build")
-                .args(["--release", "--package", "lapidary-cli"]),
-        )?;
+        run_shown(workspace.cargo_command("build").args([
+            "--release",
+            "--package",
+            "lapidary-cli",
+        ]))?;
     }
     for (part, package, example) in EXAMPLES {
         if args.only.is_none_or(|only| only == part) {
@@ -158,25 +158,35 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
             lapidary: lapidary.clone(),
             runs: args.runs,
         };
-        verdict.doubts.extend(bench.report_translation(args.size, args.large)?);
+        verdict
+            .doubts
+            .extend(bench.report_translation(args.size, args.large)?);
     }
     if wanted(BenchPart::Run) {
         verdict.add_verdict(run::report_runs(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Sessions) {
-        verdict.add_verdict(sessions::report_sessions(workspace, &folder, &lapidary, args.runs)?);
+        verdict.add_verdict(sessions::report_sessions(
+            workspace, &folder, &lapidary, args.runs,
+        )?);
     }
     if wanted(BenchPart::Hooks) {
         verdict.add_verdict(hooks::report_hooks(workspace, args.runs)?);
     }
     if wanted(BenchPart::Loading) {
-        verdict.add_verdict(loading::report_loading(workspace, &folder, &lapidary, args.runs)?);
+        verdict.add_verdict(loading::report_loading(
+            workspace, &folder, &lapidary, args.runs,
+        )?);
     }
     if wanted(BenchPart::Recordings) {
-        verdict.add_verdict(recordings::report_recordings(&folder, &lapidary, args.runs)?);
+        verdict.add_verdict(recordings::report_recordings(
+            &folder, &lapidary, args.runs,
+        )?);
     }
     if wanted(BenchPart::Agents) {
-        verdict.add_verdict(agents::report_agents(workspace, &folder, &lapidary, args.runs)?);
+        verdict.add_verdict(agents::report_agents(
+            workspace, &folder, &lapidary, args.runs,
+        )?);
     }
     if wanted(BenchPart::Instructions) {
         instructions::report_instructions(&folder, &lapidary, args.against.as_deref())?;

@@ -32,9 +32,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     println!("check: words");
     words::check(&workspace.root)?;
     println!("check: lints");
-    run(workspace
-        .cargo_command("clippy")
-        .args(["--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    run(workspace.cargo_command("clippy").args([
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
     for (system, target) in ELSEWHERE {
         check_for(workspace, system, target)?;
     }

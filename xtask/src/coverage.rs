@@ -60,7 +60,10 @@ pub(crate) fn run_coverage(workspace: &Workspace, args: &Args) -> Result<()> {
         let peers = peers.transpose()?;
         let tests = || cargo_test(workspace, &folder, args, peers.as_deref());
         let programs = fs::read_to_string(folder.join("programs")).unwrap_or_default();
-        let programs = programs.lines().map(str::to_owned).chain(build_tests(tests())?);
+        let programs = programs
+            .lines()
+            .map(str::to_owned)
+            .chain(build_tests(tests())?);
         let programs: BTreeSet<_> = programs.collect();
         let programs: Vec<_> = programs.into_iter().collect();
         fs::write(folder.join("programs"), programs.join("\n"))?;

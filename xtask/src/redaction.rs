@@ -43,7 +43,9 @@ fn found_by_us(
     folder: &Path,
     samples: &[SecretSample],
 ) -> Result<HashSet<usize>> {
-    run(workspace.cargo_command("build").args(["-p", "lapidary-cli"]))?;
+    run(workspace
+        .cargo_command("build")
+        .args(["-p", "lapidary-cli"]))?;
     let (from, to) = (
         folder.join("corpus/sessions"),
         folder.join("corpus/redacted"),

@@ -14,13 +14,13 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
 pub(crate) fn time_or_zero(text: &str) -> Result<Duration, String> {
     match parse_duration(text) {
         Some(time) => Ok(time),
-        None => self::time(text),
+        None => self::parse_time(text),
     }
 }
 
 /// The same, up to an hour.
 pub(crate) fn time_up_to_an_hour(text: &str) -> Result<Duration, String> {
-    let time = time(text)?;
+    let time = parse_time(text)?;
     if time > Duration::from_hours(1) {
         return Err("it must be at most 1h".to_owned());
     }

@@ -25,7 +25,10 @@ impl<W: Write> EscapedWriter<W> {
             let Some((character, behind)) = character.split_at_checked(length) else {
                 return Ok(character.len());
             };
-            if let Some(code) = std::str::from_utf8(character).ok().and_then(harmful) {
+            if let Some(code) = std::str::from_utf8(character)
+                .ok()
+                .and_then(harmful_code_point)
+            {
                 write!(self.to, "\\u{code:04x}")?;
                 rest = behind;
             } else {
@@ -51,7 +54,7 @@ impl<W: Write> Write for EscapedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut all = std::mem::take(&mut self.cut);
         all.extend_from_slice(bytes);
-        let left = self.pass(&all)?;
+        let left = self.pass_escaped(&all)?;
         self.cut = all.split_off(all.len() - left);
         Ok(bytes.len())
     }

@@ -58,6 +58,6 @@ impl CommandExit {
 
 impl From<CommandExit> for ExitCode {
     fn from(exit: CommandExit) -> Self {
-        Self::from(exit.code())
+        Self::from(exit.exit_code())
     }
 }

@@ -138,9 +138,9 @@ pub(crate) fn report_failure(failure: &Failure, invocation: &Invocation) -> Comm
     if failure.is_closed_pipe() {
         return CommandExit::Success;
     }
-    invocation.complain(&format!("error: {}", in_words(&failure.error)));
+    invocation.print_message(&format!("error: {}", in_words(&failure.error)));
     if let Some(hint) = &failure.hint {
-        invocation.complain(&format!("hint: {hint}"));
+        invocation.print_message(&format!("hint: {hint}"));
     }
     failure.exit
 }

@@ -75,28 +75,31 @@ impl Invocation {
 
     /// The current directory. It is not known if it was deleted.
     pub(crate) fn current_dir(&self) -> io::Result<PathBuf> {
-        again(&self.current_dir)
+        copy_result(&self.current_dir)
     }
 
     /// The path of this program.
     pub(crate) fn program_path(&self) -> io::Result<PathBuf> {
-        again(&self.program)
+        copy_result(&self.program)
     }
 
     /// The directory for temporary files.
     pub(crate) fn temp_dir(&self) -> PathBuf {
-        directories::temporary(self.variable("TMPDIR"))
+        directories::temporary(self.variable_value("TMPDIR"))
     }
 
     /// Whether the terminal may be sent colours.
     pub(crate) fn can_colour(&self) -> bool {
-        let is_refused = self.variable("NO_COLOR").is_some_and(|it| !it.is_empty());
+        let is_refused = self
+            .variable_value("NO_COLOR")
+            .is_some_and(|it| !it.is_empty());
         !is_refused && !self.is_terminal_dumb()
     }
 
     /// Whether the terminal obeys no sequences.
     pub(crate) fn is_terminal_dumb(&self) -> bool {
-        self.variable("TERM").is_none_or(|term| term == "dumb")
+        self.variable_value("TERM")
+            .is_none_or(|term| term == "dumb")
     }
 
     pub(crate) fn is_stdin_terminal(&self) -> bool {
@@ -128,7 +131,7 @@ impl Invocation {
     /// Stdin as the file that it is.
     pub(crate) fn stdin_file(&self) -> io::Result<File> {
         match &self.streams {
-            StandardStreams::Process => system::stdin(),
+            StandardStreams::Process => system::stdin_file(),
             StandardStreams::Files { stdin, .. } => stdin.try_clone(),
         }
     }
@@ -159,7 +162,7 @@ impl Invocation {
     /// Stdout, without a buffer.
     pub(crate) fn stdout_writer(&self) -> Box<dyn Write + Send> {
         match &self.streams {
-            StandardStreams::Process => system::stdout(),
+            StandardStreams::Process => system::stdout_writer(),
             StandardStreams::Files { stdout, .. } => file_or_sink(stdout),
         }
     }
@@ -185,7 +188,7 @@ impl Invocation {
         // A closed stderr is ignored: there is no other place for the message. Further lines are indented, so that foreign text in
         // a message cannot pass for a message of ours.
         let text = sanitize(text).replace('\n', "\n  ");
-        let _ = writeln!(self.stderr(), "{text}");
+        let _ = writeln!(self.stderr_writer(), "{text}");
     }
 
     /// Ends the process by a signal, if it was started for this command. Returns if the signal does not do that.
@@ -198,7 +201,7 @@ impl Invocation {
     /// The signals to end, from now on. None where signals are the caller's, or the system does not tell them.
     pub(crate) fn listen_for_signals(&self) -> Option<Interruptions> {
         match &self.streams {
-            StandardStreams::Process => Interruptions::listen().ok(),
+            StandardStreams::Process => Interruptions::listen_for_signals().ok(),
             StandardStreams::Files { .. } => None,
         }
     }

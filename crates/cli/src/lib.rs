@@ -16,7 +16,7 @@ mod usage;
 use std::sync::Arc;
 
 use crate::exit::CommandExit;
-use crate::failure::report;
+use crate::failure::report_failure;
 use crate::printer::Printer;
 
 pub use crate::invocation::{Invocation, StandardStreams};
@@ -31,9 +31,9 @@ pub fn run(invocation: Invocation) -> u8 {
     let invocation = Arc::new(invocation);
     let exit = match commands::parse(&invocation) {
         Ok(cli) => run_command(&cli, &invocation),
-        Err(error) => usage::report(&error, &invocation),
+        Err(error) => usage::report_usage_error(&error, &invocation),
     };
-    exit.code()
+    exit.exit_code()
 }
 
 fn run_command(cli: &commands::Cli, invocation: &Arc<Invocation>) -> CommandExit {
@@ -41,6 +41,6 @@ fn run_command(cli: &commands::Cli, invocation: &Arc<Invocation>) -> CommandExit
     let ended = commands::run(cli.command.as_ref(), &mut printer);
     match ended.and_then(|exit| printer.close().map(|()| exit).map_err(Into::into)) {
         Ok(exit) => exit,
-        Err(failure) => report(&failure, invocation),
+        Err(failure) => report_failure(&failure, invocation),
     }
 }

@@ -50,13 +50,13 @@ impl<W: Write> LiveView<W> {
     /// Shows the next event.
     pub(crate) fn show_event(&mut self, event: &Event) -> io::Result<()> {
         self.narrator.event(event, self.elapsed);
-        self.draw()
+        self.draw_rows()
     }
 
     /// Says how long the run has taken. To be called several times a second: it turns the spinner.
     pub(crate) fn show_elapsed(&mut self, elapsed: Duration) -> io::Result<()> {
         self.elapsed = elapsed;
-        self.draw()
+        self.draw_rows()
     }
 
     /// Takes the new size of the terminal. Finished rows stay as they are.
@@ -66,33 +66,35 @@ impl<W: Write> LiveView<W> {
     pub(crate) fn resize(&mut self, size: TerminalSize) -> io::Result<()> {
         self.narrator.resize(size);
         self.screen.resize(size);
-        self.draw()
+        self.draw_rows()
     }
 
     /// The user has asked for an end, and can ask again.
     pub(crate) fn show_cancelling(&mut self) -> io::Result<()> {
         self.is_cancelling = true;
         // The terminal has echoed `^C` at an unknown place.
-        self.screen.forget();
-        self.draw()
+        self.screen.forget_shown();
+        self.draw_rows()
     }
 
     /// Leaves the terminal to another writer, with the cursor at the beginning of a line.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         self.is_suspended = true;
-        self.screen.draw(&self.narrator.take_rows(), Vec::new())
+        self.screen
+            .draw_rows(&self.narrator.take_rows(), Vec::new())
     }
 
     /// Goes on, from where the cursor stands: at the beginning of a line.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
         self.is_suspended = false;
-        self.draw()
+        self.draw_rows()
     }
 
     /// Draws the remaining rows, and leaves the cursor below them, at the beginning of a line.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.narrator.finish();
-        self.screen.draw(&self.narrator.take_rows(), Vec::new())
+        self.screen
+            .draw_rows(&self.narrator.take_rows(), Vec::new())
     }
 
     fn draw_rows(&mut self) -> io::Result<()> {
@@ -100,14 +102,17 @@ impl<W: Write> LiveView<W> {
             return Ok(());
         }
         let settled = self.narrator.take_rows();
-        let mut changing = self.narrator.changing_rows(self.frame(), self.elapsed);
-        changing.push(self.status());
-        self.screen.draw(&settled, changing)
+        let mut changing = self
+            .narrator
+            .changing_rows(self.spinner_frame(), self.elapsed);
+        changing.push(self.status_row());
+        self.screen.draw_rows(&settled, changing)
     }
 
     fn status_row(&self) -> ScreenRow {
         let doing = self.is_cancelling.then_some(CANCELLING);
-        self.narrator.status(self.frame(), self.elapsed, doing)
+        self.narrator
+            .status(self.spinner_frame(), self.elapsed, doing)
     }
 
     fn spinner_frame(&self) -> usize {

@@ -28,9 +28,9 @@ impl Printer {
         let is_terminal = invocation.is_stdout_terminal();
         let colour = is_terminal && invocation.can_colour();
         let out: Box<dyn Write> = if is_terminal {
-            Box::new(EscapedWriter::new(invocation.stdout()))
+            Box::new(EscapedWriter::new(invocation.stdout_writer()))
         } else {
-            invocation.stdout()
+            invocation.stdout_writer()
         };
         Self {
             invocation,
@@ -67,7 +67,7 @@ impl Printer {
     /// The signs that its reader can show: a file takes all of them.
     pub(crate) fn mark_set(&self) -> MarkSet {
         if self.is_terminal {
-            terminal::marks(&self.invocation)
+            terminal::locale_marks(&self.invocation)
         } else {
             MarkSet::Unicode
         }
@@ -75,13 +75,13 @@ impl Printer {
 
     /// Prints a message on stderr.
     pub(crate) fn print_message(&self, text: &str) {
-        self.invocation.complain(text);
+        self.invocation.print_message(text);
     }
 
     /// A remark to the user, beside the data.
     pub(crate) fn print_note(&mut self, text: &str) -> io::Result<()> {
         self.out.flush()?;
-        self.complain(&format!("note: {text}"));
+        self.print_message(&format!("note: {text}"));
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn on_interruptions(
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let interruptions = {
         let _inside = runtime.enter();
-        Interruptions::listen()?
+        Interruptions::listen_for_signals()?
     };
     let body = move || runtime.block_on(obey(interruptions));
     let thread = thread::Builder::new().name("lapidary-signals".to_owned());

@@ -17,13 +17,13 @@ use crate::invocation::{Invocation, StandardStreams};
 /// printed without colours; a password in an address is left out.
 pub(crate) fn report_usage_error(error: &clap::Error, invocation: &Invocation) -> CommandExit {
     if !error.use_stderr() {
-        print(error, invocation);
+        print_clap_text(error, invocation);
         return CommandExit::Success;
     }
     let args = invocation.args.get(1..).unwrap_or_default();
     if let Some(complaint) = unknown_word(error, args) {
-        invocation.complain(&git::shown(&complaint.error));
-        invocation.complain(&complaint.hint);
+        invocation.print_message(&git::shown(&complaint.error));
+        invocation.print_message(&complaint.hint);
         return CommandExit::Usage;
     }
     let is_hostile = |arg: &OsString| {
@@ -31,7 +31,7 @@ pub(crate) fn report_usage_error(error: &clap::Error, invocation: &Invocation) -
         sanitize(&arg) != arg || git::shown(&arg) != arg
     };
     if !args.iter().any(is_hostile) {
-        print(error, invocation);
+        print_clap_text(error, invocation);
         return CommandExit::Usage;
     }
     let mut words = error.render().to_string();
@@ -40,7 +40,7 @@ pub(crate) fn report_usage_error(error: &clap::Error, invocation: &Invocation) -
         words = words.replace(&*arg, &git::shown(&arg));
     }
     let words: String = words.split_inclusive('\'').map(git::shown).collect();
-    invocation.complain(words.trim_end());
+    invocation.print_message(words.trim_end());
     CommandExit::Usage
 }
 
@@ -50,9 +50,9 @@ fn print_clap_text(error: &clap::Error, invocation: &Invocation) {
         // It knows which colours the terminal shows.
         StandardStreams::Process => error.print(),
         StandardStreams::Files { .. } if error.use_stderr() => {
-            write!(invocation.stderr(), "{}", error.render())
+            write!(invocation.stderr_writer(), "{}", error.render())
         }
-        StandardStreams::Files { .. } => write!(invocation.stdout(), "{}", error.render()),
+        StandardStreams::Files { .. } => write!(invocation.stdout_writer(), "{}", error.render()),
     };
 }
 
@@ -67,7 +67,7 @@ fn unknown_word(error: &clap::Error, args: &[OsString]) -> Option<UsageComplaint
     let (command, name) = command_of(args);
     let (kind, word) = match error.kind() {
         ErrorKind::UnknownArgument => {
-            let word = text(error, ContextKind::InvalidArg)?;
+            let word = context_text(error, ContextKind::InvalidArg)?;
             let is_option = word.starts_with('-');
             (
                 if is_option {
@@ -80,12 +80,14 @@ fn unknown_word(error: &clap::Error, args: &[OsString]) -> Option<UsageComplaint
         }
         ErrorKind::InvalidSubcommand => (
             "unknown command",
-            text(error, ContextKind::InvalidSubcommand)?,
+            context_text(error, ContextKind::InvalidSubcommand)?,
         ),
         _ => return None,
     };
     let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
-    let similar = similar.into_iter().find_map(|kind| text(error, kind));
+    let similar = similar
+        .into_iter()
+        .find_map(|kind| context_text(error, kind));
     let hint = instead_of(&word, &name)
         .map(str::to_owned)
         .or_else(|| prompt_without_quotes(&name, &word))

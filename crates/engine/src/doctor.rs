@@ -72,7 +72,9 @@ pub async fn examine(patient: &DoctorTarget<'_>, mut tell: impl FnMut(Check)) {
             let trust = Trust::with_settings(patient.directory, &home, vars, &settings);
             let asks = gemini_cli::version_has(version.as_ref(), gemini_cli::TRUST);
             tell(surroundings::trust_check(patient, &trust, asks));
-            tell(surroundings::sign_in_check(patient, &home, &settings, &trust));
+            tell(surroundings::sign_in_check(
+                patient, &home, &settings, &trust,
+            ));
             surroundings::settings_checks(&settings)
                 .into_iter()
                 .for_each(&mut tell);

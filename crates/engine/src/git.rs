@@ -133,7 +133,8 @@ fn allowed_protocols(url: &str) -> Option<&'static str> {
 pub async fn clone(request: &CloneRequest<'_>) -> Result<(), CloneError> {
     let url = shown(request.url);
     // An address that begins with a dash would be read as an option.
-    let protocols = allowed_protocols(request.url).ok_or_else(|| CloneError::BadUrl(url.clone()))?;
+    let protocols =
+        allowed_protocols(request.url).ok_or_else(|| CloneError::BadUrl(url.clone()))?;
     let git = detect::on_path("git", request.environment).ok_or(CloneError::NoGit)?;
     let (hear, said) = io::pipe()?;
     let stdio = Stdio {

@@ -140,7 +140,9 @@ impl AnswerMismatch {
     /// The prompt that asks the agent to repair its answer.
     pub fn repair_prompt(&self, schema: &OutputSchema) -> String {
         let lines = self.violations.iter();
-        let lines: Vec<_> = lines.map(|it| format!("* {}", violation_text(it))).collect();
+        let lines: Vec<_> = lines
+            .map(|it| format!("* {}", violation_text(it)))
+            .collect();
         format!(
             "Your last message does not fit the JSON Schema:\n\n{}\n\nAnswer again with the whole JSON value, corrected, and with nothing else. The schema:\n\n```json\n{}\n```",
             lines.join("\n"),

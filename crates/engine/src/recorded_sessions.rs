@@ -153,7 +153,12 @@ fn is_conversation(info: &RunInfo) -> bool {
     is_known && is_said && info.state != RunState::Unreadable
 }
 
-fn listed_session(run: ListedRun, path: PathBuf, project: usize, project_id: String) -> ListedSession {
+fn listed_session(
+    run: ListedRun,
+    path: PathBuf,
+    project: usize,
+    project_id: String,
+) -> ListedSession {
     let ListedRun { info, began_ms } = run;
     let updated_ms = began_ms.saturating_add_unsigned(info.duration_ms.unwrap_or(0));
     let (display_name, first_user_message) = headline(info.prompt.as_deref());

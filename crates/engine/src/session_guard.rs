@@ -163,7 +163,10 @@ impl SessionGuard {
             }),
             Err(error) if matches!(self.resume, ResumeTarget::One(_)) => Err(error_chain(&error)),
             Err(error) => {
-                let warning = format!("earlier sessions are not kept safe: {}", error_chain(&error));
+                let warning = format!(
+                    "earlier sessions are not kept safe: {}",
+                    error_chain(&error)
+                );
                 Ok(self.unguarded_sessions(Some(warning)))
             }
         }

@@ -110,7 +110,10 @@ impl AttemptViolations {
     /// Why the run has to end, if it has to.
     pub(crate) fn stop_cause(&self) -> Option<StopCause> {
         let is_stop = self.on_violation == OnViolation::Stop;
-        self.lock_kept().first().filter(|_| is_stop).map(stopped_for)
+        self.lock_kept()
+            .first()
+            .filter(|_| is_stop)
+            .map(stopped_for)
     }
 
     /// Adds the violations to how a run ended. One that ends the run does so also if the agent was quicker.

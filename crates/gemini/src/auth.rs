@@ -78,7 +78,9 @@ impl SignInMethod {
         let file = search.find_file(workspace, home);
         let known = AuthVariables {
             vars,
-            from_file: file.map(|path| dotenv::variable_names(&path)).unwrap_or_default(),
+            from_file: file
+                .map(|path| dotenv::variable_names(&path))
+                .unwrap_or_default(),
         };
         let selected = settings.get(&SELECTED, counts).and_then(Value::as_str);
         let selected = selected.filter(|method| !method.is_empty());

@@ -17,9 +17,15 @@ pub fn trim(text: &str) -> &str {
 /// As `localeCompare()` without a locale, for ASCII names: letters in dictionary order, lowercase before uppercase where nothing
 /// else differs. Other characters sort after ASCII by code point, which is not where every dictionary puts them.
 pub fn locale_compare(one: &str, other: &str) -> Ordering {
-    let weights = |text: &str| text.chars().filter_map(collation_weight).collect::<Vec<_>>();
+    let weights = |text: &str| {
+        text.chars()
+            .filter_map(collation_weight)
+            .collect::<Vec<_>>()
+    };
     let capitals = |text: &str| {
-        let counted = text.chars().filter(|letter| collation_weight(*letter).is_some());
+        let counted = text
+            .chars()
+            .filter(|letter| collation_weight(*letter).is_some());
         counted
             .map(|letter| letter.is_ascii_uppercase())
             .collect::<Vec<_>>()

@@ -77,7 +77,9 @@ pub fn unknown_keywords(schema: &Value) -> BTreeSet<String> {
     while let Some(schema) = waiting.pop() {
         for (keyword, value) in schema.as_object().into_iter().flatten() {
             match keywords::keyword_form(keyword) {
-                Some(form) => waiting.extend(form.inner_schemas(value).into_iter().map(|(_, it)| it)),
+                Some(form) => {
+                    waiting.extend(form.inner_schemas(value).into_iter().map(|(_, it)| it))
+                }
                 None => {
                     unknown.insert(keyword.clone());
                 }

@@ -36,7 +36,9 @@ fn read_value(plain: &str, text: &str) -> Result<Value, JsoncRefusal> {
     }
     match bounds::check(plain) {
         Err(ExcessKind::Levels(byte)) => {
-            return Err(JsoncRefusal::TooDeep(LineIndex::new(text).byte_position(byte)));
+            return Err(JsoncRefusal::TooDeep(
+                LineIndex::new(text).byte_position(byte),
+            ));
         }
         Err(ExcessKind::Values) => return Err(JsoncRefusal::TooMany),
         Ok(()) => {}

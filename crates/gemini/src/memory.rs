@@ -77,7 +77,9 @@ struct MemoryReader {
 impl MemoryReader {
     /// The texts of files, each between lines that name it. Files that are not there have none.
     fn join_files(&mut self, files: impl IntoIterator<Item = PathBuf>) -> String {
-        let texts = files.into_iter().filter_map(|path| self.read_section(&path));
+        let texts = files
+            .into_iter()
+            .filter_map(|path| self.read_section(&path));
         texts.collect::<Vec<_>>().join("\n\n")
     }
 

@@ -108,7 +108,9 @@ impl Settings {
     pub fn get(&self, keys: &[&str], workspace: WorkspaceTrust) -> Option<&Value> {
         let contents: Vec<_> = self.file_contents(workspace).collect();
         let strongest = contents.into_iter().rev();
-        strongest.into_iter().find_map(|content| value_at(content, keys))
+        strongest
+            .into_iter()
+            .find_map(|content| value_at(content, keys))
     }
 
     /// The contents of the files, the weakest first.

@@ -81,7 +81,8 @@ impl Setup {
             Trust::check(workspace, home, vars, enabled)
         });
         notices.extend(bad_rules(home, &trust));
-        let (extensions, more) = extensions::read_extensions(home, workspace, vars, &merged, &trust);
+        let (extensions, more) =
+            extensions::read_extensions(home, workspace, vars, &merged, &trust);
         notices.extend(more);
         Self {
             home: home.clone(),

@@ -78,7 +78,10 @@ pub(crate) fn demo_agent(program: &Path, temporary: &Path) -> io::Result<JobAgen
 }
 
 /// The rules of the demo, which come behind those of the user. Where a person is asked, no rule allows the edit.
-pub(crate) fn demo_rules(attendance: DemoAttendance, project: &Path) -> Result<Vec<Rule>, FlagError> {
+pub(crate) fn demo_rules(
+    attendance: DemoAttendance,
+    project: &Path,
+) -> Result<Vec<Rule>, FlagError> {
     let edit = (attendance == DemoAttendance::Unattended).then_some(demo::ALLOWED_EDIT);
     let allowed = [Some(demo::ALLOWED_COMMAND), edit].into_iter().flatten();
     let denied = (PermissionEffect::Deny, demo::DENIED_COMMAND);

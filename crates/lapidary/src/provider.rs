@@ -163,7 +163,11 @@ impl ResponseProvider {
         generated_response(std::iter::from_fn(|| run.blocking_next()))
     }
 
-    fn job_of_prompt(&self, prompt: &str, context: &PromptContext) -> Result<Job, AgentChoiceError> {
+    fn job_of_prompt(
+        &self,
+        prompt: &str,
+        context: &PromptContext,
+    ) -> Result<Job, AgentChoiceError> {
         let mut config = self.config.clone();
         config.working_dir = config.working_dir.or_else(|| context.project_root.clone());
         if let Some(system) = &context.system_prompt {
@@ -178,7 +182,9 @@ impl ResponseProvider {
 }
 
 /// Folds the events of a run into a response.
-fn generated_response(events: impl Iterator<Item = Event>) -> Result<GeneratedResponse, ProviderError> {
+fn generated_response(
+    events: impl Iterator<Item = Event>,
+) -> Result<GeneratedResponse, ProviderError> {
     let mut fold = ResultFold::default();
     let mut end = None;
     for event in events {

@@ -320,7 +320,8 @@ impl HttpClient {
         {
             request.headers_mut().insert(HOST, host);
         }
-        self.connector.add_proxy_credentials(&uri, request.headers_mut());
+        self.connector
+            .add_proxy_credentials(&uri, request.headers_mut());
         *request.uri_mut() = uri;
         for (name, value) in asked.headers {
             let name = HeaderName::from_bytes(name.as_bytes());

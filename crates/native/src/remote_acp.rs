@@ -111,7 +111,11 @@ impl RemoteLink {
     fn request_headers(&self) -> Vec<(&'static str, String)> {
         let token = self.token.as_ref();
         let authorization = token.map(|token| ("authorization", token.to_bearer()));
-        let cookies = self.cookies.lock().expect("no holder panics").cookie_header();
+        let cookies = self
+            .cookies
+            .lock()
+            .expect("no holder panics")
+            .cookie_header();
         let cookies = cookies.map(|cookies| ("cookie", cookies));
         authorization.into_iter().chain(cookies).collect()
     }

@@ -17,7 +17,7 @@ use lapidary_policy::confined_files as disk;
 pub(crate) use ignored::WalkRules;
 pub use ignored::{IgnoreFiles, IgnoreRules};
 pub use lapidary_policy::confined_files::{DirectoryEntry, EntryKind, FileStat};
-pub(crate) use place::{is_blocked, lexical, followed_path};
+pub(crate) use place::{followed_path, is_blocked, lexical};
 pub(crate) use walk::{Visitor, WalkedEntry, walk_tree};
 
 /// More bytes of one file are never held in memory.

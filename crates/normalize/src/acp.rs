@@ -200,7 +200,8 @@ impl AcpNormalizer {
                     if direction == LineDirection::FromAgent {
                         self.verdict.note_printed_line(text);
                     }
-                    current.add_complaint(DiagnosticKind::Noise, "text that is not JSON".to_owned());
+                    current
+                        .add_complaint(DiagnosticKind::Noise, "text that is not JSON".to_owned());
                 }
             }
         }
@@ -240,7 +241,8 @@ impl AcpNormalizer {
             current.add_complaint(DiagnosticKind::Protocol, about);
         }
         for (kind, message) in std::mem::take(&mut current.complaints) {
-            self.stamp.push_diagnostic(kind, message, &mut current.raw, out);
+            self.stamp
+                .push_diagnostic(kind, message, &mut current.raw, out);
         }
     }
 

@@ -137,12 +137,20 @@ impl DeniedCalls {
     }
 
     /// The end of a run after its denials are considered.
-    pub(crate) fn judge_end(&self, on_denied: OnDenied, was_stopped: bool, mut end: RunEnd) -> RunEnd {
+    pub(crate) fn judge_end(
+        &self,
+        on_denied: OnDenied,
+        was_stopped: bool,
+        mut end: RunEnd,
+    ) -> RunEnd {
         if !self.is_any() {
             return end;
         }
-        end.evidence
-            .push(format!("{}: {}", self.denial_count_text(), self.denied_names()));
+        end.evidence.push(format!(
+            "{}: {}",
+            self.denial_count_text(),
+            self.denied_names()
+        ));
         // A turn that is cancelled without an order of the client was cancelled by a denial that the agent had no answer for.
         let was_cancelled = end.cause == Cause::CancelledByClient && !was_stopped;
         let is_done = end.cause == Cause::EndTurn || was_cancelled;
@@ -156,7 +164,11 @@ impl DeniedCalls {
             end.cause = Cause::PermissionDenied;
             end.outcome = end.cause.outcome();
             end.exit_code = end.cause.exit_code();
-            end.message = Some(Text::from(format!("{}: {}", self.denial_count_text(), self.denied_names())));
+            end.message = Some(Text::from(format!(
+                "{}: {}",
+                self.denial_count_text(),
+                self.denied_names()
+            )));
             let last = if was_cancelled && self.has_no_refusal {
                 "the agent offers no way to refuse a call, so its turn was cancelled"
             } else {

@@ -50,7 +50,11 @@ impl HeldTurn {
     }
 
     /// Another attempt follows: the line, if it has one, belongs to the diagnostic that says so.
-    pub(crate) fn into_superseded_event(mut self, message: String, stamp: &mut EventStamp) -> Event {
+    pub(crate) fn into_superseded_event(
+        mut self,
+        message: String,
+        stamp: &mut EventStamp,
+    ) -> Event {
         let body = Diagnostic {
             kind: DiagnosticKind::Retry,
             message,

@@ -39,7 +39,9 @@ impl JoinedText {
 
     /// The text, its lines and when it began.
     pub(crate) fn finish(self) -> (Text, Option<RawContent>, Option<Text>) {
-        let lines = self.lines.map(|lines| RawContent::from_joined_lines(lines.finish()));
+        let lines = self
+            .lines
+            .map(|lines| RawContent::from_joined_lines(lines.finish()));
         (self.text.to_text(), lines, self.since)
     }
 }

@@ -150,7 +150,9 @@ impl<'a> FoundCommands<'a> {
         };
         match value.kind() {
             TokenKind::Object => self.in_members(value, depth),
-            TokenKind::Array => value.elements().for_each(|item| self.search_nested(item, depth)),
+            TokenKind::Array => value
+                .elements()
+                .for_each(|item| self.search_nested(item, depth)),
             _ => {}
         }
     }

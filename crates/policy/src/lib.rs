@@ -297,7 +297,10 @@ impl Policy {
         let is_about = |rule: &Rule| steps.iter().any(|step| rule.match_step(*step).is_some());
         let matched = matched.filter(|(_, rule)| is_about(rule));
         let matched = matched.map(|(at, _)| at).collect();
-        let verdicts = steps.into_iter().map(|step| self.step_verdict(step)).collect();
+        let verdicts = steps
+            .into_iter()
+            .map(|step| self.step_verdict(step))
+            .collect();
         strictest_decision(verdicts, matched)
     }
 

@@ -75,7 +75,10 @@ impl CommandLine {
 
 /// Commands that only a look at the whole line shows: where it was cut, a shell may read on (`$(2>&1 rm x)`).
 fn overlooked_commands(line: &str, parts: &[CommandPart]) -> Vec<CommandPart> {
-    let known: HashSet<&String> = parts.iter().flat_map(CommandPart::suspect_commands).collect();
+    let known: HashSet<&String> = parts
+        .iter()
+        .flat_map(CommandPart::suspect_commands)
+        .collect();
     let commands = suspects::simple_commands(line).into_iter();
     let more = commands.filter(|command| !known.contains(command));
     more.map(|text| CommandPart {

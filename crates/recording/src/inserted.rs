@@ -51,7 +51,9 @@ impl InsertedWriter {
 
     /// Adds an event that stands behind so many lines.
     pub fn append(&mut self, after: u64, event: &Event) -> io::Result<()> {
-        self.write_bytes(format!("{{\"after\":{after},\"event\":{}}}\n", event.to_json()).as_bytes())
+        self.write_bytes(
+            format!("{{\"after\":{after},\"event\":{}}}\n", event.to_json()).as_bytes(),
+        )
     }
 
     /// How many bytes this attempt has.

@@ -46,7 +46,12 @@ pub struct TimingEntry {
 impl fmt::Display for TimingEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (ms, micros) = (self.at.as_millis(), self.at.subsec_micros() % 1000);
-        writeln!(f, "{ms}.{micros:03} {} {}", self.channel.channel_word(), self.bytes)
+        writeln!(
+            f,
+            "{ms}.{micros:03} {} {}",
+            self.channel.channel_word(),
+            self.bytes
+        )
     }
 }
 

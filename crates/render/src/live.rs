@@ -219,7 +219,10 @@ impl Narrator {
         let spinner = spinner[frame % spinner.len()];
         let prose = self.prose.as_ref();
         let tail = prose.map(|prose| (prose.voice.sort, prose.tail_rows(&self.page)));
-        let calls = (LineKind::Tools, self.calls.running_rows(spinner, now, &self.page));
+        let calls = (
+            LineKind::Tools,
+            self.calls.running_rows(spinner, now, &self.page),
+        );
         let mut last = self.last;
         let mut all = Vec::new();
         for (sort, rows) in tail.into_iter().chain([calls]) {
@@ -235,7 +238,11 @@ impl Narrator {
     pub fn status(&self, frame: usize, now: Duration, doing: Option<&str>) -> ScreenRow {
         let spinner = self.page.marks.spinner();
         let spinner = spinner[frame % spinner.len()];
-        let running = || self.calls.running_summary().unwrap_or_else(|| self.doing.to_owned());
+        let running = || {
+            self.calls
+                .running_summary()
+                .unwrap_or_else(|| self.doing.to_owned())
+        };
         let doing = doing.map_or_else(running, str::to_owned);
         let time = words::running_clock(now);
         self.page.cut_row(&[

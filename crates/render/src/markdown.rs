@@ -73,7 +73,8 @@ impl Renderer for MarkdownRenderer {
             return Ok(());
         }
         self.begin_document(out)?;
-        self.items.write_items(&self.transcript.take_finished(), out)
+        self.items
+            .write_items(&self.transcript.take_finished(), out)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {

@@ -159,14 +159,16 @@ impl Renderer for TextRenderer {
         self.pen.end_line(out)?;
         self.close_requests(out)?;
         let facts = self.totals.usage_facts();
-        let is_untold =
-            self.turn_ended || (!self.turn_told && self.totals.token_sums().total_tokens().is_some());
+        let is_untold = self.turn_ended
+            || (!self.turn_told && self.totals.token_sums().total_tokens().is_some());
         if !self.is_over && is_untold && !facts.is_empty() {
             self.pen
                 .write_line(TextInk::Faint, &format!("— {}", facts.join(" · ")), out)?;
         }
         match self.totals.not_shown() {
-            Some(hidden) => self.pen.write_line(TextInk::Faint, &format!("  {hidden}"), out),
+            Some(hidden) => self
+                .pen
+                .write_line(TextInk::Faint, &format!("  {hidden}"), out),
             None => Ok(()),
         }
     }
@@ -311,7 +313,8 @@ impl TextRenderer {
             .iter_mut()
             .find(|(id, _)| *id == call.call_id);
         if let Some((_, known)) = known {
-            if (known.tool_name(), known.call_subject()) == (tool.tool_name(), tool.call_subject()) {
+            if (known.tool_name(), known.call_subject()) == (tool.tool_name(), tool.call_subject())
+            {
                 *known = tool;
                 return Ok(());
             }
@@ -364,7 +367,12 @@ impl TextRenderer {
         };
         self.pen.write_line(
             ink,
-            format!("  {} {}", tool.current_state().state_mark(), facts.join(" · ")).trim_end(),
+            format!(
+                "  {} {}",
+                tool.current_state().state_mark(),
+                facts.join(" · ")
+            )
+            .trim_end(),
             out,
         )?;
         for (ink, line) in preview::preview_lines(&tool, &parts, LIMITS) {

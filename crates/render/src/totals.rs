@@ -261,7 +261,9 @@ impl UsageTotals {
 
     /// From the turns or the steps, as [`Self::token_sums`]. No tokens, no cost.
     fn computed_cost(&self) -> Option<f64> {
-        self.token_sums().total_tokens().filter(|tokens| *tokens > 0)?;
+        self.token_sums()
+            .total_tokens()
+            .filter(|tokens| *tokens > 0)?;
         if self.turn_tokens == TokenSums::default() {
             self.step_cost.known_sum()
         } else {

@@ -91,7 +91,8 @@ impl AcpClient {
     /// Logs in by one of the methods that the agent has listed.
     pub async fn authenticate(&self, method: &str) -> Result<RequestAnswer, RequestError> {
         let method = Json::from_value(&method);
-        self.send_request("authenticate", [("methodId", method)]).await
+        self.send_request("authenticate", [("methodId", method)])
+            .await
     }
 
     /// Opens a session.
@@ -99,7 +100,9 @@ impl AcpClient {
         &self,
         setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
-        let answer = self.send_request("session/new", setting.json_members()).await?;
+        let answer = self
+            .send_request("session/new", setting.json_members())
+            .await?;
         Ok(OpenedSession::from_token(&answer, None))
     }
 
@@ -127,7 +130,9 @@ impl AcpClient {
         id: &str,
         setting: &SessionParams<'_>,
     ) -> Result<OpenedSession, RequestError> {
-        let members = [session_param(id)].into_iter().chain(setting.json_members());
+        let members = [session_param(id)]
+            .into_iter()
+            .chain(setting.json_members());
         let answer = self.send_request(method, members).await?;
         Ok(OpenedSession::from_token(&answer, Some(id)))
     }
@@ -146,12 +151,14 @@ impl AcpClient {
 
     /// Ends a session, which stays on disk.
     pub async fn close_session(&self, id: &str) -> Result<RequestAnswer, RequestError> {
-        self.send_request("session/close", [session_param(id)]).await
+        self.send_request("session/close", [session_param(id)])
+            .await
     }
 
     /// Deletes a session.
     pub async fn delete_session(&self, id: &str) -> Result<RequestAnswer, RequestError> {
-        self.send_request("session/delete", [session_param(id)]).await
+        self.send_request("session/delete", [session_param(id)])
+            .await
     }
 
     /// Puts a session into one of the modes that it has listed.

@@ -146,7 +146,11 @@ impl Transport for LocalPipe {
 
     fn open(self) -> (Self::Reads, Self::Writes, Option<GoneFuture>) {
         let (reads, writes) = split(self.stream);
-        (reads, writes, Some(Box::pin(self.keeper.wait_for_departure())))
+        (
+            reads,
+            writes,
+            Some(Box::pin(self.keeper.wait_for_departure())),
+        )
     }
 }
 

@@ -63,7 +63,10 @@ impl TrafficObserver {
 
     /// How many bytes were said and not looked at yet, with the ends of their lines.
     pub fn backlog(&self) -> u64 {
-        let (lines, bytes) = self.playback.as_ref().map_or((0, 0), TrafficPlayback::lines_and_bytes_left);
+        let (lines, bytes) = self
+            .playback
+            .as_ref()
+            .map_or((0, 0), TrafficPlayback::lines_and_bytes_left);
         let state = self.log.lock_state();
         let kept = state.kept.iter().map(KeptTraffic::line_and_byte_count);
         let kept = kept.map(|(lines, bytes)| lines + bytes);
@@ -72,7 +75,10 @@ impl TrafficObserver {
 
     /// Looks at nothing any more. Returns once the connection is over: how many lines were not looked at, and how many bytes they have.
     pub async fn skip_rest(&mut self) -> (u64, u64) {
-        let (mut lines, mut bytes) = self.playback.take().map_or((0, 0), |it| it.lines_and_bytes_left());
+        let (mut lines, mut bytes) = self
+            .playback
+            .take()
+            .map_or((0, 0), |it| it.lines_and_bytes_left());
         loop {
             let (kept, is_over) = self.take_kept();
             for (more, size) in kept.iter().map(KeptTraffic::line_and_byte_count) {

@@ -65,7 +65,9 @@ fn take_line(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedCon
                 params: params.clone(),
                 bytes: line.bytes().len(),
             };
-            let (number, facts) = shared.log.add_received(ReceivedMessage { line, what }, place);
+            let (number, facts) = shared
+                .log
+                .add_received(ReceivedMessage { line, what }, place);
             shared.take_request(RawRequest {
                 number,
                 facts,
@@ -74,18 +76,24 @@ fn take_line(line: lines::RawLine<'_>, place: Range<u64>, shared: &Arc<SharedCon
         }
         MessageContent::Notification { method, params } => {
             let cancelled = cancelled_request(method, params.as_ref());
-            shared.log.add_received(ReceivedMessage { line, what }, place);
+            shared
+                .log
+                .add_received(ReceivedMessage { line, what }, place);
             if let Some(id) = cancelled {
                 shared.cancel_request(&id);
             }
         }
         MessageContent::Noise(LineNoise::TooLong(length)) => {
             let (length, truncated) = (*length, TruncatedEnvelope::parse(line.text(), id_at_end));
-            let (number, _) = shared.log.add_received(ReceivedMessage { line, what }, place);
+            let (number, _) = shared
+                .log
+                .add_received(ReceivedMessage { line, what }, place);
             too_long(truncated, length, number, shared);
         }
         MessageContent::Noise(_) => {
-            shared.log.add_received(ReceivedMessage { line, what }, place);
+            shared
+                .log
+                .add_received(ReceivedMessage { line, what }, place);
         }
     }
 }
@@ -134,7 +142,9 @@ fn take_answer(
         outcome: outcome.clone(),
         asked,
     };
-    let (number, _) = shared.log.add_received(ReceivedMessage { line, what }, place);
+    let (number, _) = shared
+        .log
+        .add_received(ReceivedMessage { line, what }, place);
     if let Some(waiting) = waiting {
         tell_sender(waiting, id, number, outcome);
     }

@@ -213,7 +213,12 @@ impl SharedConnection {
     }
 
     /// Answers the agent.
-    pub(super) fn send_answer(&self, serial: u64, id: &RequestId, outcome: Result<&Json, &RpcError>) {
+    pub(super) fn send_answer(
+        &self,
+        serial: u64,
+        id: &RequestId,
+        outcome: Result<&Json, &RpcError>,
+    ) {
         self.lock_state().settle_request(serial);
         let _ = self.send_line(outgoing::answer_line(id, outcome)); // without a connection the answer is not needed
     }
@@ -273,7 +278,11 @@ impl SharedConnection {
         self.lock_state().closed.clone()
     }
 
-    fn queue_line(&self, state: &mut ConnectionState, line: Arc<str>) -> Result<(), ConnectionError> {
+    fn queue_line(
+        &self,
+        state: &mut ConnectionState,
+        line: Arc<str>,
+    ) -> Result<(), ConnectionError> {
         let unread = state.outbox_bytes + line.len();
         if unread > self.limits.unread_bytes && !state.outbox.is_empty() {
             return Err(ConnectionError::NotReading { unread });

@@ -98,7 +98,12 @@ impl ArtefactList {
     }
 
     /// Adds the artefacts of one session or one sub-agent.
-    fn add_session_artefacts(&mut self, directory: &Path, name: &str, is_anothers: &dyn Fn(&str) -> bool) {
+    fn add_session_artefacts(
+        &mut self,
+        directory: &Path,
+        name: &str,
+        is_anothers: &dyn Fn(&str) -> bool,
+    ) {
         if is_anothers(name) {
             self.spared.push(format!(
                 "what is called `{name}` in `{}` belongs to a session that stays, too",

@@ -104,7 +104,8 @@ pub(super) fn session_sightings(
     for (place, project) in projects.iter().enumerate() {
         warnings.extend(project.warnings.iter().cloned());
         for directory in project.chats() {
-            match FileSightings::read_directory(&directory, place, is_called_like_a_session, memory) {
+            match FileSightings::read_directory(&directory, place, is_called_like_a_session, memory)
+            {
                 Ok(seen) => found.push(seen),
                 Err(error) if is_absent(&error) => {}
                 Err(error) => warnings.push(format!(
@@ -142,7 +143,8 @@ pub(super) fn subagent_candidates(projects: &[SessionProject]) -> Vec<SessionCan
             let chats = directory.join("chats");
             for parent in directories_in(&chats) {
                 let parent = chats.join(parent);
-                if let Ok(seen) = FileSightings::read_directory(&parent, place, has_its_ending, &mut NoMemory)
+                if let Ok(seen) =
+                    FileSightings::read_directory(&parent, place, has_its_ending, &mut NoMemory)
                 {
                     seen.add_to(&mut found);
                 }
@@ -222,7 +224,9 @@ impl FileSightings {
     /// The plain files, and what each is called.
     #[cfg(feature = "index")]
     pub(super) fn plain_files(&self) -> impl ExactSizeIterator<Item = (&str, &FileSighting)> {
-        self.plain.iter().map(|file| (self.sighting_name(file), file))
+        self.plain
+            .iter()
+            .map(|file| (self.sighting_name(file), file))
     }
 
     /// What else can be opened: links that stay in the directory.
@@ -273,7 +277,11 @@ impl FileSightings {
     /// The plain files by name. Sorted before they are candidates, which are large to move, and by numbers, which are compared faster
     /// than texts: two names of sessions seldom agree in their date and time.
     fn by_name(&self) -> impl Iterator<Item = &FileSighting> {
-        let names = || self.plain.iter().map(|file| self.sighting_name(file).as_bytes());
+        let names = || {
+            self.plain
+                .iter()
+                .map(|file| self.sighting_name(file).as_bytes())
+        };
         let shared = shared_start(names());
         let starts = names().map(|name| number_at(name, shared));
         let mut order: Vec<(u128, &FileSighting)> = starts.zip(&self.plain).collect();

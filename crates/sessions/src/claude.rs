@@ -77,13 +77,19 @@ impl SessionProvider for ClaudeSessions {
             warnings,
         } = FoundFiles::find_in_scope(&self.projects, scope);
         let each: Vec<&ClaudeFile> = files.iter().collect();
-        let read = each_file(&each, || (), |(), file| ClaudeSummary::read_file(&file.path));
+        let read = each_file(
+            &each,
+            || (),
+            |(), file| ClaudeSummary::read_file(&file.path),
+        );
         let mut places = ProjectPlaces::new(scope);
         let mut sessions = Vec::new();
         let now = now_text(scope.now);
         for (file, summary) in files.iter().zip(read) {
             match summary.and_then(ClaudeSummary::check) {
-                Ok(summary) => sessions.extend(listed_claude_session(file, summary, &mut places, &now)),
+                Ok(summary) => {
+                    sessions.extend(listed_claude_session(file, summary, &mut places, &now))
+                }
                 Err((reason, why)) => hidden.push(hidden_file(file, reason, why)),
             }
         }

@@ -84,7 +84,9 @@ impl SessionProvider for CodexSessions {
         let now = now_text(scope.now);
         for (file, summary) in files.iter().zip(read) {
             match summary.and_then(RolloutSummary::check) {
-                Ok(Some(summary)) => sessions.extend(listed_codex_session(file, summary, &mut places, &now)),
+                Ok(Some(summary)) => {
+                    sessions.extend(listed_codex_session(file, summary, &mut places, &now))
+                }
                 Ok(None) => {} // of another project
                 Err((reason, why)) => hidden.push(file.hidden_file(reason, why)),
             }
@@ -114,7 +116,11 @@ impl SessionProvider for CodexSessions {
 }
 
 /// Line by line: rollouts of a gigabyte are common.
-fn replay_rollout(path: &Path, options: &NormalizeOptions, take: &mut dyn FnMut(Event)) -> io::Result<()> {
+fn replay_rollout(
+    path: &Path,
+    options: &NormalizeOptions,
+    take: &mut dyn FnMut(Event),
+) -> io::Result<()> {
     let mut file = File::open(path)?;
     let mut normalizer = RolloutNormalizer::new(options);
     let mut lines = LineBuffer::with_limit(DEFAULT_LIMIT);

@@ -108,7 +108,12 @@ impl SessionInventory {
             .collect()
     }
 
-    fn plan_deletion(&self, project: usize, id: &str, staying: &HashSet<String>) -> SessionDeletion {
+    fn plan_deletion(
+        &self,
+        project: usize,
+        id: &str,
+        staying: &HashSet<String>,
+    ) -> SessionDeletion {
         let mut deletion = SessionDeletion::from_files(project, self.files_of(project, id), self);
         deletion.id = Some(id.to_owned());
         for directory in &self.projects[project].directories {
@@ -197,7 +202,8 @@ impl SessionDeletion {
                 Err(_) => false,
             };
             if !is_same
-                || FileContent::from_summary(&scanner.file(&file.path).map(Into::into)) != file.content
+                || FileContent::from_summary(&scanner.file(&file.path).map(Into::into))
+                    != file.content
             {
                 let path = file.path.clone();
                 return Err(DeleteError::Changed { path });

@@ -408,7 +408,11 @@ fn database_identity(path: &Path) -> Option<u64> {
 
 /// Removes a database. Not its lock, which another process may be waiting for.
 fn remove_database(path: &Path) -> io::Result<()> {
-    for name in [path.to_owned(), path_with_ending(path, "-wal"), path_with_ending(path, "-shm")] {
+    for name in [
+        path.to_owned(),
+        path_with_ending(path, "-wal"),
+        path_with_ending(path, "-shm"),
+    ] {
         match fs::remove_file(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

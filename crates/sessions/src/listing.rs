@@ -152,7 +152,8 @@ impl SessionListing {
                     } else {
                         session
                     };
-                    self.hidden.push(duplicate_file(&older, &kept[place], projects));
+                    self.hidden
+                        .push(duplicate_file(&older, &kept[place], projects));
                 }
             }
         }

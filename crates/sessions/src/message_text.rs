@@ -414,7 +414,8 @@ mod tests {
     fn a_text_that_is_taken_for_one_line_is_one() {
         for letter in ('\0'..='\u{ffff}').filter(|letter| *letter != ' ') {
             let text = format!("a{letter}b");
-            let is_kept = !is_space(letter) && printable_summary(&text) == text && letter != '\u{7f}';
+            let is_kept =
+                !is_space(letter) && printable_summary(&text) == text && letter != '\u{7f}';
             assert!(!is_one_line(&text) || is_kept, "{letter:?}");
         }
         assert!(is_one_line("Größe naïve 日本語"));

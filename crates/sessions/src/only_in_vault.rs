@@ -105,7 +105,11 @@ fn mark_vault_only(session: &mut ListedSession) {
 }
 
 /// None if its content is damaged or gone, or only part of another one.
-fn vault_candidate(vault: &Vault, entry: &SnapshotEntry, project: usize) -> Option<SessionCandidate> {
+fn vault_candidate(
+    vault: &Vault,
+    entry: &SnapshotEntry,
+    project: usize,
+) -> Option<SessionCandidate> {
     let path = vault.content_path(entry)?;
     let about = path.metadata().ok()?;
     let name = Path::new(&entry.path).file_name()?.to_string_lossy();

@@ -118,7 +118,9 @@ impl PriceTable {
         for (model, price) in models.ok_or_else(|| odd("prices", "a table"))? {
             let name = format!("prices.\"{model}\"");
             let price = price.as_table().ok_or_else(|| odd(&name, "a table"))?;
-            prices.models.insert(model.clone(), read_price(&name, price)?);
+            prices
+                .models
+                .insert(model.clone(), read_price(&name, price)?);
         }
         Ok(prices)
     }

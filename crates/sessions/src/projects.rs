@@ -277,7 +277,12 @@ impl SessionStore {
 
 impl SessionProject {
     /// A directory of the project's. That with a readable name is the one in use.
-    fn add_directory(&mut self, directory: PathBuf, name: &str, hashes: &BTreeMap<String, PathBuf>) {
+    fn add_directory(
+        &mut self,
+        directory: PathBuf,
+        name: &str,
+        hashes: &BTreeMap<String, PathBuf>,
+    ) {
         if hashes.contains_key(name) {
             self.directories.push(directory);
         } else {

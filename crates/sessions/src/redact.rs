@@ -119,7 +119,11 @@ impl Redactor {
         let mut hits = self.known.pattern_hits(text);
         hits.extend(self.assigned.assigned_hits(text));
         hits.extend(self.variables.all_hits(text));
-        hits.extend(piece.member_key().and_then(|key| self.assigned.member_hit(&key, text)));
+        hits.extend(
+            piece
+                .member_key()
+                .and_then(|key| self.assigned.member_hit(&key, text)),
+        );
         hits.extend(self.paths.home_hits(text));
         hits
     }

@@ -211,7 +211,10 @@ fn listed_sessions(
         .map(|session| (session.id(), session.updated_ms))
 }
 
-fn session_groups(inventory: &SessionInventory, project: usize) -> BTreeMap<&str, SessionGroup<'_>> {
+fn session_groups(
+    inventory: &SessionInventory,
+    project: usize,
+) -> BTreeMap<&str, SessionGroup<'_>> {
     let mut groups = BTreeMap::new();
     for file in inventory
         .files

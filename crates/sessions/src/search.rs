@@ -208,7 +208,10 @@ impl SessionSearch {
         let total = matched.len();
         matched.truncate(self.limit);
         SearchHits {
-            hits: matched.into_iter().map(|one| self.session_hit(one)).collect(),
+            hits: matched
+                .into_iter()
+                .map(|one| self.session_hit(one))
+                .collect(),
             total,
             searched_bytes,
             warnings,
@@ -232,7 +235,8 @@ impl SessionSearch {
 
     fn session_hit(&self, (session, (score, snippets)): MatchedSession) -> SessionHit {
         SessionHit {
-            snippets: snippets.unwrap_or_else(|| self.file_snippets(&session.path, session.info().size)),
+            snippets: snippets
+                .unwrap_or_else(|| self.file_snippets(&session.path, session.info().size)),
             session,
             in_title: score.in_title,
             matching_texts: score.any,

@@ -74,7 +74,8 @@ impl SubagentChat {
     /// Adds a message of the caller, or the results of calls, as the parts that the model is told.
     pub fn add_message(&mut self, id: &str, parts: &[Value], now: SystemTime) -> io::Result<()> {
         self.last_answer = None;
-        let message = json!({"id": id, "timestamp": timestamp_text(now), "type": "user", "content": parts});
+        let message =
+            json!({"id": id, "timestamp": timestamp_text(now), "type": "user", "content": parts});
         self.append_record(&message)?;
         self.set_last_updated(now)
     }

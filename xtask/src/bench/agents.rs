@@ -113,7 +113,10 @@ impl AgentBench {
             "result",
             "Look around.",
         ];
-        let ours = |api: &ApiProcess| self.scene.scene_command(&api.url, &self.lapidary, &arguments);
+        let ours = |api: &ApiProcess| {
+            self.scene
+                .scene_command(&api.url, &self.lapidary, &arguments)
+        };
         let (first, second) = (
             self.all_rounds("completes", turns, &ours)?,
             self.all_rounds("completes", turns, &ours)?,
@@ -135,7 +138,12 @@ impl AgentBench {
         print_cost(&format!("gemini 0.61.0, {name}"), gemini);
         let name = format!("`agents run`, {name}");
         verdict.compare_control(&name, cpu_milliseconds(first), cpu_milliseconds(second));
-        limit.judge_cost(&name, cpu_milliseconds(first), peak_megabytes(first), verdict);
+        limit.judge_cost(
+            &name,
+            cpu_milliseconds(first),
+            peak_megabytes(first),
+            verdict,
+        );
         Ok(())
     }
 
@@ -223,7 +231,10 @@ impl AgentBench {
             ];
             for (name, cost) in names.iter().zip(costs) {
                 let (cpu, wall) = (cpu_milliseconds(cost), cost.wall.as_secs_f64() * 1e3);
-                println!("| {name} | {cpu:.0} | {wall:.0} | {:.1} |", peak_megabytes(cost));
+                println!(
+                    "| {name} | {cpu:.0} | {wall:.0} | {:.1} |",
+                    peak_megabytes(cost)
+                );
             }
             let [ours, again, theirs] = costs;
             let (ours_ms, theirs_ms) = (cpu_milliseconds(ours), cpu_milliseconds(theirs));
@@ -237,7 +248,11 @@ impl AgentBench {
 }
 
 fn print_cost(name: &str, cost: ProcessCost) {
-    println!("| {name} | {:.1} | {:.1} |", cpu_milliseconds(cost), peak_megabytes(cost));
+    println!(
+        "| {name} | {:.1} | {:.1} |",
+        cpu_milliseconds(cost),
+        peak_megabytes(cost)
+    );
 }
 
 fn cpu_milliseconds(cost: ProcessCost) -> f64 {

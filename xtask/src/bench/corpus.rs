@@ -121,7 +121,9 @@ impl CorpusStream {
         );
         match tool {
             "run_shell_command" => {
-                self.put_text(r#""command":"cargo test --workspace -- --nocapture","description":""#);
+                self.put_text(
+                    r#""command":"cargo test --workspace -- --nocapture","description":""#,
+                );
                 self.put_prose(60);
             }
             "write_file" => {

@@ -76,7 +76,11 @@ const WORKLOADS: [Workload; 9] = [
 ];
 
 /// Counts and prints. Without valgrind it says so, and the bench goes on.
-pub(super) fn report_instructions(folder: &Path, lapidary: &Path, against: Option<&Path>) -> Result<()> {
+pub(super) fn report_instructions(
+    folder: &Path,
+    lapidary: &Path,
+    against: Option<&Path>,
+) -> Result<()> {
     println!("## Instructions\n");
     if let Err(error) = Command::new("valgrind").arg("--version").output() {
         println!("Not counted: `valgrind` cannot be started ({error}).\n");

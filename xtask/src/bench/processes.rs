@@ -28,7 +28,9 @@ pub(super) fn processes_below(root: i32) -> Vec<i32> {
 
 /// The children of a process.
 pub(super) fn child_processes(of: i32) -> Vec<i32> {
-    let children = parent_pairs().into_iter().filter(|(_, parent)| *parent == of);
+    let children = parent_pairs()
+        .into_iter()
+        .filter(|(_, parent)| *parent == of);
     children.map(|(pid, _)| pid).collect()
 }
 

@@ -17,7 +17,11 @@ const RECORDINGS: u32 = 20_000;
 const MOST: f64 = 0.2;
 
 /// Measures and prints.
-pub(super) fn report_recordings(folder: &Path, lapidary: &Path, rounds: u32) -> Result<BenchVerdict> {
+pub(super) fn report_recordings(
+    folder: &Path,
+    lapidary: &Path,
+    rounds: u32,
+) -> Result<BenchVerdict> {
     let state = folder.join("recordings");
     let _ = fs::remove_dir_all(&state); // of an earlier bench
     make_recordings(&state.join("runs"))?;

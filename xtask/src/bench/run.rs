@@ -125,7 +125,12 @@ struct RunBench<'a> {
 }
 
 impl RunBench<'_> {
-    fn set_up_stage(&self, name: &str, tongue: AgentTransport, case: RunCase) -> Result<AgentStage> {
+    fn set_up_stage(
+        &self,
+        name: &str,
+        tongue: AgentTransport,
+        case: RunCase,
+    ) -> Result<AgentStage> {
         let folder = self.folder.join(name);
         AgentStage::set_up(folder, self.script, tongue, case.deltas, case.writes)
     }
@@ -134,11 +139,15 @@ impl RunBench<'_> {
         let mut rows = Vec::new();
         let mut doubts = Vec::new();
         for (number, case) in CASES.into_iter().enumerate() {
-            let stream = self.set_up_stage(&format!("stream-{number}"), AgentTransport::Stream, case)?;
+            let stream =
+                self.set_up_stage(&format!("stream-{number}"), AgentTransport::Stream, case)?;
             let acp = self.set_up_stage(&format!("acp-{number}"), AgentTransport::Acp, case)?;
             self.runners.check_acpx(&acp, case.deltas)?;
             let compared = self.compare_runners(case, &stream, &acp)?;
-            let off = control_off(added_cpu_seconds(&compared, OURS), added_cpu_seconds(&compared, CONTROL));
+            let off = control_off(
+                added_cpu_seconds(&compared, OURS),
+                added_cpu_seconds(&compared, CONTROL),
+            );
             println!("A/A control on {}: {:.1} % off.", case.name, off * 100.0);
             // A few milliseconds cannot be measured that well: there the goal is far away instead.
             if case.deltas == DELTAS && (off.is_nan() || off > NOISE) {
@@ -161,7 +170,12 @@ impl RunBench<'_> {
     }
 
     /// Measures everybody who runs the same agent, in turns, and the agent alone.
-    fn compare_runners(&self, case: RunCase, stream: &AgentStage, acp: &AgentStage) -> Result<Vec<RunRow>> {
+    fn compare_runners(
+        &self,
+        case: RunCase,
+        stream: &AgentStage,
+        acp: &AgentStage,
+    ) -> Result<Vec<RunRow>> {
         let ours = self.runners.lapidary_command(stream, &[]);
         let mut streaming = RunTurns::new(stream.agent_command());
         streaming.add_command(OURS, ours.clone());
@@ -199,7 +213,9 @@ impl RunBench<'_> {
         for held in [&held, &held_acp] {
             ensure!(held.right == 1 && held.leftover == 0, "{held:?}");
         }
-        let over = streaming.costs_over_agent().chain(speaking_acp.costs_over_agent());
+        let over = streaming
+            .costs_over_agent()
+            .chain(speaking_acp.costs_over_agent());
         let over = over.chain(told.costs_over_agent());
         let rows = over.map(|(what, cost)| RunRow {
             case: case.name,

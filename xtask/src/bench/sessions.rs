@@ -184,8 +184,11 @@ impl SessionsBench<'_> {
     /// Many small sessions: beside the CLI's own listing.
     fn small_contest(&self) -> Result<SessionsContest> {
         let stage = self.set_up_stage("small", SMALL)?;
-        let mut contest =
-            SessionsContest::new(contest_title("5,000 of 7 KB, one project", SMALL.format, &stage)?);
+        let mut contest = SessionsContest::new(contest_title(
+            "5,000 of 7 KB, one project",
+            SMALL.format,
+            &stage,
+        )?);
         add_listing(&mut contest, &stage, LISTED)?;
         self.peers.add_cli(&mut contest, &SMALL, self.folder)?;
         contest.hold_rounds(MORE * self.rounds);
@@ -195,7 +198,8 @@ impl SessionsBench<'_> {
     fn large_contest(&self, format: SessionFormat, times: f64) -> Result<SessionsContest> {
         let corpus = SessionCorpus { format, ..LARGE };
         let stage = self.set_up_stage(&format!("large-{format:?}"), corpus)?;
-        let mut contest = SessionsContest::new(contest_title("5,000 in 20 projects", format, &stage)?);
+        let mut contest =
+            SessionsContest::new(contest_title("5,000 in 20 projects", format, &stage)?);
         add_listing(&mut contest, &stage, times_limit(times))?;
         contest.hold_rounds(self.rounds);
         Ok(contest)
@@ -210,7 +214,11 @@ impl SessionsBench<'_> {
         contest.add_contestant(ours.clone());
         contest.add_contestant(control_contestant(ours));
         contest.add_contestant(measured_seldom(stage.index_contestant(INDEX, INDEXED)));
-        contest.add_contestant(with_previous_index(stage.search_contestant(SEARCH_INDEXED, FOUND_INDEXED, &[])));
+        contest.add_contestant(with_previous_index(stage.search_contestant(
+            SEARCH_INDEXED,
+            FOUND_INDEXED,
+            &[],
+        )));
         contest.add_contestant(stage.floor_contestant()?);
         self.peers.add_ripgrep(&mut contest, &stage);
         let agentsview = self
@@ -230,7 +238,11 @@ impl SessionsBench<'_> {
         let mut contest = SessionsContest::new(over);
         contest.add_contestant(stage.search_contestant(SEARCH, FOUND, &["--no-index"]));
         contest.add_contestant(measured_seldom(stage.index_contestant(INDEX, INDEXED)));
-        contest.add_contestant(with_previous_index(stage.search_contestant(SEARCH_INDEXED, FOUND_INDEXED, &[])));
+        contest.add_contestant(with_previous_index(stage.search_contestant(
+            SEARCH_INDEXED,
+            FOUND_INDEXED,
+            &[],
+        )));
         contest.add_contestant(stage.floor_contestant()?);
         contest.hold_rounds(self.rounds);
         Ok(contest)
@@ -239,8 +251,11 @@ impl SessionsBench<'_> {
     /// So many that looking at each file takes most of the time.
     fn many_contest(&self) -> Result<SessionsContest> {
         let stage = self.set_up_stage("many", MANY)?;
-        let mut contest =
-            SessionsContest::new(contest_title("50,000 of 7 KB in 20 projects", MANY.format, &stage)?);
+        let mut contest = SessionsContest::new(contest_title(
+            "50,000 of 7 KB in 20 projects",
+            MANY.format,
+            &stage,
+        )?);
         contest.add_contestant(measured_seldom(stage.list_contestant(
             LIST,
             CommandLimits::default(),
@@ -250,9 +265,17 @@ impl SessionsBench<'_> {
             most_rounds: Some(1),
             ..stage.index_contestant(INDEX, CommandLimits::default())
         });
-        contest.add_contestant(with_previous_index(stage.list_contestant(LIST_INDEXED, MANY_LISTED, &[])));
-        contest.add_contestant(with_previous_index(stage.list_text(LIST_TEXT_INDEXED, MANY_LISTED)));
-        contest.add_contestant(with_previous_index(stage.search_in_vain(ABSENT_INDEXED, NOT_FOUND)));
+        contest.add_contestant(with_previous_index(stage.list_contestant(
+            LIST_INDEXED,
+            MANY_LISTED,
+            &[],
+        )));
+        contest.add_contestant(with_previous_index(
+            stage.list_text(LIST_TEXT_INDEXED, MANY_LISTED),
+        ));
+        contest.add_contestant(with_previous_index(
+            stage.search_in_vain(ABSENT_INDEXED, NOT_FOUND),
+        ));
         contest.add_contestant(stage.floor_contestant()?);
         contest.hold_rounds(self.rounds);
         Ok(contest)
@@ -287,7 +310,11 @@ fn add_listing(
         most_rounds: Some(1),
         ..stage.index_contestant(INDEX, CommandLimits::default())
     });
-    contest.add_contestant(with_previous_index(stage.list_contestant(LIST_INDEXED, LISTED_INDEXED, &[])));
+    contest.add_contestant(with_previous_index(stage.list_contestant(
+        LIST_INDEXED,
+        LISTED_INDEXED,
+        &[],
+    )));
     contest.add_contestant(stage.floor_contestant()?);
     Ok(())
 }

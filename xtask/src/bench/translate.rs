@@ -44,7 +44,10 @@ impl TranslateBench {
             let file = self.write_corpus(name, shape, size)?;
             self.check_works(&file)?;
             let compared = self.compare_readers(name, &file)?;
-            let off = control_off(cpu_seconds(&compared, OURS), cpu_seconds(&compared, CONTROL));
+            let off = control_off(
+                cpu_seconds(&compared, OURS),
+                cpu_seconds(&compared, CONTROL),
+            );
             println!("A/A control on {name}: {:.1} % off.", off * 100.0);
             doubts.extend(doubts_about(name, &compared));
             rows.extend(compared);
@@ -156,7 +159,8 @@ impl TranslateBench {
     }
 
     fn report_latency(&self) -> Result<()> {
-        let latency = latency::measure_latency(&self.translate_command("events", None)).context("latency")?;
+        let latency =
+            latency::measure_latency(&self.translate_command("events", None)).context("latency")?;
         let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
         println!("| latency over a pipe, median | ms |\n|---|---:|");
         println!(
@@ -172,7 +176,11 @@ impl TranslateBench {
 }
 
 /// `jq` where it is installed: once is enough, as it is slower by an order of magnitude.
-fn measure_jq(corpus: &'static str, file: &Path, rows: &[TranslateRow]) -> Result<Option<TranslateRow>> {
+fn measure_jq(
+    corpus: &'static str,
+    file: &Path,
+    rows: &[TranslateRow],
+) -> Result<Option<TranslateRow>> {
     let installed = Command::new("jq").arg("--version").output();
     let Ok(version) = installed else {
         return Ok(None);

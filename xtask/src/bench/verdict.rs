@@ -26,7 +26,13 @@ impl BenchVerdict {
     }
 
     /// Notes a miss if a cost is over its limit, and says in a word whether it is not.
-    pub(super) fn judge_limit(&mut self, what: &str, spent: f64, most: f64, unit: &str) -> &'static str {
+    pub(super) fn judge_limit(
+        &mut self,
+        what: &str,
+        spent: f64,
+        most: f64,
+        unit: &str,
+    ) -> &'static str {
         if spent <= most {
             return "yes";
         }

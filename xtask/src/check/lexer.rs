@@ -171,14 +171,20 @@ mod tests {
     use super::*;
 
     fn code(text: &str) -> Vec<&str> {
-        source_pieces(text).iter().filter_map(|it| it.code_text()).collect()
+        source_pieces(text)
+            .iter()
+            .filter_map(|it| it.code_text())
+            .collect()
     }
 
     #[test]
     fn strings_characters_and_lifetimes_are_skipped() {
         let text = r##"f::<'a>('"', b'\'', "a \" b", r#"c " d"#, br"e", '\u{1f}') // g"##;
         assert_eq!(code(text).join(" "), "f :: < a > ( , , , , , )");
-        assert_eq!(source_pieces(text).last(), Some(&SourcePiece::Comment("// g")));
+        assert_eq!(
+            source_pieces(text).last(),
+            Some(&SourcePiece::Comment("// g"))
+        );
     }
 
     #[test]

@@ -113,7 +113,10 @@ mod tests {
     use super::*;
 
     fn written(text: &str) -> Vec<String> {
-        source_paths(text).iter().map(|path| path.join("::")).collect()
+        source_paths(text)
+            .iter()
+            .map(|path| path.join("::"))
+            .collect()
     }
 
     #[test]

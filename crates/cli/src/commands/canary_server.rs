@@ -18,7 +18,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let stdin = BufReader::new(out.invocation.stdin());
+    let stdin = BufReader::new(out.invocation.stdin_reader());
     serve_vault(stdin, out, |request| {
         fs::write(args.directory.join(trace_of(request)), "")
     })?;

@@ -26,7 +26,7 @@ Examples:
   lapidary capabilities --agent gemini --format json | jq -r .cliPath")]
 pub(crate) struct Args {
     /// The agent; without it, all of them, one object a line
-    #[arg(long, value_name = "NAME", value_parser = names())]
+    #[arg(long, value_name = "NAME", value_parser = agent_names())]
     agent: Option<String>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
@@ -46,7 +46,7 @@ const INDENT: usize = 13;
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = out.invocation.current_dir().unwrap_or_default();
-    let environment = directories::surroundings(out.invocation.variables(), here);
+    let environment = directories::surroundings(out.invocation.all_variables(), here);
     let is_meant = |name: &str| args.agent.as_deref().is_none_or(|agent| agent == name);
     let known = KNOWN.iter().filter(|known| is_meant(known.name));
     let agents: Vec<_> = known
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
                 line::write(out, agent)?;
             }
         }
-        CapabilitiesFormat::Text => text(&agents, out)?,
+        CapabilitiesFormat::Text => print_text(&agents, out)?,
     }
     Ok(CommandExit::Success)
 }
@@ -76,7 +76,7 @@ fn agent_names() -> PossibleValuesParser {
 fn print_text(agents: &[Capabilities], out: &mut Printer) -> io::Result<()> {
     let (here, missing): (Vec<_>, Vec<_>) = agents.iter().partition(|agent| agent.installed);
     for agent in &here {
-        details(agent, out)?;
+        print_details(agent, out)?;
     }
     if !missing.is_empty() {
         let gap = if here.is_empty() { "" } else { "\n" };
@@ -84,7 +84,7 @@ fn print_text(agents: &[Capabilities], out: &mut Printer) -> io::Result<()> {
     }
     for agent in missing {
         writeln!(out, "  {:INDENT$}{}", agent.agent, how_to_install(agent))?;
-        tried(agent, out)?;
+        print_tried_paths(agent, out)?;
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ fn print_details(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     let path = agent.cli_path.as_deref().unwrap_or_default();
     let name = format!("{}{}", agent.agent, version.unwrap_or_default());
     writeln!(out, "{name}: {}", sanitize(path))?;
-    tried(agent, out)?;
+    print_tried_paths(agent, out)?;
     if agent.agent != gemini_cli::NAME {
         return acp_text(agent, out);
     }
@@ -111,11 +111,11 @@ fn print_details(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
         out,
         "  {:INDENT$}{}",
         "can",
-        abilities(agent, true).join(", ")
+        ability_names(agent, true).join(", ")
     )?;
-    confined(agent, out)?;
-    denials(agent, out)?;
-    let cannot = abilities(agent, false);
+    print_confinement(agent, out)?;
+    print_denials(agent, out)?;
+    let cannot = ability_names(agent, false);
     if !cannot.is_empty() {
         writeln!(out, "  {:INDENT$}{}", "cannot", cannot.join(", "))?;
     }
@@ -132,8 +132,8 @@ fn acp_text(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
             agent.permission_modes.join(", ")
         )?;
     }
-    confined(agent, out)?;
-    denials(agent, out)?;
+    print_confinement(agent, out)?;
+    print_denials(agent, out)?;
     writeln!(out, "  {:INDENT$}ACP", "can")?;
     let name = &agent.agent;
     writeln!(

@@ -36,9 +36,9 @@ enum IdKind {
 
 /// Prints an id and a description a line, with a tab between them. A failure prints nothing: it would stand in the user's line.
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let ids = match wanted(&args.words) {
+    let ids = match wanted_id_kind(&args.words) {
         Some(IdKind::Agent) => super::agents::definition_names(&out.invocation).unwrap_or_default(),
-        Some(IdKind::Run) => runs(&out.invocation).unwrap_or_default(),
+        Some(IdKind::Run) => run_ids(&out.invocation).unwrap_or_default(),
         Some(IdKind::Session) => newest_sessions(MOST_IDS, &out.invocation).unwrap_or_default(),
         None => Vec::new(),
     };
@@ -88,7 +88,7 @@ impl TypedWords {
         for word in words {
             if word.starts_with('-') && word.len() > 1 {
                 typed.open_option = value_option(&command, word);
-            } else if !typed.takes(&command) {
+            } else if !typed.takes_option_value(&command) {
                 let verb = command.find_subcommand(word).cloned();
                 command = verb.unwrap_or(command);
                 typed.verbs.push(word.clone());
@@ -125,7 +125,7 @@ fn value_option(command: &Command, word: &str) -> Option<String> {
 
 fn run_ids(invocation: &Invocation) -> Result<Vec<(String, String)>, Failure> {
     let now = SystemTime::now();
-    let runs = RunStore::open(None, invocation)?.list()?;
+    let runs = RunStore::open(None, invocation)?.list_runs()?;
     let described = runs.into_iter().take(MOST_IDS).map(|run| {
         let agent = run.info.agent.unwrap_or_default();
         let outcome = run.info.outcome.map(|outcome| outcome.to_string());
@@ -143,7 +143,7 @@ mod tests {
     #[track_caller]
     fn check(line: &str, expected: Option<IdKind>) {
         let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
-        assert_eq!(wanted(&words), expected, "{line}");
+        assert_eq!(wanted_id_kind(&words), expected, "{line}");
     }
 
     #[test]

@@ -50,11 +50,11 @@ fn with_ids(shell: Shell, script: String) -> String {
 /// Names that a shell may offer where others are taken, too, or where we say more about a wrong one than the parser would.
 fn with_names(command: Command) -> Command {
     let command = command.mut_subcommands(|verb| match verb.get_name() {
-        "hooks" => verb.mut_subcommands(|verb| offering(verb, "event", &events())),
-        "schema" => offering(verb, "name", &schemas()),
+        "hooks" => verb.mut_subcommands(|verb| offer_values(verb, "event", &event_names())),
+        "schema" => offer_values(verb, "name", &schema_names()),
         _ => verb,
     });
-    command.mut_subcommands(|verb| offering(verb, "agent", &agents()))
+    command.mut_subcommands(|verb| offer_values(verb, "agent", &agent_names()))
 }
 
 /// A command that offers these for an argument, if it has that.

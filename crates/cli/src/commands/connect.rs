@@ -15,7 +15,7 @@ use lapidary::vocab::{Body, Cause, Event};
 use super::common::CommonOptions;
 use super::job::JobRequest;
 use super::run::signals::SignalListener;
-use super::run::{explain, refusal};
+use super::run::{explain_end, refusal_end};
 use super::sink::{self, OutputFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -63,13 +63,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let listener = SignalListener::register(&out.invocation);
+    let listener = SignalListener::register_signals(&out.invocation);
     let common = &args.common;
     let id = common.run_id.clone();
     let id = id.unwrap_or_else(lapidary::engine::fresh_run);
-    let mut options = sink::options(&id, OutputFormat::Events, common.no_raw, common.deltas);
+    let mut options =
+        sink::normalize_options(&id, OutputFormat::Events, common.no_raw, common.deltas);
     options.show_files = common.show_files;
-    let run = match started(common, &options, &out.invocation) {
+    let run = match start_run(common, &options, &out.invocation) {
         Ok((run, orders)) => {
             read_orders(orders, out.invocation.clone())?;
             run
@@ -77,19 +78,19 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         Err(failure) if failure.exit == CommandExit::Usage => return Err(failure),
         Err(failure) => {
             let wanted = JobRequest::new(common, options.clone(), &out.invocation);
-            let refused = wanted.refused(None);
+            let refused = wanted.refused_run(None);
             Run::refused(
                 &options,
-                wanted.family(),
-                &refusal(&failure),
+                wanted.agent_family(),
+                &refusal_end(&failure),
                 refused.as_ref(),
             )
         }
     };
-    let _heard = listener.ends(run.stopper());
+    let _heard = listener.stop_run_with(run.stopper());
     let end = print_all(run, out)?;
     if end.cause != Cause::EndTurn {
-        explain(&end, &out.invocation);
+        explain_end(&end, &out.invocation);
     }
     Ok(CommandExit::from_outcome(&end.cause))
 }
@@ -100,7 +101,9 @@ fn start_run(
     invocation: &Invocation,
 ) -> Result<(Run, CommandSender), Failure> {
     let wanted = JobRequest::new(common, options.clone(), invocation);
-    let job = wanted.attendance(DemoAttendance::Attended).job()?;
+    let job = wanted
+        .with_attendance(DemoAttendance::Attended)
+        .make_job()?;
     check_transport(common, job.config.transport)?;
     match job.connect() {
         Ok(conversation) => Ok((conversation.run, conversation.orders)),
@@ -126,7 +129,7 @@ fn check_transport(common: &CommonOptions, chosen: Option<TransportChoice>) -> R
 fn read_orders(orders: CommandSender, invocation: Arc<Invocation>) -> Result<(), Failure> {
     let thread = std::thread::Builder::new().name("lapidary-orders".to_owned());
     let body = move || {
-        let mut stdin = BufReader::new(invocation.stdin());
+        let mut stdin = BufReader::new(invocation.stdin_reader());
         while let Some(order) = next_order(&mut stdin) {
             orders.give(order);
         }
@@ -179,11 +182,11 @@ fn print_all(mut run: Run, out: &mut Printer) -> Result<RunEnd, Failure> {
         if let Some(Body::RunEnd(last)) = events.last().map(|event| &event.body) {
             end = Some(last.clone());
         }
-        if is_read && let Err(error) = print(&events, out) {
+        if is_read && let Err(error) = print_events(&events, out) {
             is_read = false;
             run.stopper().cancel();
             if error.kind() != io::ErrorKind::BrokenPipe {
-                out.complain(&format!("error: cannot write: {error}"));
+                out.print_message(&format!("error: cannot write: {error}"));
             }
         }
     }

@@ -87,7 +87,7 @@ pub(crate) struct Args {
     #[arg(short = 'C', long = "working-dir", value_name = "DIR")]
     working_dir: Option<PathBuf>,
     /// How long the agent may take to print its version, and over ACP to answer each step
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = crate::durations::time)]
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = crate::durations::parse_time)]
     timeout: Duration,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         .current_dir()
         .context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = directories::surroundings(out.invocation.variables(), &here);
+    let environment = directories::surroundings(out.invocation.all_variables(), &here);
     let directory = match &args.working_dir {
         Some(dir) => here.join(dir),
         None => here,
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     }
     let program = out
         .invocation
-        .program()
+        .program_path()
         .context("cannot tell where this program is");
     let program = program.map_err(Failure::internal)?;
     let files = OwnConfig::new(&environment, &directory);
@@ -150,12 +150,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let finished = runtime.block_on(async {
         tokio::select! {
             // Every agent that it started has a supervisor, and ends with us.
-            looked = visit.look(&subject, &mut report) => looked.map(|()| true),
-            () = interrupted(&invocation) => Ok(false),
+            looked = visit.check_subject(&subject, &mut report) => looked.map(|()| true),
+            () = wait_for_signal(&invocation) => Ok(false),
         }
     })?;
     if !finished {
-        invocation.complain("error: interrupted");
+        invocation.print_message("error: interrupted");
         return Ok(CommandExit::Cancelled);
     }
     let is_healthy = report.finish(subject.name())?;
@@ -181,29 +181,29 @@ impl DoctorVisit<'_> {
         subject: &DoctorSubject,
         report: &mut DoctorReport<'_>,
     ) -> Result<(), Failure> {
-        self.examine(subject, report).await;
+        self.examine_agent(subject, report).await;
         match subject {
             _ if !self.args.prove => Ok(()),
             DoctorSubject::Acp { agent, .. } => {
-                let around = self.surroundings(report);
-                let called = card::prove(agent, &around, report).await?;
+                let around = self.announce_proof(report);
+                let called = card::prove_agent(agent, &around, report).await?;
                 let check = denials::prove_over_acp(agent, called, &around).await?;
-                report.tell(check);
+                report.add_check(check);
                 Ok(())
             }
             DoctorSubject::Remote(agent) => {
-                report.announce("testing the agent over ACP, without a turn");
+                report.announce_step("testing the agent over ACP, without a turn");
                 let around = self.proof_surroundings();
                 card::prove_remote(agent, &around, report).await;
                 Ok(())
             }
             DoctorSubject::Gemini => {
-                report.announce("proving: Gemini CLI is run seven times against a mock model, about twenty seconds");
-                prove::prove(self.environment, self.supervisor, self.scratch, report).await?;
+                report.announce_step("proving: Gemini CLI is run seven times against a mock model, about twenty seconds");
+                prove::prove_all(self.environment, self.supervisor, self.scratch, report).await?;
                 match subject::gemini_over_acp(self.environment) {
                     Some(agent) => {
-                        let around = self.surroundings(report);
-                        card::prove(&agent, &around, report).await.map(drop)
+                        let around = self.announce_proof(report);
+                        card::prove_agent(&agent, &around, report).await.map(drop)
                     }
                     None => Ok(()),
                 }
@@ -220,26 +220,26 @@ impl DoctorVisit<'_> {
             state_directory: &directories::state(environment).join("runs"),
             config: &self.files.config,
             config_files: &self.files.paths,
-            patience: self.patience(),
+            patience: self.proof_timeout(),
             scratch: self.scratch,
         };
         match subject {
-            DoctorSubject::Gemini => examine(&patient, |check| report.tell(check)).await,
+            DoctorSubject::Gemini => examine(&patient, |check| report.add_check(check)).await,
             DoctorSubject::Acp { agent, .. } => {
-                examine_acp(&patient, agent, |check| report.tell(check));
+                examine_acp(&patient, agent, |check| report.add_check(check));
             }
             DoctorSubject::Remote(agent) => {
-                examine_remote(&patient, agent, |check| report.tell(check));
+                examine_remote(&patient, agent, |check| report.add_check(check));
             }
         }
         if self.args.agent.is_none() {
-            report.tell(known_agents(environment));
+            report.add_check(known_agents(environment));
         }
     }
 
     /// Announces the test over ACP, and returns its surroundings.
     fn announce_proof(&self, report: &mut DoctorReport<'_>) -> card::ProofSurroundings<'_> {
-        report.announce("testing the agent over ACP with a mock model, about ten seconds");
+        report.announce_step("testing the agent over ACP with a mock model, about ten seconds");
         self.proof_surroundings()
     }
 
@@ -248,7 +248,7 @@ impl DoctorVisit<'_> {
             environment: self.environment,
             supervisor: self.supervisor,
             scratch: self.scratch,
-            patience: self.patience(),
+            patience: self.proof_timeout(),
         }
     }
 
@@ -259,7 +259,7 @@ impl DoctorVisit<'_> {
 
 /// Waits for Ctrl-C or a termination signal.
 async fn wait_for_signal(invocation: &Invocation) {
-    match invocation.interruptions() {
+    match invocation.listen_for_signals() {
         Some(mut interruptions) => interruptions.next().await,
         None => std::future::pending().await,
     }

@@ -64,31 +64,32 @@ impl<'a> JobRequest<'a> {
 
     /// The job. What the command has of its own is for it to fill in.
     pub(in crate::commands) fn make_job(&self) -> Result<Job, Failure> {
-        let surroundings = self.surroundings()?;
-        let job = self.wanted()?.job(&surroundings, &mut |warning| {
-            self.invocation.complain(&format!("warning: {warning}"));
+        let surroundings = self.run_surroundings()?;
+        let job = self.wanted_options()?.job(&surroundings, &mut |warning| {
+            self.invocation
+                .print_message(&format!("warning: {warning}"));
         });
         Ok(job?)
     }
 
     /// The options and the surroundings, for a command that makes several jobs of them.
     pub(in crate::commands) fn into_parts(self) -> Result<(RunOptions, RunSurroundings), Failure> {
-        Ok((self.wanted()?, self.surroundings()?))
+        Ok((self.wanted_options()?, self.run_surroundings()?))
     }
 
     fn run_surroundings(&self) -> Result<RunSurroundings, Failure> {
-        let here = here(self.common, self.invocation)?;
-        let program = self.invocation.program();
+        let here = current_directory(self.common, self.invocation)?;
+        let program = self.invocation.program_path();
         let program = program.context("cannot tell where this program is");
         Ok(RunSurroundings {
-            environment: directories::surroundings(self.invocation.variables(), here),
+            environment: directories::surroundings(self.invocation.all_variables(), here),
             program: program.map_err(Failure::internal)?,
         })
     }
 
     /// The family of the agent that was asked for, for a run that could not be made. It may have been the configuration that was wrong.
     pub(in crate::commands) fn agent_family(&self) -> Provider {
-        match self.unmade() {
+        match self.unmade_options() {
             Some((wanted, environment)) => wanted.family(&environment),
             None => Provider::Gemini,
         }
@@ -96,15 +97,15 @@ impl<'a> JobRequest<'a> {
 
     /// What is recorded of a run that could not be made, where that is known and wanted.
     pub(in crate::commands) fn refused_run(&self, prompt: Option<&str>) -> Option<RefusedRun> {
-        let (wanted, environment) = self.unmade()?;
+        let (wanted, environment) = self.unmade_options()?;
         wanted.refused(&environment, prompt)
     }
 
     /// What was asked for, as far as that can be told: flags may be what is wrong.
     fn unmade_options(&self) -> Option<(RunOptions, SearchEnvironment)> {
-        let wanted = self.wanted().ok()?;
-        let here = here(self.common, self.invocation).ok()?;
-        let environment = SearchEnvironment::from_vars(self.invocation.variables(), here);
+        let wanted = self.wanted_options().ok()?;
+        let here = current_directory(self.common, self.invocation).ok()?;
+        let environment = SearchEnvironment::from_vars(self.invocation.all_variables(), here);
         Some((wanted, environment))
     }
 
@@ -127,7 +128,7 @@ fn run_options(common: &CommonOptions, options: NormalizeOptions) -> Result<RunO
         .into_iter()
         .flat_map(|(effect, specs)| specs.iter().map(move |spec| (effect, spec.clone())));
     Ok(RunOptions {
-        config: flags(common).map_err(|error| Failure::usage(anyhow!(error)))?,
+        config: config_from_flags(common).map_err(|error| Failure::usage(anyhow!(error)))?,
         config_files: match &common.config {
             _ if common.no_config => ConfigFiles::None,
             Some(file) => ConfigFiles::Named(file.clone()),
@@ -195,7 +196,7 @@ fn config_from_flags(args: &CommonOptions) -> Result<Config, ConfigError> {
     ];
     for (key, value) in times {
         if let Some(value) = value {
-            builder = builder.set(key, time(value));
+            builder = builder.set(key, time_value(value));
         }
     }
     if let Some(turns) = args.max_turns {

@@ -30,9 +30,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     root.build();
     let mut command = &root;
     for name in &args.command {
-        command = below(command, name)?;
+        command = command_below(command, name)?;
     }
-    out.write_all(page(command)?.as_bytes())?;
+    out.write_all(man_page(command)?.as_bytes())?;
     Ok(CommandExit::Success)
 }
 
@@ -45,7 +45,7 @@ fn command_below<'c>(command: &'c Command, name: &str) -> Result<&'c Command, Fa
     if let Some((first, rest)) = parts
         && let Some(found) = command.find_subcommand(first)
     {
-        return below(found, rest);
+        return command_below(found, rest);
     }
     let known = command.get_subcommands().filter(|it| !it.is_hide_set());
     let known: Vec<_> = known.map(Command::get_name).collect();

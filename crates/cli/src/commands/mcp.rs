@@ -37,6 +37,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let request = JobRequest::new(&args.with.0, NormalizeOptions::new(""), &out.invocation);
     let (run, surroundings) = request.into_parts()?;
     let server = server(McpOptions { surroundings, run });
-    stdio::serve(server, out)?;
+    stdio::serve_stdio(server, out)?;
     Ok(CommandExit::Success)
 }

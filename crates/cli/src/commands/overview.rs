@@ -24,25 +24,25 @@ const INDENT: usize = 9;
 
 pub(super) fn run(out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = out.invocation.current_dir().unwrap_or_default();
-    let environment = directories::surroundings(out.invocation.variables(), here);
-    let agents = KnownAgents::find(&environment);
+    let environment = directories::surroundings(out.invocation.all_variables(), here);
+    let agents = KnownAgents::find_agents(&environment);
     writeln!(
         out,
         "Lapidary runs coding agents and keeps what they did.\n"
     )?;
-    agents.show(out)?;
+    agents.print_agents(out)?;
     let runs = recent_runs(&out.invocation);
     if !runs.is_empty() {
-        section("Runs", &runs, out)?;
+        print_section("Runs", &runs, out)?;
     }
-    section("Next", &next_steps(&agents), out)?;
+    print_section("Next", &next_steps(&agents), out)?;
     writeln!(out, "`lapidary --help` lists all commands.")?;
     Ok(CommandExit::Success)
 }
 
 /// The newest runs, a line each. A directory that cannot be read has none.
 fn recent_runs(invocation: &Invocation) -> Vec<String> {
-    let runs = RunStore::open(None, invocation).and_then(|store| store.list());
+    let runs = RunStore::open(None, invocation).and_then(|store| store.list_runs());
     let runs = runs.unwrap_or_default().into_iter().take(RECENT);
     let line = |run: ListedRun| {
         let agent = run.info.agent.unwrap_or_default();
@@ -70,7 +70,7 @@ impl KnownAgents {
             missing: Vec::new(),
         };
         for known in KNOWN {
-            match installed(known, environment) {
+            match installed_version(known, environment) {
                 Some(shown) => {
                     found.first.get_or_insert(known.name);
                     found.installed.push(shown);
@@ -89,7 +89,7 @@ impl KnownAgents {
             lines.push(self.installed.join(", "));
         }
         lines.push(format!("not installed: {}", self.missing.join(", ")));
-        section("Agents", &lines, out)
+        print_section("Agents", &lines, out)
     }
 }
 

@@ -24,9 +24,12 @@ pub(crate) fn parse(invocation: &Invocation) -> Result<Cli, clap::Error> {
     let is_help = |arg: &OsString| arg == "--help" || arg == "-h";
     let named = args.get(1).and_then(|name| name.to_str());
     let named = named.filter(|_| !args.iter().any(is_help));
-    match named.and_then(only).map(|alone| read(alone, args)) {
+    match named
+        .and_then(single_command_line)
+        .map(|alone| parse_args(alone, args))
+    {
         Some(Ok(cli)) => Ok(cli),
-        Some(Err(_)) | None => read(whole(invocation), args),
+        Some(Err(_)) | None => parse_args(whole_command_line(invocation), args),
     }
 }
 
@@ -36,7 +39,7 @@ fn whole_command_line(invocation: &Invocation) -> clap::Command {
         StandardStreams::Process => command_line(),
         StandardStreams::Files { .. } => {
             let named = invocation
-                .variable("COLUMNS")
+                .variable_value("COLUMNS")
                 .and_then(|it| it.to_str()?.parse().ok());
             command_line().term_width(named.unwrap_or(PIPE_WIDTH))
         }
@@ -90,7 +93,7 @@ mod tests {
         let mut all = command_line();
         all.build();
         for (name, _) in COMMANDS {
-            let mut alone = only(name).unwrap();
+            let mut alone = single_command_line(name).unwrap();
             alone.build();
             let described = |line: &clap::Command| {
                 let command = line.find_subcommand(name).expect(name);
@@ -117,8 +120,8 @@ mod tests {
                 .map(Into::into)
                 .collect();
             let name = line.split(' ').next().unwrap();
-            let alone = read(only(name).unwrap(), &args).expect(line);
-            let among_all = read(command_line(), &args).expect(line);
+            let alone = parse_args(single_command_line(name).unwrap(), &args).expect(line);
+            let among_all = parse_args(command_line(), &args).expect(line);
             assert_eq!(format!("{alone:?}"), format!("{among_all:?}"));
         }
     }
@@ -130,7 +133,7 @@ mod tests {
             invocation.args = line.split(' ').map(Into::into).collect();
             parse(&invocation)
         };
-        assert!(only("exec").is_none());
+        assert!(single_command_line("exec").is_none());
         assert!(parsed("lapidary exec Tidy").is_ok());
         let complaint = |error: clap::Error| error.to_string();
         let wrong = parsed("lapidary run --jsn").map_err(complaint).unwrap_err();

@@ -82,7 +82,7 @@ struct TestArgs {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     match &args.command {
-        PolicyCommand::Test(args) => test(args, out),
+        PolicyCommand::Test(args) => run_test(args, out),
         PolicyCommand::Compile(args) => compile::run(args, out),
     }
 }
@@ -93,7 +93,7 @@ fn run_test(args: &TestArgs, out: &mut Printer) -> Result<CommandExit, Failure> 
         .current_dir()
         .context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let written = rules::read(&args.rules, &here, out)?;
+    let written = rules::read_rules(&args.rules, &here, out)?;
     let asked = args.permission_mode.as_deref();
     let mode = asked.and_then(PermissionMode::from_word);
     let asked = args.agent.as_deref();
@@ -109,16 +109,21 @@ fn run_test(args: &TestArgs, out: &mut Printer) -> Result<CommandExit, Failure> 
     for recording in &args.against {
         let found = run_or_path(recording, None, &out.invocation)?;
         let recording = found.as_ref().unwrap_or(recording);
-        match RecordedPermissions::read(recording, given.as_deref(), &here, &out.invocation) {
+        match RecordedPermissions::read_recording(
+            recording,
+            given.as_deref(),
+            &here,
+            &out.invocation,
+        ) {
             Ok(past) => {
                 let names = names.as_ref().unwrap_or(&past.agents);
                 let counting = CountingRules::new(&policy, names);
-                report.take(past, &counting, out)?;
+                report.take_run(past, &counting, out)?;
             }
             // Of many, some may be of agents that never said a word.
             Err(failure) if args.against.len() > 1 => {
                 unreadable += 1;
-                out.complain(&format!("warning: skipped: {:#}", failure.error));
+                out.print_message(&format!("warning: skipped: {:#}", failure.error));
             }
             Err(failure) => return Err(failure),
         }

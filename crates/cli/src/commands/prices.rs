@@ -22,7 +22,7 @@ pub(super) fn known_prices(environment: &SearchEnvironment) -> Result<PriceTable
     let shipped = PriceTable::shipped();
     let own = directories::config(environment).map(|folder| folder.join(FILE_NAME));
     match own.filter(|path| path.is_file()) {
-        Some(own) => Ok(read(&own)?.over(shipped)),
+        Some(own) => Ok(read_prices(&own)?.over(shipped)),
         None => Ok(shipped),
     }
 }
@@ -54,8 +54,10 @@ impl TranscriptPrices {
     /// The event with its computed cost, if it ends a turn or a step and there is a price for it.
     pub(super) fn priced_event<'e>(&self, event: &'e Event) -> Cow<'e, Event> {
         let cost = match &event.body {
-            Body::TurnComplete(turn) if turn.cost_usd.is_none() => turn_cost(turn, self.prices()),
-            Body::UsageUpdate(step) if step.model.is_some() => step_cost(step, self.prices()),
+            Body::TurnComplete(turn) if turn.cost_usd.is_none() => {
+                turn_cost(turn, self.token_prices())
+            }
+            Body::UsageUpdate(step) if step.model.is_some() => step_cost(step, self.token_prices()),
             _ => None,
         };
         let Some(cost) = cost else {
@@ -70,10 +72,10 @@ impl TranscriptPrices {
     fn token_prices(&self) -> &TokenPrices {
         self.prices.get_or_init(|| {
             let here = self.invocation.current_dir().unwrap_or_default();
-            let environment = SearchEnvironment::from_vars(self.invocation.variables(), here);
-            let known = known(&environment).unwrap_or_else(|failure| {
+            let environment = SearchEnvironment::from_vars(self.invocation.all_variables(), here);
+            let known = known_prices(&environment).unwrap_or_else(|failure| {
                 self.invocation
-                    .complain(&format!("warning: {:#}", failure.error));
+                    .print_message(&format!("warning: {:#}", failure.error));
                 PriceTable::shipped()
             });
             prices_from_table(known)

@@ -65,23 +65,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let listener = SignalListener::register(&out.invocation);
-    let request = request(args, &out.invocation)?;
+    let listener = SignalListener::register_signals(&out.invocation);
+    let request = capture_request(args, &out.invocation)?;
     let kept = kept_safe(args, &out.invocation)?;
     let stdin = out.invocation.stdin_file();
     let stdin = stdin.or_else(|_| Stdio::null().map(|null| null.stdin.into())); // a closed one is an empty one
     let stdin = stdin.context("cannot read stdin");
     let mut take = RunningCapture::start(request, stdin.map_err(Failure::internal)?);
-    listener.ends(take.stopper());
+    listener.stop_run_with(take.stopper());
     pass_on(&mut take, out);
     let taken = take.finish();
     // Restores the sessions that the program destroyed, however it ended.
     for sentence in kept.map(GuardedSessions::after).unwrap_or_default().notices {
-        out.complain(&format!("note: {sentence}"));
+        out.print_message(&format!("note: {sentence}"));
     }
-    let taken = taken.map_err(refused)?;
+    let taken = taken.map_err(capture_failure)?;
     say_where(&taken, &out.invocation);
-    Ok(end(&taken, &out.invocation))
+    Ok(capture_exit(&taken, &out.invocation))
 }
 
 /// The sessions that the program may destroy, if it is Gemini CLI. Over ACP the client chooses the projects later, so all of them
@@ -97,16 +97,16 @@ fn kept_safe(
     if args.no_vault || !says("gemini") {
         return Ok(None);
     }
-    let place = SessionsContext::seen_with(invocation, &assigned(&args.command))?;
+    let place = SessionsContext::seen_with(invocation, &assigned_variables(&args.command))?;
     let projects = if says("acp") {
         place.store.projects()
     } else {
-        vec![place.store.project(&place.root(None)?)]
+        vec![place.store.project(&place.project_root(None)?)]
     };
     let safekeeping = SessionGuard {
         vault: vault_in(&place.environment)?,
-        retention: agreed(&projects, &place),
-        resume: resumed(&args.command, &projects, SystemTime::now()),
+        retention: agreed_retention(&projects, &place),
+        resume: resumed_session(&args.command, &projects, SystemTime::now()),
         projects,
         claims: SessionClaims::default(),
     };
@@ -121,13 +121,17 @@ fn kept_safe(
     let kept = safekeeping.before();
     let kept = kept.map_err(|why| Failure::internal(anyhow!(why)))?;
     for sentence in &kept.notices {
-        invocation.complain(&format!("note: {sentence}"));
+        invocation.print_message(&format!("note: {sentence}"));
     }
     Ok(Some(kept))
 }
 
 /// The session that `-r` or `--resume` names, if the command line has one of them.
-fn resumed_session(command: &[OsString], projects: &[SessionProject], now: SystemTime) -> ResumeTarget {
+fn resumed_session(
+    command: &[OsString],
+    projects: &[SessionProject],
+    now: SystemTime,
+) -> ResumeTarget {
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let named = words.iter().enumerate().find_map(|(at, word)| {
         let next = || words.get(at + 1).map(ToString::to_string);
@@ -164,7 +168,10 @@ fn is_gemini(word: &str) -> bool {
 }
 
 /// The retention settings of Gemini CLI, if all projects have the same. If they differ, no session counts as deleted on purpose.
-fn agreed_retention(projects: &[SessionProject], place: &SessionsContext) -> Option<RetentionSettings> {
+fn agreed_retention(
+    projects: &[SessionProject],
+    place: &SessionsContext,
+) -> Option<RetentionSettings> {
     let vars = Vars::new(&place.environment.vars);
     let mut said = projects.iter().map(|project| {
         let root = project.root.as_deref()?;
@@ -182,9 +189,9 @@ fn capture_request(args: &Args, invocation: &Invocation) -> Result<CaptureReques
         .current_dir()
         .context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = SearchEnvironment::from_vars(invocation.variables(), &here);
+    let environment = SearchEnvironment::from_vars(invocation.all_variables(), &here);
     let own = invocation
-        .program()
+        .program_path()
         .context("cannot tell where this program is");
     let mut records = recorded_in(args.record_dir.as_deref(), &environment)?;
     if args.record_dir.is_none() {
@@ -210,7 +217,7 @@ fn capture_request(args: &Args, invocation: &Invocation) -> Result<CaptureReques
 /// Passes on the program's output. If stdout cannot be written to any more, asks the program to end, as a closed pipe would.
 fn pass_on(take: &mut RunningCapture, out: &mut Printer) {
     let is_terminal = out.invocation.is_stderr_terminal();
-    let mut err = TerminalFilter::new(out.invocation.stderr(), is_terminal);
+    let mut err = TerminalFilter::new(out.invocation.stderr_writer(), is_terminal);
     let is_terminal = out.is_terminal;
     let mut out = TerminalFilter::new(out, is_terminal);
     while let Some(piece) = take.blocking_next() {
@@ -232,10 +239,10 @@ fn pass_on(take: &mut RunningCapture, out: &mut Printer) {
 
 fn say_where(taken: &CaptureResult, invocation: &Invocation) {
     if let Some(problem) = &taken.ended_because {
-        invocation.complain(&format!("error: the program was ended: {problem}"));
+        invocation.print_message(&format!("error: the program was ended: {problem}"));
     }
     let directory = taken.directory.display();
-    invocation.complain(&format!("note: recorded in `{directory}`"));
+    invocation.print_message(&format!("note: recorded in `{directory}`"));
 }
 
 fn capture_exit(taken: &CaptureResult, invocation: &Invocation) -> CommandExit {
@@ -246,8 +253,9 @@ fn capture_exit(taken: &CaptureResult, invocation: &Invocation) -> CommandExit {
             CommandExit::Run(u8::try_from(number + 128).unwrap_or(u8::MAX))
         }
         None => {
-            invocation
-                .complain("error: the supervisor was lost: how the program ended is not known");
+            invocation.print_message(
+                "error: the supervisor was lost: how the program ended is not known",
+            );
             CommandExit::Internal
         }
     }

@@ -79,12 +79,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let pace = pace(args)?;
+    let pace = replay_pace(args)?;
     let patience = args.patience;
     let part = open(args, &out.invocation)?;
-    let exit = part.exit();
+    let exit = part.recorded_exit();
     let invocation = out.invocation.clone();
-    let mut err = TerminalFilter::new(invocation.stderr(), invocation.is_stderr_terminal());
+    let mut err = TerminalFilter::new(invocation.stderr_writer(), invocation.is_stderr_terminal());
     let is_terminal = out.is_terminal;
     let mut out = TerminalFilter::new(out, is_terminal);
     match part {
@@ -93,10 +93,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             let stage = DialogueStage {
                 out: &mut out,
                 err: &mut err,
-                note: &mut |note| invocation.complain(&format!("note: {note}")),
+                note: &mut |note| invocation.print_message(&format!("note: {note}")),
                 rate: ReplayRate { pace, patience },
             };
-            dialogue.play(input(&invocation)?, stage)?;
+            dialogue.play(client_input(&invocation)?, stage)?;
         }
     }
     out.finish()?;
@@ -142,7 +142,7 @@ fn replay_pace(args: &Args) -> Result<ReplayPace, Failure> {
 
 fn open(args: &Args, invocation: &Invocation) -> Result<ReplayPart, Failure> {
     let name = args.recording.as_path();
-    let path = find(name, args.record_dir.as_deref(), invocation)?;
+    let path = find_recording(name, args.record_dir.as_deref(), invocation)?;
     let opened = match Dialogue::open(&path) {
         Ok(Some(dialogue)) => Ok(ReplayPart::Dialogue(dialogue)),
         Ok(None) => Replay::open(&path).map(ReplayPart::Run),
@@ -174,7 +174,7 @@ fn end_as(exit: Option<Ending>, invocation: &Invocation) -> CommandExit {
         Some(Ending::Code(code)) => CommandExit::Run(u8::try_from(code).unwrap_or(u8::MAX)),
         Some(Ending::Signal(number)) => die_of(number, invocation),
         None => {
-            invocation.complain(
+            invocation.print_message(
                 "error: the recording has no end: the process that recorded it was killed",
             );
             CommandExit::Internal

@@ -9,7 +9,7 @@ mod stdin;
 mod terminal_prompter;
 
 pub(super) use args::{Args, RunExtras};
-pub(super) use present::explain;
+pub(super) use present::explain_end;
 
 use anyhow::anyhow;
 use lapidary::demo::{DEMO, DemoAttendance};
@@ -96,16 +96,16 @@ pub(super) fn carry_out(
     out: &mut Printer,
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
 ) -> Result<CommandExit, Failure> {
-    let listener = SignalListener::register(&out.invocation);
-    let format = args.format(out);
+    let listener = SignalListener::register_signals(&out.invocation);
+    let format = args.output_format(out);
     let id = args
         .common
         .run_id
         .clone()
         .unwrap_or_else(lapidary::engine::fresh_run);
-    let mut options = sink::options(&id, format, args.common.no_raw, args.common.deltas);
+    let mut options = sink::normalize_options(&id, format, args.common.no_raw, args.common.deltas);
     options.show_files = args.common.show_files;
-    let (attendant, asking) = terminal_prompter::attended(&out.invocation).unzip();
+    let (attendant, asking) = terminal_prompter::terminal_attendance(&out.invocation).unzip();
     if asking.is_some() {
         request.attendance = DemoAttendance::Attended;
     }
@@ -129,16 +129,16 @@ pub(super) fn carry_out(
         Err(failure) => {
             let wanted = JobRequest::new(&args.common, options.clone(), &out.invocation);
             let wanted = wanted.own_agent(request.own_agent);
-            let refused = wanted.refused(request.words());
+            let refused = wanted.refused_run(request.prompt_words());
             Run::refused(
                 &options,
-                wanted.family(),
-                &refusal(&failure),
+                wanted.agent_family(),
+                &refusal_end(&failure),
                 refused.as_ref(),
             )
         }
     };
-    let heard = listener.ends(run.stopper());
+    let heard = listener.stop_run_with(run.stopper());
     let showing = present::RunShowing {
         format,
         args,
@@ -147,12 +147,12 @@ pub(super) fn carry_out(
         last,
         is_demo,
     };
-    present::present(run, heard, showing, out)
+    present::present_run(run, heard, showing, out)
 }
 
 /// The prompt that stdin is, to its end.
 pub(super) fn prompt_on_stdin(invocation: &Invocation) -> Result<String, Failure> {
-    stdin::whole(invocation)
+    stdin::read_prompt(invocation)
 }
 
 /// Why a job cannot be run, for commands that print no events.

@@ -30,9 +30,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         return Ok(CommandExit::Success);
     }
     match &args.name {
-        Some(name) => one(name, out)?,
-        None if out.is_terminal => names(out)?,
-        None => all(out)?,
+        Some(name) => print_schema(name, out)?,
+        None if out.is_terminal => print_names(out)?,
+        None => print_all_schemas(out)?,
     }
     Ok(CommandExit::Success)
 }

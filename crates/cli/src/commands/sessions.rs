@@ -92,7 +92,7 @@ pub(super) fn newest_sessions(
         all: false,
         no_index: false,
     };
-    let listing = place.listing(&scope)?;
+    let listing = place.list_sessions(&scope)?;
     let others = place.only_others(&scope, &listing)?.into_listing();
     let sessions = listing.sessions.into_iter().rev();
     let newest = sessions.chain(others.sessions.into_iter().rev());

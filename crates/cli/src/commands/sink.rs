@@ -111,7 +111,9 @@ impl EventSink {
             OutputFormat::Result => SinkTarget::Result(Box::default()),
             OutputFormat::Text => {
                 let options = text::TextOptions { colour: out.colour };
-                SinkTarget::People(Box::new(TextRenderer::new(options).with_marks(out.marks())))
+                SinkTarget::People(Box::new(
+                    TextRenderer::new(options).with_marks(out.mark_set()),
+                ))
             }
             OutputFormat::Markdown => SinkTarget::People(Box::new(MarkdownRenderer::default())),
             OutputFormat::Html => SinkTarget::People(Box::new(HtmlRenderer::default())),
@@ -166,7 +168,7 @@ impl EventSink {
     ) -> Result<(), Failure> {
         for event in events.iter() {
             self.oddities += u64::from(is_odd(event));
-            self.event(event, out)?;
+            self.print_event(event, out)?;
         }
         events.clear();
         Ok(())
@@ -185,7 +187,7 @@ impl EventSink {
             out.write_all(b"\n")?;
             return Ok(());
         }
-        Ok(self.event(event, out)?)
+        Ok(self.print_event(event, out)?)
     }
 
     fn print_event(&mut self, event: &Event, out: &mut Printer) -> io::Result<()> {
@@ -207,7 +209,9 @@ impl EventSink {
                 }
             }
             SinkTarget::Result(fold) => fold.push(event),
-            SinkTarget::People(renderer) => renderer.event(&self.prices.priced(event), out)?,
+            SinkTarget::People(renderer) => {
+                renderer.event(&self.prices.priced_event(event), out)?
+            }
         }
         Ok(())
     }
@@ -237,9 +241,9 @@ fn reading_view(out: &Printer) -> Box<dyn Renderer> {
         return Box::new(TextRenderer::new(options).with_times());
     }
     Box::new(RowRenderer::new(live::LiveOptions {
-        size: terminal::size(&out.invocation),
+        size: terminal::terminal_size(&out.invocation),
         colour: out.colour,
-        marks: out.marks(),
+        marks: out.mark_set(),
     }))
 }
 
@@ -250,7 +254,7 @@ fn left_out(skipped: u64, among: &str, out: &mut Printer) -> io::Result<()> {
         1 => ("1 event has".to_owned(), "it"),
         count => (format!("{count} events have"), "them"),
     };
-    out.note(&format!("{count} no place among {among} (warnings, errors, diagnostics); --format events shows {shows}"))
+    out.print_note(&format!("{count} no place among {among} (warnings, errors, diagnostics); --format events shows {shows}"))
 }
 
 /// True for an event that `--strict` objects to.

@@ -23,5 +23,7 @@ pub(in crate::commands) fn parse_bound(
     now: SystemTime,
     end: DayEnd,
 ) -> Result<Option<i64>, Failure> {
-    given.map(|given| moment(given, now, end)).transpose()
+    given
+        .map(|given| moment_millis(given, now, end))
+        .transpose()
 }

@@ -125,12 +125,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         None => None,
     };
     if let Some(past) = file.as_deref().map_or(Ok(None), recording::open)? {
-        let oddities = recording::translate(args, format, &past, out)?;
-        return Ok(judged(args, oddities));
+        let oddities = recording::translate_recording(args, format, &past, out)?;
+        return Ok(strict_exit(args, oddities));
     }
     let mut input = TranslateInput::open(file.as_deref(), &out.invocation)?;
     let source = match args.from {
-        TranslateFrom::Auto => input.detect(args.max_line)?,
+        TranslateFrom::Auto => input.detect_format(args.max_line)?,
         TranslateFrom::StreamJson => InputSource::Written(&GEMINI_STREAM),
         TranslateFrom::Json => InputSource::Written(&GEMINI_DOCUMENT),
         TranslateFrom::Session => InputSource::Session,
@@ -144,14 +144,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         return Ok(CommandExit::Success);
     }
     let oddities = match source {
-        InputSource::Written(dialect) => written(args, format, dialect, input, out)?,
-        InputSource::Session => session(args, format, input, out)?,
-        InputSource::ClaudeSession => claude::translate(args, format, input, out)?,
-        InputSource::CodexSession => codex::translate(args, format, input, out)?,
-        InputSource::Acp => acp::translate(args, format, input, out)?,
-        InputSource::Events => event_stream::translate(args, format, input, out)?,
+        InputSource::Written(dialect) => translate_stream(args, format, dialect, input, out)?,
+        InputSource::Session => translate_session(args, format, input, out)?,
+        InputSource::ClaudeSession => claude::translate_claude(args, format, input, out)?,
+        InputSource::CodexSession => codex::translate_codex(args, format, input, out)?,
+        InputSource::Acp => acp::translate_acp(args, format, input, out)?,
+        InputSource::Events => event_stream::translate_events(args, format, input, out)?,
     };
-    Ok(judged(args, oddities))
+    Ok(strict_exit(args, oddities))
 }
 
 fn strict_exit(args: &Args, oddities: u64) -> CommandExit {
@@ -258,7 +258,7 @@ impl Args {
     }
 
     fn normalize_options(&self, format: OutputFormat) -> NormalizeOptions {
-        let options = sink::options(self.run_id(), format, self.no_raw, self.deltas);
+        let options = sink::normalize_options(self.run_id(), format, self.no_raw, self.deltas);
         NormalizeOptions {
             show_files: self.show_files,
             ..options
@@ -281,8 +281,8 @@ fn translate_stream(
     mut input: TranslateInput,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
-    let mut normalizer = dialect.normalizer(&args.options(format));
-    let mut sink = args.sink(format, out);
+    let mut normalizer = dialect.normalizer(&args.normalize_options(format));
+    let mut sink = args.event_sink(format, out);
     let mut events = Vec::new();
     let mut push = |line: RawLine<'_>, received: Option<&str>, events: &mut Vec<_>| {
         normalizer.push_line(LineDirection::FromAgent, line, received, events);
@@ -291,29 +291,29 @@ fn translate_stream(
         OutputKind::Document => push(RawLine::Whole(&input.read_all()?), None, &mut events),
         OutputKind::Stream => {
             // Line by line: events are printed before the next line is waited for.
-            let mut lines = input.lines(args.max_line);
+            let mut lines = input.line_buffer(args.max_line);
             // The bytes that were read to detect the format arrived just now.
-            let mut received = input.now();
+            let mut received = input.arrival_time();
             loop {
                 while let Some(line) = lines.next_line() {
                     push(line, received.as_deref(), &mut events);
-                    sink.take(&mut events, out)?;
+                    sink.take_events(&mut events, out)?;
                 }
                 out.flush()?;
-                let count = input.read(lines.room())?;
+                let count = input.read_bytes(lines.room())?;
                 if count == 0 {
                     break;
                 }
                 lines.filled(count);
-                received = input.now();
+                received = input.arrival_time();
             }
             if let Some(line) = lines.last_line() {
                 push(line, received.as_deref(), &mut events);
             }
         }
     }
-    normalizer.finish(&args.ending(), &mut events);
-    sink.take(&mut events, out)?;
+    normalizer.finish(&args.process_end(), &mut events);
+    sink.take_events(&mut events, out)?;
     sink.finish(out)
 }
 
@@ -329,7 +329,7 @@ fn translate_session(
     if log.is_empty() {
         return Err(Failure::bad_input(anyhow::anyhow!(
             "`{}` holds no record of a session",
-            input.name()
+            input.input_name()
         )));
     }
     let subagents = subagents_of(args, &log);
@@ -341,25 +341,25 @@ fn translate_session(
             line::write(out, &session_messages::message(record))?;
         }
         if left_out > 0 {
-            out.note(&format!("records that could not be read: {left_out}"))?;
+            out.print_note(&format!("records that could not be read: {left_out}"))?;
         }
     } else {
         let outline = || {
             let mut outline = Outline::default();
             let prices = TranscriptPrices::new(&out.invocation);
-            let options = args.options(format);
+            let options = args.normalize_options(format);
             session_events::events_with_subagents(&log, &options, &subagents, |event| {
-                outline.event(&prices.priced(&event));
+                outline.event(&prices.priced_event(&event));
             });
             outline
         };
-        let mut sink =
-            EventSink::knowing(format, outline, out).unwrap_or_else(|| args.sink(format, out));
+        let mut sink = EventSink::with_outline(format, outline, out)
+            .unwrap_or_else(|| args.event_sink(format, out));
         let mut written = Ok(());
-        let options = args.options(format);
+        let options = args.normalize_options(format);
         session_events::events_with_subagents(&log, &options, &subagents, |event| {
             if written.is_ok() {
-                written = sink.take(&mut vec![event], out);
+                written = sink.take_events(&mut vec![event], out);
             }
         });
         written?;
@@ -383,7 +383,7 @@ fn refuse_outcome_views(
         ));
     }
     if args.exit_code.is_some() {
-        out.note("a session file has no outcome: --exit-code judges nothing here")?;
+        out.print_note("a session file has no outcome: --exit-code judges nothing here")?;
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ impl<W: Write> LiveScreen<W> {
         let changing = changing.split_off(changing.len().saturating_sub(most));
         let mut bytes = Vec::new();
         if !settled.is_empty() || changing.len() != self.shown.len() || self.is_stale {
-            self.redraw(settled, &changing, &mut bytes)?;
+            self.redraw_rows(settled, &changing, &mut bytes)?;
         } else {
             self.touch_up(&changing, &mut bytes)?;
         }

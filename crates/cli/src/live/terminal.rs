@@ -20,7 +20,7 @@ pub(crate) fn locale_marks(invocation: &Invocation) -> MarkSet {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let mut values = names
         .iter()
-        .filter_map(|name| invocation.variable(name)?.to_str());
+        .filter_map(|name| invocation.variable_value(name)?.to_str());
     marks_of(values.find(|value| !value.is_empty()))
 }
 

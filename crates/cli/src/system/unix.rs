@@ -56,7 +56,7 @@ pub(crate) fn terminal_size() -> Option<TerminalSize> {
 /// The terminal with the user's keyboard, also where stdin is a file or a pipe.
 pub(crate) fn open_terminal() -> io::Result<File> {
     if io::stdin().is_terminal() {
-        return stdin();
+        return stdin_file();
     }
     File::open("/dev/tty")
 }
@@ -64,7 +64,7 @@ pub(crate) fn open_terminal() -> io::Result<File> {
 /// Discards typed input that was not read yet.
 pub(crate) fn forget_what_was_typed() {
     use rustix::termios::{QueueSelector, tcflush};
-    if let Ok(terminal) = terminal() {
+    if let Ok(terminal) = open_terminal() {
         let _ = tcflush(&terminal, QueueSelector::IFlush);
     }
 }

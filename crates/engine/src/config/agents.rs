@@ -145,7 +145,8 @@ fn put_field(
             agent.args = words.map(OsString::from).collect();
         }
         "url" => {
-            let url = AgentUrl::parse(&expect_text(field, value)?).map_err(ConfigProblem::AgentUrl)?;
+            let url =
+                AgentUrl::parse(&expect_text(field, value)?).map_err(ConfigProblem::AgentUrl)?;
             agent.endpoint = Some(RemoteEndpoint { url, token: None });
         }
         "env" => agent.environment = parse_environment(value)?,
@@ -231,7 +232,11 @@ fn parse_environment(value: &DeValue<'_>) -> Result<Vec<(OsString, OsString)>, C
 fn expect_text(key: &'static str, value: &DeValue<'_>) -> Result<String, ConfigProblem> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
-        other => Err(unfit_value(key, "a text", ConfigValue::from_toml(other).python_repr())),
+        other => Err(unfit_value(
+            key,
+            "a text",
+            ConfigValue::from_toml(other).python_repr(),
+        )),
     }
 }
 

@@ -66,7 +66,9 @@ impl EffectiveConfig {
             (None, None) => ParsedConfig::default(),
         };
         let keys = KEYS.into_iter().filter(|key| *key != "approval_mode");
-        let settings = keys.map(|key| effective_setting(key, &upper, &user)).collect();
+        let settings = keys
+            .map(|key| effective_setting(key, &upper, &user))
+            .collect();
         let mut warnings = user.warnings;
         warnings.extend(upper.warnings);
         Ok(Self {
@@ -77,7 +79,11 @@ impl EffectiveConfig {
     }
 }
 
-fn effective_setting(key: &'static str, upper: &ParsedConfig, user: &ParsedConfig) -> EffectiveSetting {
+fn effective_setting(
+    key: &'static str,
+    upper: &ParsedConfig,
+    user: &ParsedConfig,
+) -> EffectiveSetting {
     for layer in [upper, user] {
         if let Some(value) = value_of(&layer.config, key) {
             let place = layer.place_of(key).cloned();

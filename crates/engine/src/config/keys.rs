@@ -99,7 +99,8 @@ pub(super) fn put_value(
         "max_output" => config.max_output = Some(byte_count(key, value)?),
         "allowed_tools" => config.allowed_tools = Some(text_list(key, value)?),
         "include_directories" => {
-            config.include_directories = Some(text_list(key, value)?.into_iter().map(path).collect());
+            config.include_directories =
+                Some(text_list(key, value)?.into_iter().map(path).collect());
         }
         "approval_mode" => {
             let mode = one_of(key, value, ApprovalMode::ALL, ApprovalMode::as_str)?;
@@ -269,7 +270,9 @@ fn size_value(key: &'static str, value: &ConfigValue) -> Result<u64, ConfigProbl
     match value {
         ConfigValue::Int(number) if *number > 0 => Ok(number.unsigned_abs()),
         ConfigValue::Str(text) if text == UNLIMITED => Ok(u64::MAX),
-        ConfigValue::Str(text) => size_in_bytes(text).ok_or_else(|| unfit_value(key, accepted, value)),
+        ConfigValue::Str(text) => {
+            size_in_bytes(text).ok_or_else(|| unfit_value(key, accepted, value))
+        }
         other => Err(unfit_value(key, accepted, other)),
     }
 }

@@ -81,8 +81,14 @@ impl ParsedConfig {
             ("sandbox", take_refused(&mut config.sandbox, |on| !on)),
             ("record", take_refused(&mut config.record, |on| !on)),
             // A project could have the recordings of others deleted, or fill the disk.
-            ("runs_max_age", take_refused(&mut config.runs_max_age, |_| true)),
-            ("runs_max_size", take_refused(&mut config.runs_max_size, |_| true)),
+            (
+                "runs_max_age",
+                take_refused(&mut config.runs_max_age, |_| true),
+            ),
+            (
+                "runs_max_size",
+                take_refused(&mut config.runs_max_size, |_| true),
+            ),
             (
                 "trust_workspace",
                 take_refused(&mut config.trust_workspace, |on| *on),
@@ -93,7 +99,10 @@ impl ParsedConfig {
             ),
             ("approval_mode", mode),
             ("permission_mode", mode),
-            ("working_dir", take_refused(&mut config.working_dir, outside)),
+            (
+                "working_dir",
+                take_refused(&mut config.working_dir, outside),
+            ),
             (
                 "grace",
                 take_refused(&mut config.grace, |time| *time > LONGEST_GRACE),
@@ -125,9 +134,18 @@ impl ParsedConfig {
                     *need == ConfinementNeed::Wanted
                 }),
             ),
-            ("confine_write", take_refused(&mut config.confine_write, |_| true)),
-            ("start_timeout", take_refused(&mut config.start_timeout, too_long)),
-            ("idle_timeout", take_refused(&mut config.idle_timeout, too_long)),
+            (
+                "confine_write",
+                take_refused(&mut config.confine_write, |_| true),
+            ),
+            (
+                "start_timeout",
+                take_refused(&mut config.start_timeout, too_long),
+            ),
+            (
+                "idle_timeout",
+                take_refused(&mut config.idle_timeout, too_long),
+            ),
         ];
         let has_agents = !std::mem::take(&mut config.agents).is_empty();
         if has_agents {

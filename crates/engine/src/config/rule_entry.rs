@@ -43,7 +43,9 @@ pub(crate) fn read_rule<P: Clone>(
         };
         let read = match key {
             "then" => parse_effect(&entry.value).map(|effect| then = Some(effect)),
-            "reason" => text_value(key, &entry.value).map(|text| reason = Some(without_controls(&text))),
+            "reason" => {
+                text_value(key, &entry.value).map(|text| reason = Some(without_controls(&text)))
+            }
             _ => read_subject(&mut about, key, &entry.value, dir),
         };
         read.map_err(|problem| (entry.value_place, problem))?;

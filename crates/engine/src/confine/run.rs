@@ -123,7 +123,8 @@ impl ConfinedRun {
         let changes = self.protected.changes().into_iter();
         let mut seen = self.lock_seen_calls();
         let (mut violations, mut allowed) = (Vec::new(), Vec::new());
-        for change in changes.filter(|it| !seen.permitted.has_call_about(&it.path, &self.protected)) {
+        for change in changes.filter(|it| !seen.permitted.has_call_about(&it.path, &self.protected))
+        {
             match policy.and_then(|policy| by_change(&change, policy)) {
                 Some(violation) => violations.push(violation),
                 None => allowed.push(change),

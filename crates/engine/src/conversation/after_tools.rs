@@ -43,7 +43,8 @@ impl ConversationState {
     async fn after_tool(self: Arc<Self>, done: FinishedCall, has_hooks: bool) {
         if has_hooks {
             let is_cut_off = done.ends.is_cancelled();
-            self.observer.with_hook_calls(|calls| calls.note_begun(is_cut_off));
+            self.observer
+                .with_hook_calls(|calls| calls.note_begun(is_cut_off));
         }
         if let Some(hooks) = &self.hooks {
             // Dropping it ends the hooks.
@@ -56,14 +57,20 @@ impl ConversationState {
                 }
             }
         }
-        if let Some(waiting) = self.observer.with_hook_calls(|calls| calls.waiting_sender()) {
+        if let Some(waiting) = self
+            .observer
+            .with_hook_calls(|calls| calls.waiting_sender())
+        {
             waiting.send_modify(|waiting| waiting.remove_call(&done));
         }
     }
 
     /// Waits until the hooks after the tools of a session, or of all, are done.
     pub(super) async fn tools_are_done(&self, session: Option<&str>) {
-        if let Some(waiting) = self.observer.with_hook_calls(|calls| calls.waiting_sender()) {
+        if let Some(waiting) = self
+            .observer
+            .with_hook_calls(|calls| calls.waiting_sender())
+        {
             let mut waiting = waiting.subscribe();
             let _ = waiting.wait_for(|waiting| waiting.is_over(session)).await;
         }

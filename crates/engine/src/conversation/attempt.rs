@@ -26,7 +26,9 @@ use crate::acp::{
 use crate::process::stop::StopLevel;
 use crate::recording::{Manifest, Recorder, STDOUT};
 use crate::run::RunRequest;
-use crate::run::attempt::{AttemptResult, begin_recording, keep_attempt, attempt_manifest, tell_changes};
+use crate::run::attempt::{
+    AttemptResult, attempt_manifest, begin_recording, keep_attempt, tell_changes,
+};
 use crate::run::attempt_runner::AttemptRunner;
 use crate::run::ending::{cannot_record, recorded_end};
 use crate::run::events::RunEvents;
@@ -100,7 +102,9 @@ impl AcpAttempt<'_> {
         let _ = recorder.describe(&manifest);
         let started = Instant::now();
         let tally = RunTally::new(&request.run);
-        let (mut ending, has_spoken) = self.converse_with_agent(recorder, &manifest, must_end, &tally).await;
+        let (mut ending, has_spoken) = self
+            .converse_with_agent(recorder, &manifest, must_end, &tally)
+            .await;
         ending.duration = Some(self.began.elapsed());
         ending.stderr = stderr_tail(&directory);
         ending.setup = request.run.setup.clone();
@@ -130,7 +134,11 @@ impl AcpAttempt<'_> {
         let (say, said) = EventInjector::new_channel();
         let table = session_table(request);
         let prompts = PromptTarget::new(&request.attendant);
-        let (calls, finished) = request.hooks.as_ref().map(|_| HookCalls::new_channel()).unzip();
+        let (calls, finished) = request
+            .hooks
+            .as_ref()
+            .map(|_| HookCalls::new_channel())
+            .unzip();
         let observer = Arc::new(LineObserver::new(
             request,
             Arc::clone(&table),
@@ -138,10 +146,11 @@ impl AcpAttempt<'_> {
             say.clone(),
             calls,
         ));
-        let agent = match RunningAgent::start(self.agent_launch(recorder, &observer, must_end)).await {
-            Ok(agent) => agent,
-            Err(error) => return (never_started(error), false),
-        };
+        let agent =
+            match RunningAgent::start(self.agent_launch(recorder, &observer, must_end)).await {
+                Ok(agent) => agent,
+                Err(error) => return (never_started(error), false),
+            };
         let _ = agent.describe(manifest);
         let state = Arc::new(ConversationState {
             client: AcpClient::new(agent.connection, PATIENCE),

@@ -246,7 +246,9 @@ impl CommandLoop {
         let label = CommandLabel::new(order.id, &order.name);
         let command = match order.command {
             Err(message) => return label.report_result(&self.executor.state, Err(message.into())),
-            Ok(Command::PermissionResponse(response)) => return self.reply_to_prompt(response, label),
+            Ok(Command::PermissionResponse(response)) => {
+                return self.reply_to_prompt(response, label);
+            }
             Ok(Command::ElicitationResponse(response)) => return self.fill_in(response, label),
             Ok(command) => command,
         };

@@ -52,7 +52,9 @@ impl AcpCompletion {
     pub(super) async fn entries_before_line(&mut self, traffic: &TrafficLine) -> Vec<AddedEvent> {
         match traffic {
             TrafficLine::Sent(line) => self.note_sent_line(line),
-            TrafficLine::Received(received) => return self.entries_for_received(received.line.text()).await,
+            TrafficLine::Received(received) => {
+                return self.entries_for_received(received.line.text()).await;
+            }
             TrafficLine::Skipped { .. } => {}
         }
         Vec::new()
@@ -87,13 +89,17 @@ impl AcpCompletion {
             Some(RpcMessage::Notification {
                 params: Some(params),
                 ..
-            }) if ends_call => self.entries_for_update(&SessionUpdate::from_token(params)).await,
+            }) if ends_call => {
+                self.entries_for_update(&SessionUpdate::from_token(params))
+                    .await
+            }
             Some(RpcMessage::Result { id, result }) => {
                 let Some(session) = self.prompts.remove(&*id.key()) else {
                     return Vec::new();
                 };
                 let ended_well = result.get("stopReason").is_some_and(|it| it.is("end_turn"));
-                self.entries_for_turn(&session, &id.shown(), ended_well).await
+                self.entries_for_turn(&session, &id.shown(), ended_well)
+                    .await
             }
             _ => Vec::new(),
         }
@@ -121,7 +127,12 @@ impl AcpCompletion {
     }
 
     /// The turn is over. A prompt that the model has not answered has failed, even if the agent reports success.
-    async fn entries_for_turn(&mut self, session: &str, request: &str, ended_well: bool) -> Vec<AddedEvent> {
+    async fn entries_for_turn(
+        &mut self,
+        session: &str,
+        request: &str,
+        ended_well: bool,
+    ) -> Vec<AddedEvent> {
         let mut added = Vec::new();
         if !ended_well {
             self.logs.turn_given_up(session);

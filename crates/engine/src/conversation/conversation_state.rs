@@ -157,7 +157,9 @@ impl ConversationState {
 
     /// The agent waits for our answer to a request, for as long as this lives.
     pub(super) fn begin_answering(&self, number: u64, method: &str) -> UnansweredRequest<'_> {
-        self.lock_table().unanswered.insert(number, method.to_owned());
+        self.lock_table()
+            .unanswered
+            .insert(number, method.to_owned());
         UnansweredRequest {
             state: self,
             number,

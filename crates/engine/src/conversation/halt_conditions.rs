@@ -96,7 +96,10 @@ impl HaltConditions {
             StopReason::Violation(stopped) => (stopped, true),
             StopReason::Overdue => {
                 let late = self.conditions.passed_deadline(agent_phase(phase, state))?;
-                (late.into_stop_cause("was not ready", &state.waited_for()), false)
+                (
+                    late.into_stop_cause("was not ready", &state.waited_for()),
+                    false,
+                )
             }
         };
         Some(HaltReason { stopped, is_urgent })

@@ -196,22 +196,36 @@ impl HookRunner {
         let session = place.session.to_owned();
         let table = Arc::clone(&self.table);
         move |fired| {
-            if let Some(why) = fired.runs.iter().find_map(|ran| stop_message(fired.event, ran)) {
+            if let Some(why) = fired
+                .runs
+                .iter()
+                .find_map(|ran| stop_message(fired.event, ran))
+            {
                 lock_unpoisoned(&table).note_hook_stop(&session, why);
             }
             for ran in &fired.runs {
                 let session = Some(Text::from(session.clone()));
-                say.inject_body(after, session, Body::HookRun(hook_run_event(fired.event, ran)));
+                say.inject_body(
+                    after,
+                    session,
+                    Body::HookRun(hook_run_event(fired.event, ran)),
+                );
             }
         }
     }
 
     fn send_notice(&self, after: Option<u64>, message: String) {
-        self.say.inject_diagnostic(after, DiagnosticKind::Notice, message);
+        self.say
+            .inject_diagnostic(after, DiagnosticKind::Notice, message);
     }
 
     /// Reports a limitation of hooks over ACP, but only once.
-    fn notice_once(&self, key: &'static str, place: HookPlace<'_>, message: impl FnOnce() -> String) {
+    fn notice_once(
+        &self,
+        key: &'static str,
+        place: HookPlace<'_>,
+        message: impl FnOnce() -> String,
+    ) {
         if lock_unpoisoned(&self.said).insert(key) {
             self.send_notice(place.after, message());
         }

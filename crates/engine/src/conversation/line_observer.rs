@@ -219,14 +219,17 @@ impl LineObserver {
         }
         if let Some(remark) = &note.remark {
             let kind = DiagnosticKind::Notice;
-            self.say.inject_diagnostic(Some(number), kind, remark.clone());
+            self.say
+                .inject_diagnostic(Some(number), kind, remark.clone());
         }
     }
 
     /// The violations by changes of protected files, once the agent is gone.
     pub(super) fn protected_changes(&self) -> Vec<PermissionViolation> {
         let confined = self.confined.as_deref();
-        confined.map_or_else(Vec::new, |it| it.find_violations(Some(self.lock_table().policy())))
+        confined.map_or_else(Vec::new, |it| {
+            it.find_violations(Some(self.lock_table().policy()))
+        })
     }
 
     /// Access to the calls for hooks, if there are hooks.
@@ -243,7 +246,9 @@ impl LineObserver {
     /// The messages since [`Self::begin_answer`].
     pub(super) fn take_answer(&self, session: &str) -> Vec<String> {
         let answer = self.lock_state().answers.remove(session);
-        answer.map(|mut answer| answer.take_messages()).unwrap_or_default()
+        answer
+            .map(|mut answer| answer.take_messages())
+            .unwrap_or_default()
     }
 
     /// When the agent last wrote a line.

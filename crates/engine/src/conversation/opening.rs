@@ -100,7 +100,10 @@ impl SessionDriver<'_> {
             return Ok(());
         };
         let state = Arc::clone(&self.state);
-        match self.wait_for_answer(state.set_model(session, &model)).await? {
+        match self
+            .wait_for_answer(state.set_model(session, &model))
+            .await?
+        {
             Ok(_) => Ok(()),
             Err(refusal) => {
                 let message = format!("the agent does not take the model `{model}`: {refusal}");
@@ -120,7 +123,9 @@ impl SessionDriver<'_> {
             return Ok(());
         };
         let state = Arc::clone(&self.state);
-        let set = self.wait_for_answer(state.enter_mode(session, &wanted)).await?;
+        let set = self
+            .wait_for_answer(state.enter_mode(session, &wanted))
+            .await?;
         if let Err(refusal) = set {
             let message = wanted.refusal_message(&refusal.to_string());
             let kind = DiagnosticKind::Notice;
@@ -269,7 +274,11 @@ impl ConversationState {
     }
 
     /// The session that was used last, here. Lists are read page by page, to the end or as far as is reasonable.
-    async fn latest_session(&self, offered: AgentCapabilities, cwd: &Path) -> Result<String, OpenError> {
+    async fn latest_session(
+        &self,
+        offered: AgentCapabilities,
+        cwd: &Path,
+    ) -> Result<String, OpenError> {
         if !offered.list {
             return Err(OpenError::Unable("list its sessions: name one by its id"));
         }

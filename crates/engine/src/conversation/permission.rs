@@ -20,7 +20,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::answer::{
-    ONLY_ALWAYS, cancelled_answer, marked_answer, out_of_reach, pick_option, refusal_error, selected_answer, denial_without_option,
+    ONLY_ALWAYS, cancelled_answer, denial_without_option, marked_answer, out_of_reach, pick_option,
+    refusal_error, selected_answer,
 };
 use self::model_hooks::{FIRE_HOOKS, is_served};
 use super::conversation_state::{ConversationState, session_of};
@@ -39,7 +40,9 @@ const PERMISSION: &str = "session/request_permission";
 const ELICITATION: &str = "elicitation/create";
 
 /// The methods that we answer. The connection refuses any other.
-pub(super) fn answered_methods(request: &ConversationRequest) -> impl Iterator<Item = &'static str> {
+pub(super) fn answered_methods(
+    request: &ConversationRequest,
+) -> impl Iterator<Item = &'static str> {
     let hooks = is_served(request).then_some(FIRE_HOOKS);
     [PERMISSION, ELICITATION]
         .into_iter()
@@ -231,10 +234,10 @@ impl AgentRequest<'_> {
         }
         let here = self.state.workspace.home(&self.session).ok();
         let here = here.as_ref();
-        let granted = self
-            .state
-            .lock_table()
-            .granted_decision(&self.session, action, &decision, here);
+        let granted =
+            self.state
+                .lock_table()
+                .granted_decision(&self.session, action, &decision, here);
         if granted.is_some() {
             return granted;
         }
@@ -244,7 +247,11 @@ impl AgentRequest<'_> {
     }
 
     /// Serves exactly the judged action: a link that changed since is not followed.
-    async fn serve_action(&self, method: &str, judged: Option<&ToolAction>) -> Result<Json, RpcError> {
+    async fn serve_action(
+        &self,
+        method: &str,
+        judged: Option<&ToolAction>,
+    ) -> Result<Json, RpcError> {
         // Dropping the service gives it up.
         tokio::select! {
             served = self.state.workspace.serve_as(method, &self.params, judged) => served,

@@ -188,6 +188,7 @@ fn has_value(options: &Json, id: &str, word: &str) -> bool {
     let Some(option) = options.find(|option| is(*option, "id", id)) else {
         return false;
     };
-    list_items(option)
-        .any(|value| is(value, "value", word) || list_items(value).any(|value| is(value, "value", word)))
+    list_items(option).any(|value| {
+        is(value, "value", word) || list_items(value).any(|value| is(value, "value", word))
+    })
 }

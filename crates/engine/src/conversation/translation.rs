@@ -105,7 +105,12 @@ impl EventInjector {
         self.lines.load(Ordering::Relaxed).checked_sub(1)
     }
 
-    pub(super) fn inject_diagnostic(&self, after: Option<u64>, kind: DiagnosticKind, message: String) {
+    pub(super) fn inject_diagnostic(
+        &self,
+        after: Option<u64>,
+        kind: DiagnosticKind,
+        message: String,
+    ) {
         if self.notes.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_NOTES {
             self.notes.waiting.fetch_sub(1, Ordering::Relaxed);
             self.notes.left_out.fetch_add(1, Ordering::Relaxed);
@@ -252,7 +257,8 @@ impl<'a> EventPump<'a> {
                     AddedEvent::Entry(entry) => self.made.session_log(&entry),
                     AddedEvent::Note(message) => {
                         let events = &mut self.batch.events;
-                        self.made.insert_diagnostic(DiagnosticKind::Notice, message, events);
+                        self.made
+                            .insert_diagnostic(DiagnosticKind::Notice, message, events);
                     }
                 }
             }

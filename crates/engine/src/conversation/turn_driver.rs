@@ -57,7 +57,9 @@ impl TurnDriver {
     ) -> Result<impl Future<Output = Result<PromptAnswer, RequestError>> + use<>, RequestError>
     {
         let (state, session) = (Arc::clone(&self.state), self.session.clone());
-        state.observer.with_hook_calls(|calls| calls.begin_turn(&session));
+        state
+            .observer
+            .with_hook_calls(|calls| calls.begin_turn(&session));
         state.lock_table().begin_turn(&session);
         let open = OpenTurn(state, session);
         open.0.observer.note_sign();
@@ -87,7 +89,9 @@ impl TurnDriver {
             hooks.gives_up(session, self.rounds);
             return false;
         }
-        let said = state.observer.with_hook_calls(|calls| calls.take_words(session));
+        let said = state
+            .observer
+            .with_hook_calls(|calls| calls.take_words(session));
         let said = said.unwrap_or_default();
         if !self.answer.is_empty() && !said.is_empty() {
             self.answer.push('\n');

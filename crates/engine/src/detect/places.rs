@@ -46,7 +46,10 @@ pub(super) fn search_directories(environment: &SearchEnvironment) -> Vec<PathBuf
     };
     let system = system.iter().map(|path| environment.system_path(path));
     let home = home.iter().filter_map(|path| environment.in_home(path));
-    system.chain(home).flat_map(|path| expand_pattern(&path)).collect()
+    system
+        .chain(home)
+        .flat_map(|path| expand_pattern(&path))
+        .collect()
 }
 
 /// Every directory that a path with at most one `*` stands for, the newest version first.

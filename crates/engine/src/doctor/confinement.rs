@@ -34,7 +34,8 @@ pub(super) fn check(patient: &DoctorTarget<'_>, known: Option<&AgentSpec>) -> Ch
         (None, mode) => format!("unattended runs are confined to the {}", mode.as_str()),
     };
     if chosen.unwrap_or(usual) == ConfineMode::Off || missing.is_empty() {
-        return check(CheckState::Ok, format!("{abi}; {told}")).details(state_places(patient, known));
+        return check(CheckState::Ok, format!("{abi}; {told}"))
+            .details(state_places(patient, known));
     }
     let message = format!("{told}, but the kernel has {abi}: {}", missing.join(", "));
     let remedy = match abi {

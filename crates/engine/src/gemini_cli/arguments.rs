@@ -41,7 +41,11 @@ impl ArgumentList {
         value: &OsStr,
     ) -> Result<(), LaunchError> {
         if value.as_encoded_bytes().contains(&b',') {
-            return Err(bad_argument(what, value, "Gemini CLI would cut it at its comma"));
+            return Err(bad_argument(
+                what,
+                value,
+                "Gemini CLI would cut it at its comma",
+            ));
         }
         self.add_checked(what, flag, flag, value)
     }

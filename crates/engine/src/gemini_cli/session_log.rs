@@ -513,7 +513,10 @@ mod tests {
         assert_eq!(logs.call_record(ID, "c").await, CallRecord::NoLog);
         fs::remove_file(world.log()).unwrap();
         fs::rename(&elsewhere, world.log()).unwrap();
-        assert!(matches!(logs.call_record(ID, "c").await, CallRecord::Entry(_)));
+        assert!(matches!(
+            logs.call_record(ID, "c").await,
+            CallRecord::Entry(_)
+        ));
     }
 
     #[tokio::test]
@@ -526,7 +529,10 @@ mod tests {
         assert_eq!(looks, expected);
         assert!(logs.count_look("another"));
         world.write(&(header(ID) + PROMPT + &call("c-1")));
-        assert!(matches!(logs.call_record(ID, "c-1").await, CallRecord::Entry(_)));
+        assert!(matches!(
+            logs.call_record(ID, "c-1").await,
+            CallRecord::Entry(_)
+        ));
         assert!((0..20).all(|_| logs.count_look(ID)));
     }
 

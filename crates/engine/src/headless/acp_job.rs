@@ -29,7 +29,9 @@ fn session_meta_of(
     hooks: Option<&ConversationHooks>,
     schema: Option<&OutputSchema>,
 ) -> Json {
-    let events = hooks.map(ConversationHooks::hooked_events).unwrap_or_default();
+    let events = hooks
+        .map(ConversationHooks::hooked_events)
+        .unwrap_or_default();
     let mut rules = policy.rules().iter();
     let judges = rules.any(Rule::narrows_unasked_calls);
     let mut meta = serde_json::json!({"hooks": events, "judgesEveryCall": judges});
@@ -234,7 +236,8 @@ impl Job {
         notices.splice(..0, started.notices);
         let GivenPolicy { is_told, own, file } = started.policy;
         notices.extend(own.notices);
-        let mut run = self.request_for_command(started.command, Vec::new(), &GEMINI_STREAM, notices);
+        let mut run =
+            self.request_for_command(started.command, Vec::new(), &GEMINI_STREAM, notices);
         run.policy_file = file;
         run.watch.is_told = is_told;
         self.mark_request(&mut run);

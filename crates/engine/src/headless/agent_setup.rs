@@ -99,7 +99,9 @@ impl Job {
             SignInMethod::Ready { method, .. } if method == "oauth-personal" => {
                 "run `gemini` and sign in again"
             }
-            SignInMethod::Ready { .. } if self.caller_variable("GOOGLE_GEMINI_BASE_URL").is_some() => {
+            SignInMethod::Ready { .. }
+                if self.caller_variable("GOOGLE_GEMINI_BASE_URL").is_some() =>
+            {
                 "a key is set: check that it is valid, and that GOOGLE_GEMINI_BASE_URL is the address that it is for"
             }
             SignInMethod::Ready { .. } => {

@@ -42,7 +42,11 @@ impl CommandSupervision {
     }
 
     /// Confines the commands from now on. A run is confined once.
-    pub(super) fn confine_commands(&self, supervisor: Supervisor, variables: Vec<(OsString, OsString)>) {
+    pub(super) fn confine_commands(
+        &self,
+        supervisor: Supervisor,
+        variables: Vec<(OsString, OsString)>,
+    ) {
         let _ = self.confined.set(ConfinedCommands {
             supervisor,
             variables,

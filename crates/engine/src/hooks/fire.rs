@@ -308,13 +308,19 @@ fn judge_output(finished: &FinishedCommand, after: Duration) -> (HookAnswer, Opt
         CommandEnd::NotStarted => (HookAnswer::default(), Some(HookError::NotStarted)),
         CommandEnd::ByItself if stdout.left_out > 0 => {
             let error = HookError::TooMuch { most: MOST_OUTPUT };
-            (read_flooded_answer(&stdout.text(), finished.exit), Some(error))
+            (
+                read_flooded_answer(&stdout.text(), finished.exit),
+                Some(error),
+            )
         }
         // Stderr is the answer if stdout is empty.
         CommandEnd::ByItself if stderr.left_out > 0 && stdout.text().trim().is_empty() => {
             let most = MOST_COMPLAINTS;
             let error = HookError::TooMuch { most };
-            (read_flooded_answer(&stderr.text(), finished.exit), Some(error))
+            (
+                read_flooded_answer(&stderr.text(), finished.exit),
+                Some(error),
+            )
         }
         CommandEnd::ByItself => {
             let killed = match finished.exit {

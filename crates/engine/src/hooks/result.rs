@@ -78,7 +78,10 @@ pub(super) fn read_flooded_answer(stdout: &str, exit: Option<Exit>) -> HookAnswe
     if (0..=1).contains(&code) {
         return HookAnswer::default();
     }
-    let beginning: String = trim_as_javascript(stdout).chars().take(MOST_REASON).collect();
+    let beginning: String = trim_as_javascript(stdout)
+        .chars()
+        .take(MOST_REASON)
+        .collect();
     HookAnswer {
         output: Some(of_text(&beginning, code)),
         format: Some(AnswerFormat::Text),
@@ -302,10 +305,15 @@ mod tests {
     fn of_a_flood_the_exit_code_says_whether_it_refuses() {
         let flood = "x".repeat(2 * MOST_REASON);
         for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9)] {
-            assert_eq!(read_flooded_answer(&flood, Some(exit)), HookAnswer::default());
+            assert_eq!(
+                read_flooded_answer(&flood, Some(exit)),
+                HookAnswer::default()
+            );
         }
         for code in [2, 3] {
-            let output = read_flooded_answer(&flood, Some(Exit::Code(code))).output.unwrap();
+            let output = read_flooded_answer(&flood, Some(Exit::Code(code)))
+                .output
+                .unwrap();
             assert!(output.is_blocking());
             assert_eq!(output.effective_reason(), flood[..MOST_REASON]);
         }

@@ -55,7 +55,9 @@ fn has_password(value: &str) -> bool {
         (1..=MOST).contains(&length) && !name.contains(is_space)
     };
     let schemes = ["HTTP://", "HTTPS://", "FTP://", "SMTP://"];
-    let mut hosts = schemes.into_iter().flat_map(|scheme| rests_behind(value, scheme));
+    let mut hosts = schemes
+        .into_iter()
+        .flat_map(|scheme| rests_behind(value, scheme));
     hosts.any(|rest| {
         let Some((user, rest)) = rest.split_once(':') else {
             return false;

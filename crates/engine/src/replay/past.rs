@@ -166,7 +166,8 @@ impl RecordingReader {
         ending.at = self.event_time(duration);
         ending.remarks.clone_from(&end.remarks);
         if let Some(cause) = &end.cause {
-            ending.stopped = recorded_stop(end, cause).or_else(|| stop_cause(cause, &judge(&ending).cause));
+            ending.stopped =
+                recorded_stop(end, cause).or_else(|| stop_cause(cause, &judge(&ending).cause));
             let is_refused = *cause == Cause::PermissionDenied;
             if let Some(violation) = end.violations.first().filter(|_| is_refused) {
                 ending.stopped = Some(stopped_for(violation));

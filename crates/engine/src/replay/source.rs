@@ -31,13 +31,18 @@ impl ReplaySource {
         }
         Dialogue::open(recording)?;
         let recording = recording.to_owned();
-        let agent = LocalAgent::with_exit(move |stream| speak_recording(recording.clone(), stream, rate));
+        let agent =
+            LocalAgent::with_exit(move |stream| speak_recording(recording.clone(), stream, rate));
         Ok(Self::Spoken(agent))
     }
 }
 
 /// Speaks as the recorded agent did, and exits as it did.
-async fn speak_recording(recording: PathBuf, stream: DuplexStream, rate: ReplayRate) -> Option<Exit> {
+async fn speak_recording(
+    recording: PathBuf,
+    stream: DuplexStream,
+    rate: ReplayRate,
+) -> Option<Exit> {
     let Ok(Some(dialogue)) = Dialogue::open(&recording) else {
         return Some(CRASHED);
     };

@@ -37,7 +37,11 @@ pub(super) enum AgentTask {
 
 impl AgentTask {
     /// Replays the recorded output into an agent's files.
-    pub(super) fn replay_output(output: &RecordedOutput, stdout: File, stderr: File) -> io::Result<Self> {
+    pub(super) fn replay_output(
+        output: &RecordedOutput,
+        stdout: File,
+        stderr: File,
+    ) -> io::Result<Self> {
         let replay = Replay::open(&output.recording).map_err(io::Error::other)?;
         let pace = output.pace;
         let mut task = JoinSet::new();

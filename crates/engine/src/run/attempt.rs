@@ -13,7 +13,9 @@ use tokio::time::Instant;
 use super::agent_task::AgentTask;
 use super::attempt_overseer::{AttemptOverseer, WatchResult};
 use super::dialect::OutputKind;
-use super::ending::{AttemptError, cannot_record, disk_full, process_end, recorded_end, start_cause};
+use super::ending::{
+    AttemptError, cannot_record, disk_full, process_end, recorded_end, start_cause,
+};
 use super::events::RunEvents;
 use super::pending_work::{BudgetWatch, PendingWork};
 use super::request::RunRequest;

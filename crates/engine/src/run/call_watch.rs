@@ -53,7 +53,9 @@ impl<'a> CallWatch<'a> {
                     confined.note_permitted(&action);
                 }
                 let (key, id) = (call.call_id.to_str(), &call.call_id);
-                let certain = self.calls.note_announced(&key, id, &action, decision, false);
+                let certain = self
+                    .calls
+                    .note_announced(&key, id, &action, decision, false);
                 certain.map(|violation| self.report_violation(violation))
             }
             (Body::ToolCompletion(done), _) => {

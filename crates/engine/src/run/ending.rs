@@ -47,7 +47,9 @@ impl AttemptError {
                 not_started(Cause::Internal, message, None)
             }
             Self::Overdue(total) => ProcessEnd {
-                stopped: Some(PassedDeadline::Total(*total).into_stop_cause("", "the agent to start")),
+                stopped: Some(
+                    PassedDeadline::Total(*total).into_stop_cause("", "the agent to start"),
+                ),
                 ..ProcessEnd::default()
             },
         }

@@ -88,14 +88,21 @@ impl RunEvents {
     }
 
     /// Inserts a diagnostic.
-    pub(crate) fn insert_diagnostic(&mut self, kind: DiagnosticKind, message: String, out: &mut EventBuffer) {
-        self.normalizer.note(kind, message, Some(&timestamp_now()), out);
+    pub(crate) fn insert_diagnostic(
+        &mut self,
+        kind: DiagnosticKind,
+        message: String,
+        out: &mut EventBuffer,
+    ) {
+        self.normalizer
+            .note(kind, message, Some(&timestamp_now()), out);
         self.record_last(out);
     }
 
     /// Inserts an event about a session, or about none.
     pub(crate) fn insert(&mut self, body: Body, session: Option<Text>, out: &mut EventBuffer) {
-        self.normalizer.insert(body, session, Some(&timestamp_now()), out);
+        self.normalizer
+            .insert(body, session, Some(&timestamp_now()), out);
         self.record_last(out);
     }
 

@@ -110,7 +110,11 @@ impl PendingWork {
             [] => "the model".to_owned(),
             [(_, tool)] => format!("the result of `{}`", shortened_name(tool)),
             [(_, tool), more @ ..] => {
-                format!("the results of `{}` and {} more", shortened_name(tool), more.len())
+                format!(
+                    "the results of `{}` and {} more",
+                    shortened_name(tool),
+                    more.len()
+                )
             }
         }
     }

@@ -20,7 +20,10 @@ const LONGEST_NAMED: Duration = Duration::from_mins(10);
 /// How long to wait before the next attempt, if there should be one. `attempt` counts from 1.
 pub(super) fn retry_pause(end: &RunEnd, attempt: u32, has_output: bool) -> Option<Duration> {
     if end.cause == Cause::QuotaRetryable
-        && let Some(named) = end.message.as_ref().and_then(|text| named_pause(&text.to_str()))
+        && let Some(named) = end
+            .message
+            .as_ref()
+            .and_then(|text| named_pause(&text.to_str()))
     {
         return Some(named.min(LONGEST_NAMED));
     }

@@ -113,7 +113,9 @@ pub(crate) async fn lead_run<E: AttemptRunner>(
     let mut first = EventBatch::default();
     for notice in request.notices.iter().cloned() {
         let kind = DiagnosticKind::Notice;
-        effort.events().insert_diagnostic(kind, notice, &mut first.events);
+        effort
+            .events()
+            .insert_diagnostic(kind, notice, &mut first.events);
     }
     let began = Instant::now();
     // A dropped receiver is no reason to stop: `Run` stops its agent when it is dropped.
@@ -153,7 +155,10 @@ async fn try_attempts<E: AttemptRunner>(
     batches: &mpsc::Sender<EventBatch>,
     began: Instant,
 ) -> (ProcessEnd, Option<PathBuf>) {
-    let must_end = request.timeouts.total.map(|total| instant_after(began, total));
+    let must_end = request
+        .timeouts
+        .total
+        .map(|total| instant_after(began, total));
     let mut request = Cow::Borrowed(request);
     let mut number = 1;
     let mut recording = None;
@@ -230,7 +235,11 @@ pub(super) fn impossible_run(
 }
 
 /// How such a run is judged.
-pub(super) fn lost_run_end(options: &NormalizeOptions, provider: Provider, message: String) -> RunEnd {
+pub(super) fn lost_run_end(
+    options: &NormalizeOptions,
+    provider: Provider,
+    message: String,
+) -> RunEnd {
     AcpNormalizer::new(options, provider).judge(&internal_error_end(message))
 }
 

@@ -77,7 +77,11 @@ impl RunTally {
     /// The agent's messages, if they are to be judged.
     pub(crate) fn agent_messages(&self) -> Vec<String> {
         let answer = self.answer.as_ref();
-        let answer = answer.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner).take_messages());
+        let answer = answer.map(|it| {
+            it.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take_messages()
+        });
         answer.unwrap_or_default()
     }
 

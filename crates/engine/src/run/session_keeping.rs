@@ -132,7 +132,9 @@ async fn send_notices<E: AttemptRunner>(
     let mut batch = EventBatch::default();
     for notice in notices {
         let kind = DiagnosticKind::Notice;
-        effort.events().insert_diagnostic(kind, notice, &mut batch.events);
+        effort
+            .events()
+            .insert_diagnostic(kind, notice, &mut batch.events);
     }
     if !batch.events.is_empty() {
         let _ = batches.send(batch).await;

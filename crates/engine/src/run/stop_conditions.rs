@@ -159,9 +159,12 @@ impl StopConditions {
     fn next_deadline(&self, activity: AgentPhase) -> Option<(Instant, PassedDeadline)> {
         let RunTimeouts { start, idle, total } = self.timeouts;
         let of_activity = match activity {
-            AgentPhase::Starts => {
-                start.map(|time| (instant_after(self.started, time), PassedDeadline::Start(time)))
-            }
+            AgentPhase::Starts => start.map(|time| {
+                (
+                    instant_after(self.started, time),
+                    PassedDeadline::Start(time),
+                )
+            }),
             AgentPhase::Works { last_sign } => {
                 idle.map(|time| (instant_after(last_sign, time), PassedDeadline::Idle(time)))
             }

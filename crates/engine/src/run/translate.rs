@@ -107,7 +107,10 @@ impl<'a> AttemptTranslator<'a> {
     }
 
     /// Translates until there is nothing more to come. A slow reader of the batches slows only this down.
-    pub(super) async fn follow_files(mut self, mut grown: watch::Receiver<FileSizes>) -> io::Result<()> {
+    pub(super) async fn follow_files(
+        mut self,
+        mut grown: watch::Receiver<FileSizes>,
+    ) -> io::Result<()> {
         loop {
             let now = *grown.borrow_and_update();
             self.read_stdout(now.stdout).await?;
@@ -176,7 +179,8 @@ impl<'a> AttemptTranslator<'a> {
             last = piece[count - 1];
         }
         self.lines = LineBuffer::midway(self.request.max_line);
-        self.skipped.add_skipped(lines + u64::from(last != b'\n'), bytes);
+        self.skipped
+            .add_skipped(lines + u64::from(last != b'\n'), bytes);
         Ok(())
     }
 
@@ -237,7 +241,8 @@ impl<'a> AttemptTranslator<'a> {
         if !self.skipped.is_empty() {
             batch.skipped = self.skipped;
             let (kind, message) = (DiagnosticKind::Notice, self.skipped.to_string());
-            self.made.insert_diagnostic(kind, message, &mut batch.events);
+            self.made
+                .insert_diagnostic(kind, message, &mut batch.events);
         }
         if self.is_skipping {
             return self.send_batch(batch).await; // the beginning of a line is none, nor is that of a document

@@ -221,7 +221,11 @@ pub(crate) fn unasked_violation(
         paths: paths.map(|path| text(&path.to_string_lossy())).collect(),
         rule: decision.rule.as_deref().map(text),
         reason: text(&decision.reason),
-        message: Text::from(format!("{} {happened}: {}", action_name(action), decision.reason)),
+        message: Text::from(format!(
+            "{} {happened}: {}",
+            action_name(action),
+            decision.reason
+        )),
     }
 }
 

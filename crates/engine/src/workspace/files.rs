@@ -144,7 +144,9 @@ fn file_in(inner: &ServicesInner, params: &RequestParams<'_>) -> Result<RootedPl
     let place = place_in(&inner.roots, params, "path")?;
     if params.required_text("path")?.ends_with('/') {
         let path = place.path.display();
-        return Err(bad_params(format!("`{path}/` names a directory, not a file")));
+        return Err(bad_params(format!(
+            "`{path}/` names a directory, not a file"
+        )));
     }
     Ok(place)
 }

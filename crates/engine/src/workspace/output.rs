@@ -101,7 +101,10 @@ mod tests {
     #[test]
     fn the_front_is_cut_between_characters() {
         let output = filled(4, &["a\u{20ac}\u{20ac}".as_bytes()]);
-        assert_eq!((output.tail_text(), output.is_truncated()), ("\u{20ac}", true));
+        assert_eq!(
+            (output.tail_text(), output.is_truncated()),
+            ("\u{20ac}", true)
+        );
         let output = filled(7, &["a\u{20ac}\u{20ac}".as_bytes()]);
         assert_eq!(
             (output.tail_text(), output.is_truncated()),

@@ -36,7 +36,9 @@ impl<'a> RequestParams<'a> {
 
     /// A text that may be absent.
     pub(super) fn optional_text(&self, key: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
-        self.get(key).map(|value| text_param(key, value)).transpose()
+        self.get(key)
+            .map(|value| text_param(key, value))
+            .transpose()
     }
 
     /// A text that has to be there.
@@ -89,7 +91,10 @@ impl<'a> RequestParams<'a> {
 
     /// The session that asks. One that does not say is one of its own.
     pub(super) fn session_id(&self) -> Result<String, RpcError> {
-        Ok(self.optional_text("sessionId")?.unwrap_or_default().into_owned())
+        Ok(self
+            .optional_text("sessionId")?
+            .unwrap_or_default()
+            .into_owned())
     }
 
     pub(super) fn terminal_id(&self) -> Result<TerminalId, RpcError> {
@@ -133,7 +138,9 @@ fn variable_param(
     let (name, value) = (name.ok_or_else(wrong)?, value.ok_or_else(wrong)?);
     let name = without_nul(key, text_param(key, name)?)?;
     if name.is_empty() || name.contains('=') {
-        return Err(bad_params(format!("`{key}` has a name that no variable can have")));
+        return Err(bad_params(format!(
+            "`{key}` has a name that no variable can have"
+        )));
     }
     Ok((name, without_nul(key, text_param(key, value)?)?))
 }

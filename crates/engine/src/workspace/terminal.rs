@@ -179,7 +179,11 @@ async fn end_terminal(running: &mut Running, kill: &CancellationToken) -> Option
 }
 
 /// Reads until the end of the pipe, or until [`DRAIN`] after all processes are gone. If cancelled, only unread bytes are lost.
-async fn pump_output(mut pipe: pipe::Receiver, output: &Mutex<OutputTail>, silent: &CancellationToken) {
+async fn pump_output(
+    mut pipe: pipe::Receiver,
+    output: &Mutex<OutputTail>,
+    silent: &CancellationToken,
+) {
     let enough = async {
         silent.cancelled().await;
         sleep(DRAIN).await;

@@ -22,7 +22,11 @@ pub fn canonical_name(name: &str) -> &str {
 
 /// The built-in agents, for a main model.
 pub fn builtin_agents(main_model: &str) -> Vec<LocalAgentDefinition> {
-    vec![codebase_investigator(main_model), cli_help(), generalist_agent()]
+    vec![
+        codebase_investigator(main_model),
+        cli_help(),
+        generalist_agent(),
+    ]
 }
 
 fn codebase_investigator(main_model: &str) -> LocalAgentDefinition {

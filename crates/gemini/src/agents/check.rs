@@ -112,7 +112,12 @@ impl AgentCheck {
             .count()
     }
 
-    fn add_finding(&mut self, severity: AgentSeverity, path: &Path, sentence: String) -> &mut AgentFinding {
+    fn add_finding(
+        &mut self,
+        severity: AgentSeverity,
+        path: &Path,
+        sentence: String,
+    ) -> &mut AgentFinding {
         self.findings.push(AgentFinding {
             severity,
             path: path.to_owned(),

@@ -49,9 +49,11 @@ impl AgentSettings {
     /// The settings that hold in a workspace.
     pub fn from_setup(setup: &Setup) -> Self {
         let list = |key: &str| match setup.get(&["agents", key]) {
-            Some(Value::Array(names)) => {
-                names.iter().filter_map(Value::as_str).map(folded_name).collect()
-            }
+            Some(Value::Array(names)) => names
+                .iter()
+                .filter_map(Value::as_str)
+                .map(folded_name)
+                .collect(),
             Some(Value::String(name)) => vec![folded_name(name)],
             _ => Vec::new(),
         };

@@ -116,7 +116,9 @@ impl Checker {
             | (Shape::Bool, Some(Yaml::Bool(_)))
             | (Shape::Number(NumberRule::Any), Some(Yaml::Int(_))) => Fit::Valid,
             (Shape::Text(rule), Some(Yaml::Text(text))) => self.check_text(*rule, text),
-            (Shape::Number(rule), Some(Yaml::Int(number))) => self.check_number(*rule, *number > 0, true),
+            (Shape::Number(rule), Some(Yaml::Int(number))) => {
+                self.check_number(*rule, *number > 0, true)
+            }
             (Shape::Number(rule), Some(Yaml::Float(number))) if !number.is_nan() => {
                 let is_whole = number.is_finite() && number.fract() == 0.0;
                 self.check_number(*rule, *number > 0.0, is_whole)
@@ -184,7 +186,11 @@ impl Checker {
         self.add_issue(&message, Fit::Aborted)
     }
 
-    fn check_each<'a>(&mut self, item: &Shape, values: impl Iterator<Item = (String, &'a Yaml)>) -> Fit {
+    fn check_each<'a>(
+        &mut self,
+        item: &Shape,
+        values: impl Iterator<Item = (String, &'a Yaml)>,
+    ) -> Fit {
         let mut fit = Fit::Valid;
         for (step, value) in values {
             self.path.push(step);

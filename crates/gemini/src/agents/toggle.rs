@@ -45,7 +45,8 @@ pub fn enable_agent(
 }
 
 fn disabling_scopes(setup: &Setup, name: &str) -> Vec<SettingsScope> {
-    let disables = |scope: &SettingsScope| enabled_switch(setup, *scope, name) == Some(&Value::Bool(false));
+    let disables =
+        |scope: &SettingsScope| enabled_switch(setup, *scope, name) == Some(&Value::Bool(false));
     let scopes = [SettingsScope::Workspace, SettingsScope::User].into_iter();
     let found: Vec<_> = scopes.filter(disables).collect();
     if found.is_empty() {

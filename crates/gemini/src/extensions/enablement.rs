@@ -192,7 +192,10 @@ mod tests {
     #[test]
     fn a_rule_of_any_length_holds_or_does_not() {
         let directory = slashed_path("/a/b");
-        assert!(is_directory_matched(&("!".to_owned() + &"/*".repeat(20_000)), &directory));
+        assert!(is_directory_matched(
+            &("!".to_owned() + &"/*".repeat(20_000)),
+            &directory
+        ));
         assert!(is_directory_matched(&"*".repeat(1_000_000), &directory));
         assert!(!is_directory_matched(&"a*".repeat(1_000_000), &directory));
         assert!(!is_directory_matched(&"/a".repeat(1_000_000), &directory));

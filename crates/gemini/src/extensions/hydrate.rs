@@ -40,7 +40,10 @@ pub(super) fn hydrate_text(text: &str, variables: &BTreeMap<String, String>) -> 
 pub(super) fn hydrate_value(from: &Value, variables: &BTreeMap<String, String>) -> Value {
     match from {
         Value::String(found) => Value::String(hydrate_text(found, variables)),
-        Value::Array(items) => items.iter().map(|item| hydrate_value(item, variables)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| hydrate_value(item, variables))
+            .collect(),
         Value::Object(object) => {
             let pairs = object.iter().filter(|(key, _)| !is_dangerous(key));
             let pairs = pairs.map(|(key, item)| (key.clone(), hydrate_value(item, variables)));

@@ -39,7 +39,8 @@ pub(super) fn read_definition(
     let hooks = match definition_hooks(value) {
         Ok(hooks) => hooks,
         Err(why) => {
-            let left = origin.left_out_entry(event.as_str(), place.to_vec(), (HookProblem::Shape, why));
+            let left =
+                origin.left_out_entry(event.as_str(), place.to_vec(), (HookProblem::Shape, why));
             read.left_out.push(left);
             return read;
         }
@@ -76,7 +77,12 @@ pub(super) fn read_definition(
 type InvalidDetail = (HookProblem, String);
 
 impl HookOrigin<'_> {
-    fn left_out_entry(self, what: &str, place: Vec<String>, (misfit, why): InvalidDetail) -> LeftOut {
+    fn left_out_entry(
+        self,
+        what: &str,
+        place: Vec<String>,
+        (misfit, why): InvalidDetail,
+    ) -> LeftOut {
         LeftOut {
             what: what.to_owned(),
             origin: self.path.to_owned(),

@@ -34,7 +34,9 @@ impl HookSwitches {
                 }
             }
             for keys in &DISABLED {
-                let off = value_at(content, keys).map(disabled_names).unwrap_or_default();
+                let off = value_at(content, keys)
+                    .map(disabled_names)
+                    .unwrap_or_default();
                 for name in off {
                     let files = switches.disabled.entry(name).or_default();
                     files.push(file.path.clone());

@@ -125,7 +125,11 @@ impl ClaudeHooks {
             None => return,
             Some(Value::Object(hooks)) => hooks,
             Some(odd) => {
-                return self.skip_hook(path, "hooks", format!("it is {}, not an object", value_kind(odd)));
+                return self.skip_hook(
+                    path,
+                    "hooks",
+                    format!("it is {}, not an object", value_kind(odd)),
+                );
             }
         };
         for (name, definitions) in hooks {
@@ -231,7 +235,10 @@ impl ClaudeHooks {
         };
         let mut translated = Map::new();
         translated.insert("type".to_owned(), json!("command"));
-        translated.insert("command".to_owned(), json!(command::translate_command(command)));
+        translated.insert(
+            "command".to_owned(),
+            json!(command::translate_command(command)),
+        );
         let timeout = hook.get("timeout").and_then(timeout::timeout_milliseconds);
         let timeout = timeout.unwrap_or_else(|| timeout::default_milliseconds(spot.event));
         translated.insert("timeout".to_owned(), json!(timeout));

@@ -184,7 +184,8 @@ impl HookRegistry {
                     scope: Some(written.file.scope),
                     path: &written.file.path,
                 };
-                let read = definition::read_definition(*event, written.value, origin, &written.place);
+                let read =
+                    definition::read_definition(*event, written.value, origin, &written.place);
                 self.add_parsed(read, switches);
             }
         }

@@ -50,7 +50,11 @@ impl TrustedHooks {
     pub fn record(&mut self, project: &Path, hooks: &Map<String, Value>) -> Result<(), EditError> {
         let mut known = self.known_keys(project);
         let mut seen: HashSet<String> = known.iter().cloned().collect();
-        known.extend(all_hooks(hooks).map(hook_key).filter(|key| seen.insert(key.clone())));
+        known.extend(
+            all_hooks(hooks)
+                .map(hook_key)
+                .filter(|key| seen.insert(key.clone())),
+        );
         let project = project.to_string_lossy().into_owned();
         let known = Value::from(known);
         edit(&self.path, |file| file.set(&[&project], known.clone()))?;

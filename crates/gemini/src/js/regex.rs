@@ -154,7 +154,11 @@ mod tests {
     #[test]
     fn patterns_mean_what_they_mean_in_javascript() {
         let check = |pattern: &str, name: &str, expected: PatternMatch| {
-            assert_eq!(search_pattern(pattern, name), expected, "{pattern} on {name}");
+            assert_eq!(
+                search_pattern(pattern, name),
+                expected,
+                "{pattern} on {name}"
+            );
         };
         let (yes, no) = (PatternMatch::Certain(true), PatternMatch::Certain(false));
         check("write_file", "write_file", yes.clone());
@@ -217,15 +221,24 @@ mod tests {
             let given_up = PatternMatch::Unknown("it takes too many steps");
             assert_eq!(search_pattern(pattern, &name), given_up, "{pattern}");
         }
-        assert_eq!(search_pattern("^(a+)+$", &name), PatternMatch::Certain(false));
+        assert_eq!(
+            search_pattern("^(a+)+$", &name),
+            PatternMatch::Certain(false)
+        );
     }
 
     #[test]
     fn a_pattern_of_any_size_is_answered() {
         let deep = "(".repeat(50_000) + &")".repeat(50_000);
-        assert!(matches!(search_pattern(&deep, "x"), PatternMatch::Unknown(_)));
+        assert!(matches!(
+            search_pattern(&deep, "x"),
+            PatternMatch::Unknown(_)
+        ));
         let long = "a+".repeat(40_000);
-        assert!(matches!(search_pattern(&long, "x"), PatternMatch::Unknown(_)));
+        assert!(matches!(
+            search_pattern(&long, "x"),
+            PatternMatch::Unknown(_)
+        ));
         assert!(matches!(
             search_pattern("(?:a{1000}){1000}", "x"),
             PatternMatch::Unknown(_)

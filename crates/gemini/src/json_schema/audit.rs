@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::DEEPEST_SCHEMA;
 use super::evaluation::{compile_pattern, decoded_pointer};
-use super::keywords::{KeywordForm, SchemaDialect, applies_in_place, keyword_form, is_annotation};
+use super::keywords::{KeywordForm, SchemaDialect, applies_in_place, is_annotation, keyword_form};
 use super::number::Decimal;
 use super::schema_error::SchemaError;
 
@@ -82,7 +82,10 @@ impl SchemaAudit {
             };
             self.audit_value(pointer, keyword, form, value)?;
             for (below, part) in form.inner_schemas(value) {
-                let below = format!("{pointer}/{}{below}", super::keywords::escaped_part(keyword));
+                let below = format!(
+                    "{pointer}/{}{below}",
+                    super::keywords::escaped_part(keyword)
+                );
                 if applies_in_place(keyword) {
                     in_place.push(below.clone());
                 }

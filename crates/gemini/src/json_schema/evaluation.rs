@@ -103,7 +103,12 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Reports a violation. The check goes on while more are wanted.
-    pub(super) fn report_violation(&self, place: Place<'_>, message: String, found: &mut Findings) -> Flow {
+    pub(super) fn report_violation(
+        &self,
+        place: Place<'_>,
+        message: String,
+        found: &mut Findings,
+    ) -> Flow {
         found.violations.push(SchemaViolation {
             path: place.path.to_owned(),
             message,
@@ -175,7 +180,8 @@ impl<'a> Evaluation<'a> {
 
     /// A part of the same schema: `#/$defs/x`.
     fn referenced_schema(&self, target: &str) -> Option<&'a Value> {
-        self.root.pointer(&decoded_pointer(target.strip_prefix('#')?)?)
+        self.root
+            .pointer(&decoded_pointer(target.strip_prefix('#')?)?)
     }
 
     /// The same value against another schema.
@@ -202,7 +208,12 @@ impl<'a> Evaluation<'a> {
         self.check_value(schema, value, Place { path: &path, depth }, found)
     }
 
-    fn check_fit(&self, schema: &'a Value, value: &Value, place: Place<'_>) -> Result<(), Findings> {
+    fn check_fit(
+        &self,
+        schema: &'a Value,
+        value: &Value,
+        place: Place<'_>,
+    ) -> Result<(), Findings> {
         let mut found = Findings::default();
         let _ = self.check_part(schema, value, place, &mut found);
         if found.violations.is_empty() {

@@ -71,7 +71,10 @@ pub enum SchemaError {
         reason: String,
     },
     /// A reference leaves the document.
-    #[error("{} refers to `{target}`, outside the document", pointer_words(pointer))]
+    #[error(
+        "{} refers to `{target}`, outside the document",
+        pointer_words(pointer)
+    )]
     Outside {
         /// Where.
         pointer: String,
@@ -79,7 +82,10 @@ pub enum SchemaError {
         target: String,
     },
     /// A reference leads to no schema.
-    #[error("{} refers to `{target}`, where there is no schema", pointer_words(pointer))]
+    #[error(
+        "{} refers to `{target}`, where there is no schema",
+        pointer_words(pointer)
+    )]
     NoTarget {
         /// Where.
         pointer: String,

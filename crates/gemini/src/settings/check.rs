@@ -51,10 +51,14 @@ impl SettingsCheck<'_> {
             (ValueKind::Boolean, Value::String(text)) => {
                 self.or_misfit(parse_boolean(text), shape, value)
             }
-            (ValueKind::Number, Value::String(text)) => self.or_misfit(parse_number(text), shape, value),
+            (ValueKind::Number, Value::String(text)) => {
+                self.or_misfit(parse_number(text), shape, value)
+            }
             (ValueKind::Enum, Value::String(word)) if shape.options.contains(word) => value.clone(),
             (ValueKind::List, Value::Array(list)) => self.check_list(shape, list),
-            (ValueKind::Object, Value::Object(object)) => Value::Object(self.check_object(shape, object)),
+            (ValueKind::Object, Value::Object(object)) => {
+                Value::Object(self.check_object(shape, object))
+            }
             (ValueKind::OneOf, _) => self.one_of(shape, value),
             _ => self.or_misfit(None, shape, value),
         }
@@ -80,7 +84,11 @@ impl SettingsCheck<'_> {
             .collect()
     }
 
-    fn check_object(&mut self, shape: &KeyShape, object: &Map<String, Value>) -> Map<String, Value> {
+    fn check_object(
+        &mut self,
+        shape: &KeyShape,
+        object: &Map<String, Value>,
+    ) -> Map<String, Value> {
         for key in &shape.required {
             if !object.contains_key(key) {
                 self.add_misfit(format!("has no `{key}`"));

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use super::schema::{self, MergeStrategy};
 
 /// The merged settings: the contents of the files, the weakest first, over the defaults.
-pub(crate) fn merge_files<'a>(files: impl Iterator<Item = &'a Map<String, Value>>) -> Map<String, Value> {
+pub(crate) fn merge_files<'a>(
+    files: impl Iterator<Item = &'a Map<String, Value>>,
+) -> Map<String, Value> {
     let mut merged = schema::default_settings();
     for file in files {
         into(&mut merged, file, &mut Vec::new());

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::check::{self, SettingsMisfit};
 use super::{
-    Settings, SettingsFile, SettingsScope, VariableSource, WorkspaceTrust, value_at, migrate, unknown,
+    Settings, SettingsFile, SettingsScope, VariableSource, WorkspaceTrust, migrate, unknown,
+    value_at,
 };
 use crate::jsonc::{JsoncTree, LineIndex};
 use crate::notice::FileNotice;
@@ -127,7 +128,9 @@ fn misfit_notices(file: &SettingsFile, misfits: Vec<SettingsMisfit>) -> Vec<File
     let tree = JsoncTree::parse(&file.text);
     let lines = LineIndex::new(&file.text);
     let told = misfits.into_iter().map(|misfit| {
-        let start = tree.as_ref().and_then(|tree| tree.entry_start(&misfit.keys));
+        let start = tree
+            .as_ref()
+            .and_then(|tree| tree.entry_start(&misfit.keys));
         FileNotice {
             place: start.map(|start| lines.byte_position(start)),
             key: Some(misfit.keys.join(".")),

@@ -134,7 +134,8 @@ struct ArchiveUnpacker<'a> {
 impl ArchiveUnpacker<'_> {
     fn unpack_all(&mut self) -> Result<(), ArchiveError> {
         let file = file::open_regular(self.path).map_err(self.io_error())?;
-        let file = file.ok_or_else(|| self.io_error()(io::Error::other("it is not a regular file")))?;
+        let file =
+            file.ok_or_else(|| self.io_error()(io::Error::other("it is not a regular file")))?;
         self.unread = file.metadata().map_err(self.io_error())?.len();
         let checked = CheckedArchive::open(file, self.is_stopped);
         let checked = checked.map_err(|problem| self.directory_error(problem))?;
@@ -205,7 +206,11 @@ impl ArchiveUnpacker<'_> {
         Ok(())
     }
 
-    fn write_entry(&mut self, mut entry: impl Read, written: &mut File) -> Result<(), ArchiveError> {
+    fn write_entry(
+        &mut self,
+        mut entry: impl Read,
+        written: &mut File,
+    ) -> Result<(), ArchiveError> {
         let mut buffer = vec![0; 64 * 1024];
         loop {
             let read = entry.read(&mut buffer);
@@ -221,7 +226,11 @@ impl ArchiveUnpacker<'_> {
     }
 
     /// Where an entry goes, below the directory.
-    fn entry_path(&self, name: &str, entry: &ZipFile<'_, impl Read>) -> Result<PathBuf, ArchiveError> {
+    fn entry_path(
+        &self,
+        name: &str,
+        entry: &ZipFile<'_, impl Read>,
+    ) -> Result<PathBuf, ArchiveError> {
         let path = self.path.to_owned();
         if !is_ordinary(entry.unix_mode()) {
             let name = name.to_owned();

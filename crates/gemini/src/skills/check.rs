@@ -190,7 +190,11 @@ fn new_candidate(path: PathBuf, tier: DiscoveryTier) -> LoadCandidate {
     }
 }
 
-fn load_outcome(skill: &SkillDefinition, place: &SkillPlace, known: &KnownSkills<'_>) -> LoadOutcome {
+fn load_outcome(
+    skill: &SkillDefinition,
+    place: &SkillPlace,
+    known: &KnownSkills<'_>,
+) -> LoadOutcome {
     if let Some(why) = known.switched_off.or(place.left_out.as_ref()) {
         return LoadOutcome::LeftOut(why.clone());
     }

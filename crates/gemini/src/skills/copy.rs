@@ -199,7 +199,9 @@ fn copy_file(source: &fs::File, to: &Path, size: u64) -> io::Result<()> {
 /// Keeps the source's permissions, so that a private directory stays private. The owner gets all three: we still have to write
 /// into the copy and move it.
 fn make_directory(from: &Path, to: &Path) -> Result<(), CopyError> {
-    let allowed = fs::metadata(from).map_err(read_error_at(from))?.permissions();
+    let allowed = fs::metadata(from)
+        .map_err(read_error_at(from))?
+        .permissions();
     let made = fs::create_dir(to);
     let made = made.and_then(|()| fs::set_permissions(to, harmless(&allowed, 0o700)));
     made.map_err(write_error_at(to))

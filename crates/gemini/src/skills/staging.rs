@@ -53,7 +53,10 @@ pub(super) struct SkillsLock {
 
 impl SkillsLock {
     /// Two who install at once take turns: the directory itself is locked, so that nothing is left behind.
-    pub(super) fn wait_for_lock(target: &Path, is_stopped: &dyn Fn() -> bool) -> Result<Self, InstallError> {
+    pub(super) fn wait_for_lock(
+        target: &Path,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Self, InstallError> {
         let held = File::open(target).ok();
         if let Some(directory) = &held {
             let attempt = || {

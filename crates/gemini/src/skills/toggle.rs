@@ -64,7 +64,12 @@ impl ToggleResult {
             ToggleAction::Enable => &[],
             ToggleAction::Disable => self.unchanged.as_slice(),
         };
-        let files: Vec<_> = self.modified.iter().chain(others).map(scope_label).collect();
+        let files: Vec<_> = self
+            .modified
+            .iter()
+            .chain(others)
+            .map(scope_label)
+            .collect();
         match (self.action, files.as_slice()) {
             (ToggleAction::Disable, [first, second]) => {
                 format!(r#"Skill "{name}" is now disabled in both {first} and {second} settings."#)

@@ -152,7 +152,9 @@ impl YamlMapping {
             None if is_merge => self.key = Some(MappingKey::Merge),
             None => self.key = Some(MappingKey::Text(scalar::key_text(&value)?)),
             Some(MappingKey::Merge) => match value {
-                Yaml::List(sources) => sources.into_iter().try_for_each(|one| self.merge_mapping(one))?,
+                Yaml::List(sources) => sources
+                    .into_iter()
+                    .try_for_each(|one| self.merge_mapping(one))?,
                 one => self.merge_mapping(one)?,
             },
             Some(MappingKey::Text(key)) => self.set_key(key, value)?,

@@ -249,7 +249,8 @@ impl TimeDigits<'_> {
         self.0 = rest;
         self.up_to(2).is_some()
             && (self.0.is_empty()
-                || (self.strip_literal(":").and_then(|r| r.up_to(2)) == Some(2) && self.0.is_empty()))
+                || (self.strip_literal(":").and_then(|r| r.up_to(2)) == Some(2)
+                    && self.0.is_empty()))
     }
 }
 

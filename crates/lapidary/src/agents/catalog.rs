@@ -206,9 +206,9 @@ impl AgentCatalog {
         let Some(AgentDefinition::Remote(definition)) = self.registry.get_agent(name) else {
             return Ok(None);
         };
-        let agent = self
-            .remote
-            .agent_of_definition(definition, &self.variables, &self.directory)?;
+        let agent =
+            self.remote
+                .agent_of_definition(definition, &self.variables, &self.directory)?;
         Ok(Some(agent))
     }
 

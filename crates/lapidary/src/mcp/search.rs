@@ -123,7 +123,12 @@ fn hit_entry(hit: &SessionHit, excerpts: usize) -> Value {
     let info = hit.session.info();
     let title = one_line(&info.display_name);
     let (title, _) = shortened_text(&title, TITLE_BYTES);
-    let excerpts: Vec<_> = hit.snippets.iter().take(excerpts).map(excerpt_entry).collect();
+    let excerpts: Vec<_> = hit
+        .snippets
+        .iter()
+        .take(excerpts)
+        .map(excerpt_entry)
+        .collect();
     json!({
         "id": info.id, "agent": info.provider, "project": info.project,
         "updated": info.last_updated, "title": title, "excerpts": excerpts,

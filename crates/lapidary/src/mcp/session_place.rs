@@ -33,7 +33,10 @@ impl SessionPlace {
     }
 
     /// The projects: the one of a directory, or all.
-    pub(super) fn projects_in_reach(&self, named: Option<&str>) -> (Vec<SessionProject>, ProjectReach) {
+    pub(super) fn projects_in_reach(
+        &self,
+        named: Option<&str>,
+    ) -> (Vec<SessionProject>, ProjectReach) {
         let Some(named) = named else {
             return (self.store.projects(), ProjectReach::Everywhere);
         };
@@ -50,7 +53,11 @@ impl SessionPlace {
         )
     }
 
-    pub(super) fn other_sessions(&self, projects: &[SessionProject], reach: ProjectReach) -> OtherSessions {
+    pub(super) fn other_sessions(
+        &self,
+        projects: &[SessionProject],
+        reach: ProjectReach,
+    ) -> OtherSessions {
         providers(&self.environment).list(&ProviderScope {
             projects,
             reach,

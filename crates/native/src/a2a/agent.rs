@@ -180,7 +180,10 @@ impl RemoteAgent {
             return Ok(None);
         };
         check_secrecy(&origin, true)?;
-        self.header.resolve_header(&self.means, auth).await.map(Some)
+        self.header
+            .resolve_header(&self.means, auth)
+            .await
+            .map(Some)
     }
 
     /// Gives the agent a prompt, and waits for its answer. A task that is given up, because it is cancelled, takes too long or cannot be
@@ -401,7 +404,8 @@ impl UpdateReader<'_> {
     }
 
     fn take_event(&mut self, data: &[u8]) -> Result<(), RemoteError> {
-        let text = std::str::from_utf8(data).map_err(|_| malformed_answer("an event is not UTF-8"))?;
+        let text =
+            std::str::from_utf8(data).map_err(|_| malformed_answer("an event is not UTF-8"))?;
         let token = Token::parse(text).map_err(|_| malformed_answer("an event is no JSON"))?;
         // Streams of JSON-RPC wrap each event; an error of either binding ends them.
         let is_wrapped = token.get("jsonrpc").is_some() || token.get("result").is_some();

@@ -71,7 +71,10 @@ impl CredentialHeader {
 
 impl CredentialSource {
     /// The header for a definition's `auth`.
-    pub(super) async fn credential_header(&self, auth: &RemoteAuth) -> Result<CredentialHeader, RemoteError> {
+    pub(super) async fn credential_header(
+        &self,
+        auth: &RemoteAuth,
+    ) -> Result<CredentialHeader, RemoteError> {
         match auth {
             RemoteAuth::ApiKey { key, header } => {
                 let key = self.resolve_value(key).await?;

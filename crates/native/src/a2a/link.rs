@@ -120,7 +120,9 @@ impl RemoteLink {
     ) -> Result<RemoteReply, RemoteError> {
         if self.card.can_stream {
             // A refused stream is not sent again without streaming: the agent may have begun before the refusal (`@a2a-js/sdk` 1.3.0).
-            return self.send_request(A2aRequest::Stream(message), version).await;
+            return self
+                .send_request(A2aRequest::Stream(message), version)
+                .await;
         }
         self.send_request(A2aRequest::Send(message), version).await
     }
@@ -235,7 +237,9 @@ impl RemoteLink {
             None => None,
         };
         for _ in 0..AUTH_RETRIES {
-            let answer = self.send_with_header(request, version, header.as_deref()).await?;
+            let answer = self
+                .send_with_header(request, version, header.as_deref())
+                .await?;
             if !matches!(answer.status, 401 | 403) {
                 return Ok(answer);
             }
@@ -246,7 +250,9 @@ impl RemoteLink {
             }
             header = Some(fresh);
         }
-        let answer = self.send_with_header(request, version, header.as_deref()).await?;
+        let answer = self
+            .send_with_header(request, version, header.as_deref())
+            .await?;
         match answer.status {
             status @ (401 | 403) => Err(RemoteError::Unauthorized {
                 url: self.card.interface.url.clone(),

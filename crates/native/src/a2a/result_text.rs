@@ -66,7 +66,11 @@ impl ResultText {
     /// The whole text.
     pub(super) fn whole_text(&self) -> String {
         let messages = self.messages.concat();
-        let artifacts: Vec<_> = self.artifacts.iter().map(ArtifactText::text_with_header).collect();
+        let artifacts: Vec<_> = self
+            .artifacts
+            .iter()
+            .map(ArtifactText::text_with_header)
+            .collect();
         let artifacts = artifacts.join("\n\n");
         match (messages.is_empty(), artifacts.is_empty()) {
             (false, false) => format!("{messages}\n\n{artifacts}"),

@@ -92,11 +92,16 @@ impl AgentRun<'_> {
         }
         let results: Vec<_> = results
             .into_iter()
-            .map(|result| result.unwrap_or_else(|| ToolOutput::from_error(cancelled_error()).into()))
+            .map(|result| {
+                result.unwrap_or_else(|| ToolOutput::from_error(cancelled_error()).into())
+            })
             .collect();
         let end = self.end_of(&results, interrupted);
         let finished = calls.into_iter().zip(results);
-        (end, finished.map(|(call, it)| call.into_finished(it)).collect())
+        (
+            end,
+            finished.map(|(call, it)| call.into_finished(it)).collect(),
+        )
     }
 
     /// The first call that handed over a result decides, not a later one.
@@ -118,9 +123,9 @@ impl AgentRun<'_> {
         clock: &Arc<AgentClock>,
     ) -> (Vec<Option<CallResult>>, Option<TurnInterruption>) {
         let stop = self.cancelled.child_token();
-        let calls = batch
-            .iter()
-            .map(|call| -> BoxFuture<'_, _> { Box::pin(self.make_call(call, clock, stop.clone())) });
+        let calls = batch.iter().map(|call| -> BoxFuture<'_, _> {
+            Box::pin(self.make_call(call, clock, stop.clone()))
+        });
         let mut calls = Gather::new(calls);
         let interruption = tokio::select! {
             biased;

@@ -9,7 +9,10 @@ use crate::tool::{ToolDeclaration, ToolError, ToolOutput};
 
 impl AgentRun<'_> {
     /// The result that a call hands over, and the output for the model.
-    pub(super) fn take_completion(&self, arguments: &Map<String, Value>) -> (Option<Value>, ToolOutput) {
+    pub(super) fn take_completion(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> (Option<Value>, ToolOutput) {
         let declaration = self.tools.declarations.last();
         let output = self.request.definition.output_config.as_ref();
         match submitted_result(declaration, output, arguments) {

@@ -54,13 +54,17 @@ pub(super) enum CompressionCause {
 
 impl AgentRun<'_> {
     /// Compresses the history, if it has to be. The parts that the model is told next are not in it.
-    pub(super) async fn compress_history(&mut self, cause: CompressionCause) -> Result<bool, TurnEnd> {
+    pub(super) async fn compress_history(
+        &mut self,
+        cause: CompressionCause,
+    ) -> Result<bool, TurnEnd> {
         if cause == CompressionCause::Growth && !self.is_full() {
             return Ok(false);
         }
         if self.has_hooks(HookEvent::PreCompress) {
             let trigger = "auto".to_owned();
-            self.fire_hooks(EventDetails::PreCompress { trigger }).await?;
+            self.fire_hooks(EventDetails::PreCompress { trigger })
+                .await?;
         }
         let before = contents_size(&self.history);
         let mut summary = None;

@@ -138,7 +138,9 @@ impl AgentRun<'_> {
             return Ok(None);
         }
         let llm_request = Value::Object(to_request(&draft.to_object()));
-        let output = self.fire_hooks(EventDetails::BeforeModel { llm_request }).await?;
+        let output = self
+            .fire_hooks(EventDetails::BeforeModel { llm_request })
+            .await?;
         refuse_stop(&output)?;
         if output.is_blocking() {
             let answer = specific_object(&output, "llm_response").and_then(answer_in_place);

@@ -103,7 +103,9 @@ impl PreparedCall for McpCall {
 
     fn run(self: Box<Self>, cancelled: CancellationToken) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
-            let call = self.client.call_tool(&self.tool, &self.arguments, self.timeout);
+            let call = self
+                .client
+                .call_tool(&self.tool, &self.arguments, self.timeout);
             // A call that is dropped is not waited for; the server ends with the agent.
             tokio::select! {
                 biased;

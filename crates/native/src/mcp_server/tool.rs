@@ -89,7 +89,10 @@ impl ServerTool {
     }
 
     /// The arguments, if they fit the schema; else the answer that says why not.
-    pub(super) fn check_arguments(&self, arguments: Value) -> Result<Map<String, Value>, CallAnswer> {
+    pub(super) fn check_arguments(
+        &self,
+        arguments: Value,
+    ) -> Result<Map<String, Value>, CallAnswer> {
         if let Err(violations) = schema::check(&self.input_schema, &arguments) {
             let sentence = schema::sentence("arguments", &violations);
             return Err(CallAnswer::from_error(sentence));

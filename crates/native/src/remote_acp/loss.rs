@@ -18,7 +18,11 @@ pub(super) const RESUME_HINT: &str =
 impl RemoteLink {
     /// A reason, with the address before it.
     pub(super) fn agent_loss(&self, kind: AgentLossKind, reason: &str) -> AgentLoss {
-        let message = format!("`{}` {}", self.settings.shown_url, self.display_text(reason));
+        let message = format!(
+            "`{}` {}",
+            self.settings.shown_url,
+            self.display_text(reason)
+        );
         AgentLoss::new(kind, message)
     }
 
@@ -46,7 +50,11 @@ impl RemoteLink {
     }
 
     /// The reason that a status other than the expected one gives.
-    pub(super) async fn refused_request(&self, mut answer: HttpResponse, is_open: bool) -> AgentLoss {
+    pub(super) async fn refused_request(
+        &self,
+        mut answer: HttpResponse,
+        is_open: bool,
+    ) -> AgentLoss {
         let status = answer.status;
         let kind = answer.headers.get("content-type");
         let is_text = kind.is_none_or(|kind| !kind.as_bytes().starts_with(b"text/html"));

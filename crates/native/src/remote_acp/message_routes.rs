@@ -68,7 +68,11 @@ impl MessageRoutes {
     }
 
     /// Takes note of a message of the server, which came on the stream of this scope. Returns a session to listen to.
-    pub(super) fn note_received(&mut self, message: Token<'_>, stream: &SessionScope) -> SessionScope {
+    pub(super) fn note_received(
+        &mut self,
+        message: Token<'_>,
+        stream: &SessionScope,
+    ) -> SessionScope {
         let id = message.get("id")?.as_str();
         if message.get("method").is_some() {
             if self.theirs.len() < MOST_REQUESTS {
@@ -110,11 +114,15 @@ mod tests {
         let asked = r#"{"id": "p1", "method": "session/request_permission", "params": {}}"#;
         assert_eq!(routes.note_received(token(asked), &session), None);
         assert_eq!(
-            routes.note_sent(token(r#"{"id": "p1", "result": 1}"#)).scope,
+            routes
+                .note_sent(token(r#"{"id": "p1", "result": 1}"#))
+                .scope,
             session
         );
         assert_eq!(
-            routes.note_sent(token(r#"{"id": "p1", "result": 1}"#)).scope,
+            routes
+                .note_sent(token(r#"{"id": "p1", "result": 1}"#))
+                .scope,
             None
         );
     }
@@ -126,7 +134,10 @@ mod tests {
         assert_eq!(routes.note_received(token(opened), &None), None);
         routes.note_sent(token(r#"{"id": 2, "method": "session/new", "params": {}}"#));
         assert!(routes.is_waiting(&None) && !routes.is_waiting(&Some("s".to_owned())));
-        assert_eq!(routes.note_received(token(opened), &None), Some("s".to_owned()));
+        assert_eq!(
+            routes.note_received(token(opened), &None),
+            Some("s".to_owned())
+        );
         assert!(!routes.is_waiting(&None));
         let prompt = r#"{"id": 3, "method": "session/prompt", "params": {"sessionId": "s"}}"#;
         assert_eq!(routes.note_sent(token(prompt)).scope, Some("s".to_owned()));

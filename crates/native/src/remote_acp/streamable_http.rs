@@ -180,7 +180,11 @@ impl HttpPoster {
     }
 
     /// The answer to `initialize` names the connection.
-    async fn take_initialize_answer(&mut self, answer: &HttpResponse, body: Vec<u8>) -> Result<(), AgentLoss> {
+    async fn take_initialize_answer(
+        &mut self,
+        answer: &HttpResponse,
+        body: Vec<u8>,
+    ) -> Result<(), AgentLoss> {
         let id = answer.headers.get(CONNECTION_ID);
         let Some(id) = id.and_then(|id| id.to_str().ok()) else {
             let reason = "is no ACP agent: its answer to `initialize` names no connection";
@@ -319,7 +323,11 @@ impl HttpPoster {
     /// Tells the server that the connection is over. It is over whatever the server says.
     async fn delete_connection(&mut self) {
         if self.is_open() {
-            let _ = timeout(DELETE_TIMEOUT, self.send_request(HttpMethod::Delete, &None, None)).await;
+            let _ = timeout(
+                DELETE_TIMEOUT,
+                self.send_request(HttpMethod::Delete, &None, None),
+            )
+            .await;
         }
     }
 

@@ -39,7 +39,10 @@ const BINARY_PREFIX: &[u8] = b"[binary WebSocket message] ";
 const NORMAL_CLOSE: [u8; 2] = 1000_u16.to_be_bytes();
 
 /// Connects, and passes lines on until one side hangs up.
-pub(super) async fn serve_websocket(pipe: DuplexStream, link: &RemoteLink) -> Result<(), AgentLoss> {
+pub(super) async fn serve_websocket(
+    pipe: DuplexStream,
+    link: &RemoteLink,
+) -> Result<(), AgentLoss> {
     let stream = open_websocket(link).await?;
     let (reads, writes) = split(stream);
     let (lines, to_client) = split(pipe);
@@ -96,7 +99,9 @@ impl SignsOfLife {
 }
 
 /// Opens the WebSocket.
-async fn open_websocket(link: &RemoteLink) -> Result<impl AsyncRead + AsyncWrite + Unpin, AgentLoss> {
+async fn open_websocket(
+    link: &RemoteLink,
+) -> Result<impl AsyncRead + AsyncWrite + Unpin, AgentLoss> {
     let settings = &link.settings;
     let mut key = [0; 16];
     fill_random(&SystemRandom::new(), &mut key, link)?;
@@ -127,7 +132,9 @@ async fn open_websocket(link: &RemoteLink) -> Result<impl AsyncRead + AsyncWrite
         {
             let reason = format!("is no WebSocket: it answers with status {}", answer.status);
             let hint = "an agent behind `https://` is another transport: try that scheme";
-            Err(link.agent_loss(AgentLossKind::Violation, &reason).hint(hint))
+            Err(link
+                .agent_loss(AgentLossKind::Violation, &reason)
+                .hint(hint))
         }
         HttpSwitch::Declined(answer) => Err(link.refused_request(answer, false).await),
     }
@@ -273,7 +280,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
             1002 | 1003 | 1007 | 1010 => AgentLossKind::Violation,
             _ => AgentLossKind::Broken,
         };
-        self.link.agent_loss(kind, &reason).hint(super::loss::RESUME_HINT)
+        self.link
+            .agent_loss(kind, &reason)
+            .hint(super::loss::RESUME_HINT)
     }
 
     fn violation_loss(&self, reason: &str) -> AgentLoss {

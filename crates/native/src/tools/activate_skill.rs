@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lapidary_gemini::skills::SkillManager;
 use serde_json::{Map, Value, json};
 
-use super::{Arguments, ReadingCall, tool_declaration, failed_output, reading_preview};
+use super::{Arguments, ReadingCall, failed_output, reading_preview, tool_declaration};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 use crate::workspace::Workspace;
 

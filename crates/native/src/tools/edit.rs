@@ -62,10 +62,15 @@ pub(super) fn edit_text(request: EditRequest<'_>) -> EditResult {
             }
         });
     }
-    for search in [search::by_line, search::by_word, search::nearly_equal_places] {
+    for search in [
+        search::by_line,
+        search::by_word,
+        search::nearly_equal_places,
+    ] {
         let found = search(request);
         if !found.is_empty() {
-            return early_result(request, found.len()).unwrap_or_else(|| merged_result(request, &found));
+            return early_result(request, found.len())
+                .unwrap_or_else(|| merged_result(request, &found));
         }
     }
     EditResult::Missing
@@ -103,7 +108,9 @@ fn merged_result(request: EditRequest<'_>, found: &[Found]) -> EditResult {
     EditResult::Edited {
         text: with_end_of(request.text, text),
         occurrences: found.len(),
-        nearly: nearly.map(|place| place.line_numbers(request.text)).collect(),
+        nearly: nearly
+            .map(|place| place.line_numbers(request.text))
+            .collect(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Arguments, ReadingCall, tool_declaration, failed_output, reading_preview};
+use super::{Arguments, ReadingCall, failed_output, reading_preview, tool_declaration};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 
 macro_rules! embedded {
@@ -135,7 +135,11 @@ mod tests {
 
     #[test]
     fn a_page_outside_the_documentation_is_refused() {
-        assert!(page_output("../Cargo.toml").text.starts_with("Access denied"));
+        assert!(
+            page_output("../Cargo.toml")
+                .text
+                .starts_with("Access denied")
+        );
         assert!(page_output("nothing.md").text.starts_with("ENOENT"));
         assert!(page_output("skills.md").error.is_none());
     }

@@ -11,7 +11,9 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::glob_pattern::{Case, GlobPattern, GlobState};
-use super::{Arguments, ReadingCall, tool_declaration, failed_output, invalid_parameters, reading_preview};
+use super::{
+    Arguments, ReadingCall, failed_output, invalid_parameters, reading_preview, tool_declaration,
+};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 use crate::workspace::{IgnoreFiles, Visitor, WalkRules, WalkedEntry, Workspace, walk_tree};
 
@@ -73,7 +75,10 @@ impl Tool for GlobTool {
         let arguments = Arguments::check(&self.declaration, arguments)?;
         let asked = arguments.optional_text("dir_path");
         let path = self.workspace.absolute(asked.unwrap_or("."));
-        let place = self.workspace.place_by_target(&path).map_err(invalid_parameters)?;
+        let place = self
+            .workspace
+            .place_by_target(&path)
+            .map_err(invalid_parameters)?;
         match place.stat() {
             Ok(found) if found.is_directory() => {}
             Ok(_) => {
@@ -91,7 +96,9 @@ impl Tool for GlobTool {
         }
         let pattern = arguments.text_argument("pattern");
         if js::trim(pattern).is_empty() {
-            return Err(invalid_parameters("The 'pattern' parameter cannot be empty."));
+            return Err(invalid_parameters(
+                "The 'pattern' parameter cannot be empty.",
+            ));
         }
         let directories = if asked.is_some() {
             vec![place.path]
@@ -113,8 +120,12 @@ impl Tool for GlobTool {
                 Case::Ignored
             },
             files: IgnoreFiles {
-                git: arguments.flag_argument("respect_git_ignore").unwrap_or(true),
-                gemini: arguments.flag_argument("respect_gemini_ignore").unwrap_or(true),
+                git: arguments
+                    .flag_argument("respect_git_ignore")
+                    .unwrap_or(true),
+                gemini: arguments
+                    .flag_argument("respect_gemini_ignore")
+                    .unwrap_or(true),
                 ..IgnoreFiles::ALL
             },
         };
@@ -304,7 +315,11 @@ impl Visitor for GlobFinder<'_> {
         let path = self.directory.join(&entry.relative);
         let all = self.search.workspace.rules();
         let is_ignored = all.is_walked_ignored(rules, &path);
-        let stat = if is_ignored { None } else { entry.file_stat().ok() };
+        let stat = if is_ignored {
+            None
+        } else {
+            entry.file_stat().ok()
+        };
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if is_ignored {
             found.ignored += 1;

@@ -18,7 +18,9 @@ use super::file_text::text_lines;
 use super::glob::SKIPPED;
 use super::glob_pattern::{Case, GlobPattern};
 use super::line_pattern::LinePattern;
-use super::{Arguments, ReadingCall, tool_declaration, failed_output, invalid_parameters, reading_preview};
+use super::{
+    Arguments, ReadingCall, failed_output, invalid_parameters, reading_preview, tool_declaration,
+};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 use crate::workspace::{
     IgnoreFiles, MOST_BYTES, Visitor, WalkRules, WalkedEntry, Workspace, is_blocked, walk_tree,
@@ -89,11 +91,16 @@ impl GrepSearchTool {
             return Ok(self.workspace.roots());
         };
         let path = self.workspace.absolute(asked);
-        let place = self.workspace.place_by_target(&path).map_err(invalid_parameters)?;
+        let place = self
+            .workspace
+            .place_by_target(&path)
+            .map_err(invalid_parameters)?;
         let shown = place.path.display();
         match place.stat() {
             Ok(found) if found.is_directory() => Ok(vec![place.path]),
-            Ok(_) => Err(invalid_parameters(format!("Path is not a directory: {shown}"))),
+            Ok(_) => Err(invalid_parameters(format!(
+                "Path is not a directory: {shown}"
+            ))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Err(invalid_parameters(format!("Path does not exist: {shown}")))
             }
@@ -217,7 +224,10 @@ impl GrepSearch {
                 count: AtomicUsize::new(0),
                 found: Mutex::new(GrepFound::default()),
             };
-            let rules = self.workspace.rules().walk_rules(directory, self.ignore_files());
+            let rules = self
+                .workspace
+                .rules()
+                .walk_rules(directory, self.ignore_files());
             if let Err(error) = walk_tree(directory, &finder, rules, cancelled) {
                 let words = error.to_string();
                 return failed_output(

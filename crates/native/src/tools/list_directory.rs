@@ -7,7 +7,10 @@ use std::sync::Arc;
 use lapidary_gemini::js;
 use serde_json::{Map, Value, json};
 
-use super::{Arguments, ReadingCall, tool_declaration, failed_output, invalid_parameters, node_error, reading_preview, display_path};
+use super::{
+    Arguments, ReadingCall, display_path, failed_output, invalid_parameters, node_error,
+    reading_preview, tool_declaration,
+};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 use crate::workspace::{EntryKind, IgnoreFiles, Workspace, followed_path};
 
@@ -52,7 +55,12 @@ impl ListDirectoryTool {
         let description = "Lists the files and directories directly inside one directory, with the size of each file. Ignored names are left out and counted.";
         Self {
             workspace,
-            declaration: tool_declaration("list_directory", description, &properties, &["dir_path"]),
+            declaration: tool_declaration(
+                "list_directory",
+                description,
+                &properties,
+                &["dir_path"],
+            ),
         }
     }
 }
@@ -109,7 +117,9 @@ impl Listing {
         let shown = path.display();
         let place = match self.workspace.place(path) {
             Ok(place) => place,
-            Err(words) => return failed_output("path_not_in_workspace", words, "Path not in workspace."),
+            Err(words) => {
+                return failed_output("path_not_in_workspace", words, "Path not in workspace.");
+            }
         };
         match place.stat() {
             Ok(found) if !found.is_directory() => failed_output(
@@ -125,7 +135,11 @@ impl Listing {
         }
     }
 
-    fn listing_output(&self, path: &Path, entries: &[crate::workspace::DirectoryEntry]) -> ToolOutput {
+    fn listing_output(
+        &self,
+        path: &Path,
+        entries: &[crate::workspace::DirectoryEntry],
+    ) -> ToolOutput {
         if entries.is_empty() {
             let mut output =
                 ToolOutput::from_text(format!("Directory {} is empty.", path.display()));
@@ -174,7 +188,9 @@ impl Listing {
         if kind != EntryKind::Link {
             return false;
         }
-        let Ok(target) = followed_path(full) else { return false };
+        let Ok(target) = followed_path(full) else {
+            return false;
+        };
         let Ok(root) = followed_path(self.workspace.target()) else {
             return false;
         };

@@ -9,8 +9,13 @@ use lapidary_gemini::js;
 use serde_json::{Map, Value, json};
 
 use super::error_names::{FILE_NOT_FOUND, READ_FAILURE};
-use super::file_text::{FileKind, SNIFFED, decode_text, first_units, kind_of, text_lines, utf16_length};
-use super::{Arguments, ReadingCall, tool_declaration, failed_output, invalid_parameters, node_error, reading_preview, display_path};
+use super::file_text::{
+    FileKind, SNIFFED, decode_text, first_units, kind_of, text_lines, utf16_length,
+};
+use super::{
+    Arguments, ReadingCall, display_path, failed_output, invalid_parameters, node_error,
+    reading_preview, tool_declaration,
+};
 use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
 use crate::workspace::{IgnoreFiles, MOST_BYTES, Workspace, WorkspacePlace};
 
@@ -66,10 +71,15 @@ impl Tool for ReadFileTool {
         let arguments = Arguments::check(&self.declaration, arguments)?;
         let asked = arguments.text_argument("file_path");
         if js::trim(asked).is_empty() {
-            return Err(invalid_parameters("The 'file_path' parameter must be non-empty."));
+            return Err(invalid_parameters(
+                "The 'file_path' parameter must be non-empty.",
+            ));
         }
         let named = self.workspace.absolute(&self.workspace.without_mark(asked));
-        let place = self.workspace.place_by_target(&named).map_err(invalid_parameters)?;
+        let place = self
+            .workspace
+            .place_by_target(&named)
+            .map_err(invalid_parameters)?;
         let range = LineRange {
             start: arguments.count_argument("start_line"),
             end: arguments.count_argument("end_line"),
@@ -77,7 +87,9 @@ impl Tool for ReadFileTool {
         if let (Some(start), Some(end)) = (range.start, range.end)
             && start > end
         {
-            return Err(invalid_parameters("start_line cannot be greater than end_line"));
+            return Err(invalid_parameters(
+                "start_line cannot be greater than end_line",
+            ));
         }
         let is_ignored = |path: &Path| {
             self.workspace
@@ -183,8 +195,12 @@ impl FileReader {
                 display: Some(format!("Read {word} file: {name}")),
                 ..ToolOutput::default()
             },
-            FileKind::Vector => output_with_display(decode_text(bytes), format!("Read SVG as text: {name}")),
-            FileKind::Text | FileKind::Binary | FileKind::UnknownAudio => self.text_output(&decode_text(bytes)),
+            FileKind::Vector => {
+                output_with_display(decode_text(bytes), format!("Read SVG as text: {name}"))
+            }
+            FileKind::Text | FileKind::Binary | FileKind::UnknownAudio => {
+                self.text_output(&decode_text(bytes))
+            }
         }
     }
 

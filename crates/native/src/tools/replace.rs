@@ -12,7 +12,10 @@ use super::edit::{EditRequest, EditResult, edit_text, nearest_place_hint};
 use super::error_names::{FILE_NOT_FOUND, WRITE_FAILURE};
 use super::placeholder::find_placeholders;
 use super::snippet::changed_snippet;
-use super::{Arguments, tool_declaration, failed_output, invalid_parameters, node_error, on_thread, display_path};
+use super::{
+    Arguments, display_path, failed_output, invalid_parameters, node_error, on_thread,
+    tool_declaration,
+};
 use crate::tool::{
     BoxFuture, CallKind, CallPreview, FileChange, PreparedCall, Tool, ToolDeclaration, ToolError,
     ToolOutput,
@@ -82,9 +85,14 @@ impl Tool for ReplaceTool {
         let arguments = Arguments::check(&self.declaration, arguments)?;
         let asked = arguments.text_argument("file_path");
         if asked.is_empty() {
-            return Err(invalid_parameters("The 'file_path' parameter must be non-empty."));
+            return Err(invalid_parameters(
+                "The 'file_path' parameter must be non-empty.",
+            ));
         }
-        let (old, new) = (arguments.text_argument("old_string"), arguments.text_argument("new_string"));
+        let (old, new) = (
+            arguments.text_argument("old_string"),
+            arguments.text_argument("new_string"),
+        );
         let place = self.requested_place(asked);
         if let Some(left_out) = new_placeholder(old, new) {
             return Err(left_out);
@@ -128,7 +136,10 @@ fn new_placeholder(old: &str, new: &str) -> Option<ToolError> {
     let known = find_placeholders(old);
     let is_new = |found: &String| !known.contains(found);
     let words = "`new_string` contains an omission placeholder (for example 'rest of methods ...'). Provide exact literal replacement text.";
-    find_placeholders(new).iter().any(is_new).then(|| invalid_parameters(words))
+    find_placeholders(new)
+        .iter()
+        .any(is_new)
+        .then(|| invalid_parameters(words))
 }
 
 struct ReplaceRequest<'a> {
@@ -180,7 +191,8 @@ impl ReplaceRequest<'_> {
             Ok(before) => self.edit_existing_text(before),
             // Writing the file would destroy its other bytes. A miss is told as one all the same.
             Err(error) => {
-                let _ = self.edit_existing_text(String::from_utf8_lossy(error.as_bytes()).into_owned())?;
+                let _ = self
+                    .edit_existing_text(String::from_utf8_lossy(error.as_bytes()).into_owned())?;
                 let words = format!("Error preparing edit: `{path}` is not UTF-8 text");
                 Err(ToolError::new("edit_preparation_failure", words))
             }

@@ -15,7 +15,7 @@ use lapidary_process::Supervisor;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Arguments, tool_declaration, invalid_parameters};
+use super::{Arguments, invalid_parameters, tool_declaration};
 use crate::tool::{
     BoxFuture, CallKind, CallPreview, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput,
 };
@@ -88,7 +88,12 @@ impl RunShellCommandTool {
         Self {
             workspace,
             settings: Arc::new(settings),
-            declaration: tool_declaration("run_shell_command", description, &properties, &["command"]),
+            declaration: tool_declaration(
+                "run_shell_command",
+                description,
+                &properties,
+                &["command"],
+            ),
         }
     }
 }
@@ -112,7 +117,10 @@ impl Tool for RunShellCommandTool {
         let directory = self
             .workspace
             .absolute(arguments.optional_text("dir_path").unwrap_or("."));
-        let place = self.workspace.place(&directory).map_err(invalid_parameters)?;
+        let place = self
+            .workspace
+            .place(&directory)
+            .map_err(invalid_parameters)?;
         Ok(Box::new(ShellCall {
             preview: CallPreview {
                 title: command.to_owned(),

@@ -10,7 +10,10 @@ use super::error_names::WRITE_FAILURE;
 use super::placeholder::find_placeholders;
 use super::replace::with_crlf;
 use super::snippet::changed_snippet;
-use super::{Arguments, tool_declaration, failed_output, invalid_parameters, node_error, on_thread, display_path};
+use super::{
+    Arguments, display_path, failed_output, invalid_parameters, node_error, on_thread,
+    tool_declaration,
+};
 use crate::tool::{
     BoxFuture, CallKind, CallPreview, FileChange, PreparedCall, Tool, ToolDeclaration, ToolError,
     ToolOutput,
@@ -62,7 +65,10 @@ impl Tool for WriteFileTool {
             return Err(invalid_parameters("Missing or empty \"file_path\""));
         }
         let named = self.workspace.absolute(&self.workspace.without_mark(asked));
-        let place = self.workspace.place_by_target(&named).map_err(invalid_parameters)?;
+        let place = self
+            .workspace
+            .place_by_target(&named)
+            .map_err(invalid_parameters)?;
         if place.stat().is_ok_and(|found| found.is_directory()) {
             let words = format!("Path is a directory, not a file: {}", place.path.display());
             return Err(invalid_parameters(words));

@@ -160,7 +160,10 @@ impl IgnoreRules {
                 &self.root.join(".git/info/exclude"),
                 Path::new(""),
             ));
-            git.extend(gitignore_patterns(&self.root.join(".gitignore"), Path::new("")));
+            git.extend(gitignore_patterns(
+                &self.root.join(".gitignore"),
+                Path::new(""),
+            ));
         }
         let git = Arc::new(git);
         DirectoryRules {

@@ -140,7 +140,12 @@ impl AcpNormalizer {
     }
 
     /// The session is in another mode.
-    pub(super) fn emit_mode(&mut self, mode: Text, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
+    pub(super) fn emit_mode(
+        &mut self,
+        mode: Text,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
+    ) {
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         let available_modes = session.modes.clone();
         let body = Body::SessionMode(lapidary_vocab::event::SessionMode {

@@ -192,7 +192,8 @@ impl TrackedCall {
     /// ended call with the message's fields.
     fn is_another(&self, ended: &Self, patch: &AcpToolCall<'_>, moment: CallStage) -> bool {
         let begins = moment != CallStage::Told || !self.is_over;
-        let shows_more = || self.content != ended.content && !Self::from_nameless_patch(patch).is_over;
+        let shows_more =
+            || self.content != ended.content && !Self::from_nameless_patch(patch).is_over;
         ended.has_ended && begins && (!self.is_invoked_as(ended) || shows_more())
     }
 
@@ -350,7 +351,8 @@ impl TrackedCall {
         };
         let input = self.input.as_ref().map(Json::token);
         let (tool, kind) = (self.tool_name(), self.tool_kind());
-        CallSummary::new(&tool, &kind, input, &completion.locations).add_derived_fields(&mut completion);
+        CallSummary::new(&tool, &kind, input, &completion.locations)
+            .add_derived_fields(&mut completion);
         (Body::ToolCompletion(Box::new(completion)), extra)
     }
 

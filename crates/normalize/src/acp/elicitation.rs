@@ -52,8 +52,9 @@ impl AcpNormalizer {
             return;
         };
         let mark = decision_mark(answer);
-        let said =
-            |name| -> Option<Text> { Some(current.shared_text(own::string_token(mark?.get(name))?)) };
+        let said = |name| -> Option<Text> {
+            Some(current.shared_text(own::string_token(mark?.get(name))?))
+        };
         let content = result.get("content").and_then(Token::non_null);
         let body = Body::ElicitationResult(Box::new(ElicitationResult {
             request_id: wish.request_id.clone(),

@@ -358,7 +358,9 @@ impl AcpNormalizer {
         self.stamp.session_id = asked.session.clone().or(self.stamp.session_id.take());
         current.about = format!("the client {does} `{}`", asked.method);
         match &asked.wish {
-            Some(wish) if asked.method == ELICITATION => self.answer_elicitation(wish, answer, current, out),
+            Some(wish) if asked.method == ELICITATION => {
+                self.answer_elicitation(wish, answer, current, out)
+            }
             Some(wish) => self.emit_decision(&asked, wish, answer, current, out),
             None => {}
         }

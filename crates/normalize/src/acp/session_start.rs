@@ -103,7 +103,8 @@ fn config_option<'a>(opened: &SessionOpened<'a>, category: &str) -> Option<Token
 /// The model in use and those to choose from: an option today, an object of its own in older agents.
 fn session_models(opened: &SessionOpened<'_>, current: &AcpLine<'_>) -> (Option<Text>, Vec<Json>) {
     if let Some(option) = config_option(opened, "model") {
-        let model = own::string_token(option.get("currentValue")).map(|value| current.shared_text(value));
+        let model =
+            own::string_token(option.get("currentValue")).map(|value| current.shared_text(value));
         let choices = option
             .get("options")
             .and_then(|it| it.if_kind(TokenKind::Array));
@@ -120,7 +121,8 @@ fn session_models(opened: &SessionOpened<'_>, current: &AcpLine<'_>) -> (Option<
     let Some(models) = opened.models else {
         return (None, Vec::new());
     };
-    let model = own::string_token(models.get("currentModelId")).map(|value| current.shared_text(value));
+    let model =
+        own::string_token(models.get("currentModelId")).map(|value| current.shared_text(value));
     let list = models
         .get("availableModels")
         .and_then(|it| it.if_kind(TokenKind::Array));

@@ -250,7 +250,12 @@ impl AcpNormalizer {
     }
 
     /// The block that was being joined.
-    fn flush_block(&mut self, kind: &StreamDeltaKind, parent: Option<&Text>, out: &mut EventBuffer) {
+    fn flush_block(
+        &mut self,
+        kind: &StreamDeltaKind,
+        parent: Option<&Text>,
+        out: &mut EventBuffer,
+    ) {
         let Some(JoinedBlock { text, tags }) = self.speech.joined.take() else {
             return;
         };
@@ -292,7 +297,12 @@ impl AcpNormalizer {
     }
 
     /// Tokens of one request to the model.
-    fn take_step_usage(&mut self, counts: Token<'_>, current: &mut AcpLine<'_>, out: &mut EventBuffer) {
+    fn take_step_usage(
+        &mut self,
+        counts: Token<'_>,
+        current: &mut AcpLine<'_>,
+        out: &mut EventBuffer,
+    ) {
         let session = self.sessions.session_mut(self.stamp.session_id.as_ref());
         session.steps.add_counts(counts);
         let body = usage::step_usage(counts);

@@ -104,7 +104,9 @@ impl AcpNormalizer {
         let quota = quota.and_then(|quota| quota.if_kind(TokenKind::Object));
         let summed = prompted.usage.and_then(usage::token_usage);
         let counted = || usage::token_usage(quota?.get("token_count")?);
-        turn.usage = summed.or_else(counted).or_else(|| session.steps.into_token_usage());
+        turn.usage = summed
+            .or_else(counted)
+            .or_else(|| session.steps.into_token_usage());
         turn.model_usage = quota.map(usage::model_usage).unwrap_or_default();
         if let Some(cost) = &session.cost {
             turn.cost_usd = usage::cost_in_dollars(cost.token());

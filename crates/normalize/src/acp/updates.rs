@@ -81,7 +81,9 @@ impl AcpNormalizer {
             UpdateBody::AgentThoughtChunk(chunk) => {
                 self.take_chunk(StreamDeltaKind::Thinking, chunk, current, out);
             }
-            UpdateBody::ToolCall(call) => drop(self.update_call(call, CallStage::Announced, current, out)),
+            UpdateBody::ToolCall(call) => {
+                drop(self.update_call(call, CallStage::Announced, current, out))
+            }
             UpdateBody::ToolCallUpdate(call) => {
                 if !self.subagent_news(call, current, out) {
                     self.update_call(call, CallStage::Told, current, out);
@@ -160,7 +162,9 @@ impl AcpNormalizer {
             None => vec![("acp.content", current.shared_json(block))],
         };
         let input = UserInput {
-            text: words.map(|words| current.shared_text(words)).unwrap_or_default(),
+            text: words
+                .map(|words| current.shared_text(words))
+                .unwrap_or_default(),
             images: content::image_block(block).into_iter().collect(),
             is_synthetic: true,
         };
@@ -323,7 +327,9 @@ impl AcpNormalizer {
                 self.emit_event(body, Vec::new(), current, out);
             }
             Some("failed") => self.emit_session_state(SessionState::Error, message, current, out),
-            Some("cancelled") => self.emit_session_state(SessionState::Interrupted, message, current, out),
+            Some("cancelled") => {
+                self.emit_session_state(SessionState::Interrupted, message, current, out)
+            }
             _ => self.emit_session_state(SessionState::Compacting, message, current, out),
         }
     }

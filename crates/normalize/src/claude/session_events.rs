@@ -116,7 +116,12 @@ impl ClaudeTranslator<'_> {
         (self.sink)(event);
     }
 
-    fn emit_diagnostic(&mut self, kind: DiagnosticKind, message: String, current: &mut CurrentRecord<'_>) {
+    fn emit_diagnostic(
+        &mut self,
+        kind: DiagnosticKind,
+        message: String,
+        current: &mut CurrentRecord<'_>,
+    ) {
         let body = Diagnostic {
             kind,
             message,
@@ -154,7 +159,9 @@ impl ClaudeTranslator<'_> {
     fn translate_lines(&mut self, log: &ClaudeLog<'_>) {
         for (place, line) in log.lines.iter().enumerate() {
             match line {
-                ClaudeLine::Record(record, RecordFate::Kept) => self.translate_record(*record, log, place),
+                ClaudeLine::Record(record, RecordFate::Kept) => {
+                    self.translate_record(*record, log, place)
+                }
                 ClaudeLine::Record(_, RecordFate::Abandoned) => self.skipped.abandoned += 1,
                 ClaudeLine::Record(_, RecordFate::Repeated) => self.skipped.repeated += 1,
                 ClaudeLine::Unreadable(bytes) => self.report_unreadable(bytes, log, place),
@@ -207,7 +214,10 @@ impl ClaudeTranslator<'_> {
     /// A record of a sub-agent in the file of its session.
     fn translate_sidechain(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let said = record.message_content().and_then(Token::string);
-        match self.sidechains.place_record(record, &said.unwrap_or_default()) {
+        match self
+            .sidechains
+            .place_record(record, &said.unwrap_or_default())
+        {
             SidechainRecord::First(call_id) => {
                 let spawn = SubagentSpawn {
                     call_id,
@@ -403,7 +413,12 @@ impl ClaudeTranslator<'_> {
     }
 
     /// Tells the records of the sub-agent that a call started, if there is a file of them.
-    fn translate_subagent(&mut self, id: &Text, input: Option<Token<'_>>, current: &mut CurrentRecord<'_>) {
+    fn translate_subagent(
+        &mut self,
+        id: &Text,
+        input: Option<Token<'_>>,
+        current: &mut CurrentRecord<'_>,
+    ) {
         let call = id.to_str();
         let told = current.log.agent_of_call(&call).and_then(Token::string);
         let agent = told.map(Cow::into_owned);

@@ -37,7 +37,11 @@ impl Sidechains {
     }
 
     /// The call of a record. `said` is its text.
-    pub(super) fn place_record(&mut self, record: &ClaudeRecord<'_>, said: &str) -> SidechainRecord {
+    pub(super) fn place_record(
+        &mut self,
+        record: &ClaudeRecord<'_>,
+        said: &str,
+    ) -> SidechainRecord {
         let parent = record.parent_uuid.and_then(Token::string);
         let found = if let Some(parent) = parent {
             let call = self.records.get(&*parent).cloned();

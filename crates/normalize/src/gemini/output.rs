@@ -136,7 +136,9 @@ impl OutputTranslator<'_> {
                 status: SessionState::Error,
                 message: Some(message),
             };
-            let mut event = self.stamp.next_event(Body::SessionStatus(status), &mut None);
+            let mut event = self
+                .stamp
+                .next_event(Body::SessionStatus(status), &mut None);
             event
                 .base
                 .extensions

@@ -196,7 +196,12 @@ impl SessionTranslator<'_> {
     }
 
     /// A record of the model or a note of the CLI: thoughts, calls with their results and text in the requested order, tokens.
-    fn translate_model_record(&mut self, message: &MessageRecord<'_>, kind: TextKind, current: &mut CurrentRecord) {
+    fn translate_model_record(
+        &mut self,
+        message: &MessageRecord<'_>,
+        kind: TextKind,
+        current: &mut CurrentRecord,
+    ) {
         let parts = message.parts();
         let model = string_token(message.model).map(|model| current.shared_text(model));
         for text in record_thoughts(message, &parts) {

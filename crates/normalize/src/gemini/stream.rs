@@ -179,11 +179,13 @@ impl StreamNormalizer {
                 self.has_spoken |=
                     matches!(other, LineContent::UnknownType(_) | LineContent::Untyped);
                 let (kind, message) = unknown_fields::untranslatable_line(other, text);
-                self.stamp.push_diagnostic(kind, message, &mut current.raw, out);
+                self.stamp
+                    .push_diagnostic(kind, message, &mut current.raw, out);
             }
         }
         for (kind, message) in std::mem::take(&mut current.complaints) {
-            self.stamp.push_diagnostic(kind, message, &mut current.raw, out);
+            self.stamp
+                .push_diagnostic(kind, message, &mut current.raw, out);
         }
     }
 
@@ -226,8 +228,12 @@ impl StreamNormalizer {
             Ok(None) => {}
             Err(flaw) => {
                 let message = unknown_fields::flaw_message(line, &flaw);
-                self.stamp
-                    .push_diagnostic(DiagnosticKind::InvalidField, message, &mut current.raw, out);
+                self.stamp.push_diagnostic(
+                    DiagnosticKind::InvalidField,
+                    message,
+                    &mut current.raw,
+                    out,
+                );
             }
         }
     }
@@ -364,7 +370,10 @@ impl StreamNormalizer {
         let name = tool_name.to_str();
         let kind = tools::kind(&name);
         let location = tools::call_location(&name, input);
-        let locations: Vec<_> = location.map(|it| current.shared_text(it)).into_iter().collect();
+        let locations: Vec<_> = location
+            .map(|it| current.shared_text(it))
+            .into_iter()
+            .collect();
         if let Some(id) = call.tool_id {
             let summary = CallSummary::new(&tool_name, &kind, input, &locations);
             let size = summary.memory_size();
@@ -389,7 +398,9 @@ impl StreamNormalizer {
     ) -> Result<Body, LineFlaw> {
         let call_id = current.required_text("tool_id", result.tool_id)?;
         let status = current.required_text("status", result.status)?;
-        let call = result.tool_id.and_then(|id| self.calls.close_id(id.as_str()));
+        let call = result
+            .tool_id
+            .and_then(|id| self.calls.close_id(id.as_str()));
         if call.is_none() {
             let id = call_id.to_str();
             let message = format!(

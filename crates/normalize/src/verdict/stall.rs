@@ -65,7 +65,10 @@ impl AgentStall {
         };
         Some(StallReason {
             cause: reason.run_cause(),
-            message: format!("{}, and the agent kept trying{attempt}", reason.reason_text()),
+            message: format!(
+                "{}, and the agent kept trying{attempt}",
+                reason.reason_text()
+            ),
             hint: Some(reason.user_hint()),
             line: shortened_name(series.last.lines().next()?).into_owned(),
         })
@@ -335,10 +338,21 @@ Attempt 2 failed with status 503. Retrying with backoff... _ApiError: {"error":{
             has_progress,
             ..stall(RATE_LIMITED)
         };
-        assert!(held(600, false).stall_reason().is_some(), "nothing was said yet");
+        assert!(
+            held(600, false).stall_reason().is_some(),
+            "nothing was said yet"
+        );
         assert!(held(40, true).stall_reason().is_some());
-        assert_eq!(held(5, true).stall_reason(), None, "two attempts take longer");
-        assert_eq!(held(300, true).stall_reason(), None, "it was overcome long ago");
+        assert_eq!(
+            held(5, true).stall_reason(),
+            None,
+            "two attempts take longer"
+        );
+        assert_eq!(
+            held(300, true).stall_reason(),
+            None,
+            "it was overcome long ago"
+        );
     }
 
     #[test]

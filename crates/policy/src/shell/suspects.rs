@@ -372,7 +372,12 @@ pub(super) fn program_places(words: &[String]) -> Vec<usize> {
         if is_assignment(word) {
             open.push(at + 1);
         } else if let Some(wrapper) = wrappers::find_wrapper(word) {
-            open.extend(wrapper.command_starts(rest).into_iter().map(|start| at + 1 + start));
+            open.extend(
+                wrapper
+                    .command_starts(rest)
+                    .into_iter()
+                    .map(|start| at + 1 + start),
+            );
         } else if matches!(word.rsplit('/').next(), Some("find" | "fd" | "fdfind")) {
             let before = |word: &String| BEFORE_COMMANDS.contains(&word.as_str());
             let starts = rest.iter().enumerate().filter(|(_, word)| before(word));

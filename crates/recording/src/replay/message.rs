@@ -186,11 +186,12 @@ mod tests {
 
     #[test]
     fn ids_are_told_apart_by_what_they_are() {
-        let key =
-            |id: &str| match MessageKind::from_line(format!(r#"{{"id":{id},"result":1}}"#).as_bytes()) {
-                MessageKind::Answer { id, .. } => id.key,
-                other => panic!("{other:?}"),
-            };
+        let key = |id: &str| match MessageKind::from_line(
+            format!(r#"{{"id":{id},"result":1}}"#).as_bytes(),
+        ) {
+            MessageKind::Answer { id, .. } => id.key,
+            other => panic!("{other:?}"),
+        };
         for same in ["1", "1.0", "1e0", "10e-1"] {
             assert_eq!(key(same), key("1"));
         }

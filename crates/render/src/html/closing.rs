@@ -85,9 +85,14 @@ fn totals_html(transcript: &Transcript) -> Option<String> {
         )
     };
     let rows = transcript.totals.models.iter().map(|(model, tokens)| {
-        let counts = [tokens.input, tokens.cached, tokens.output, tokens.total_tokens()]
-            .map(cell)
-            .concat();
+        let counts = [
+            tokens.input,
+            tokens.cached,
+            tokens.output,
+            tokens.total_tokens(),
+        ]
+        .map(cell)
+        .concat();
         format!(
             "<tr><th scope=\"row\">{}</th>{counts}</tr>\n",
             escape_html(model)

@@ -50,7 +50,10 @@ fn facts_html(transcript: &Transcript) -> String {
     let rows = [
         ("Model", model.map(one_line_html)),
         ("Started", totals.start_time().map(moment_html)),
-        ("Duration", totals.duration_millis().map(words::spoken_duration)),
+        (
+            "Duration",
+            totals.duration_millis().map(words::spoken_duration),
+        ),
         (
             "Tokens",
             tokens

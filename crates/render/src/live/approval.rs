@@ -52,7 +52,8 @@ pub fn command_rows(command: &str, options: LiveOptions) -> Vec<ScreenRow> {
         glyphs.push(TextInk::Faint.ansi_style(), sign);
         match &mut scanner {
             Some(scanner) => {
-                glyphs.extend_glyphs(&code::code_glyphs(scanner, line, Style::new(), page.marks).all);
+                glyphs
+                    .extend_glyphs(&code::code_glyphs(scanner, line, Style::new(), page.marks).all);
             }
             None => glyphs.push(Style::new(), line),
         }
@@ -85,7 +86,10 @@ fn prompt_page(options: LiveOptions) -> TerminalPage {
 
 /// A line in as many rows as it takes.
 fn barred_rows(line: &StyledText, page: &TerminalPage) -> Vec<ScreenRow> {
-    let room = page.text_columns().saturating_sub(BAR.chars().count()).max(1);
+    let room = page
+        .text_columns()
+        .saturating_sub(BAR.chars().count())
+        .max(1);
     let mut ranges = wrap::wrapped_rows(&line.all, room, BreakPoint::Anywhere);
     if ranges.is_empty() {
         ranges.push(0..0);

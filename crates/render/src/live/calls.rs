@@ -134,7 +134,12 @@ impl CallTable {
     }
 
     /// A row for each running call, the newest left out if there are too many.
-    pub(super) fn running_rows(&self, spinner: &str, now: Duration, page: &TerminalPage) -> Vec<ScreenRow> {
+    pub(super) fn running_rows(
+        &self,
+        spinner: &str,
+        now: Duration,
+        page: &TerminalPage,
+    ) -> Vec<ScreenRow> {
         let shown = if self.open.len() > page.most_calls {
             page.most_calls - 1
         } else {
@@ -181,7 +186,9 @@ fn finished_call_rows(
     let mut rows = Vec::new();
     let first = glance.first().map(|(_, line)| line.as_str());
     // The reason of a failure stands behind it, if it fits.
-    match first.filter(|line| tool.current_state() != CallState::Done && fits_on_row(tool, line, page)) {
+    match first
+        .filter(|line| tool.current_state() != CallState::Done && fits_on_row(tool, line, page))
+    {
         Some(reason) => {
             rows.push(failed_call_row((ink, mark), tool, reason, page));
             glance.remove(0);
@@ -201,7 +208,8 @@ fn is_worth_a_glance(tool: &ToolCallItem, parts: &[ToolPart]) -> bool {
 }
 
 fn call_facts(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
-    let state = (tool.current_state() != CallState::Done).then(|| tool.current_state().state_word().to_owned());
+    let state = (tool.current_state() != CallState::Done)
+        .then(|| tool.current_state().state_word().to_owned());
     let time = tool.duration_millis().map(words::spoken_duration);
     let answer = tool.answer.as_ref();
     let answer = answer.filter(|answer| answer.is_allowed() && answer.is_news());
@@ -221,7 +229,9 @@ fn call_headline(
     let subject = tool.call_subject().unwrap_or_default();
     let before = page.text_width(&format!("{mark} {name}{GAP}"));
     let facts = with_spaces(facts);
-    let left = page.text_columns().saturating_sub(before + page.text_width(&facts));
+    let left = page
+        .text_columns()
+        .saturating_sub(before + page.text_width(&facts));
     let least = page.text_width(&subject).min(SHORTEST_SUBJECT);
     let (left, facts) = if left < least {
         (page.text_columns().saturating_sub(before).max(1), "")

@@ -129,7 +129,10 @@ impl LiveProse {
 
     /// The last rows of the line that is being said.
     pub(super) fn tail_rows(&self, page: &TerminalPage) -> Vec<ScreenRow> {
-        let table = self.table.as_ref().map(|table| self.table_rows(table, page));
+        let table = self
+            .table
+            .as_ref()
+            .map(|table| self.table_rows(table, page));
         let words = (!self.pending.trim().is_empty()).then(|| self.lay_pending(page).rows);
         if table.is_none() && words.is_none() {
             return Vec::new();

@@ -74,7 +74,12 @@ impl TableBuffer {
     }
 
     /// The table, row by row, in at most so many columns of the terminal.
-    pub(super) fn draw_table(&self, room: usize, base: Style, page: &TerminalPage) -> Vec<StyledText> {
+    pub(super) fn draw_table(
+        &self,
+        room: usize,
+        base: Style,
+        page: &TerminalPage,
+    ) -> Vec<StyledText> {
         let (header, aligns, body) = self.table_parts();
         let style = |is_header: bool| if is_header { base.bold() } else { base };
         let cells = |line: &String, is_header| -> Vec<StyledText> {

@@ -36,7 +36,8 @@ impl TextRenderer {
         } else {
             facts.join(" · ")
         };
-        self.pen.write_line(TextInk::Faint, &format!("— {facts}"), out)
+        self.pen
+            .write_line(TextInk::Faint, &format!("— {facts}"), out)
     }
 
     pub(super) fn end_run(&mut self, end: &RunEnd, out: &mut dyn io::Write) -> io::Result<()> {
@@ -58,14 +59,17 @@ impl TextRenderer {
             out,
         )?;
         for evidence in end.evidence.iter().filter(|_| !is_good) {
-            self.pen.write_hanging("  ", TextInk::Faint, evidence, out)?;
+            self.pen
+                .write_hanging("  ", TextInk::Faint, evidence, out)?;
         }
         for warning in &end.warnings {
             self.pen
                 .write_hanging("! warning: ", TextInk::Plain, warning, out)?;
         }
         match &end.hint {
-            Some(hint) => self.pen.write_hanging("  hint: ", TextInk::Plain, hint, out),
+            Some(hint) => self
+                .pen
+                .write_hanging("  hint: ", TextInk::Plain, hint, out),
             None => Ok(()),
         }
     }
@@ -76,6 +80,7 @@ impl TextRenderer {
             return Ok(());
         }
         self.last_error = Some(error.to_owned());
-        self.pen.write_hanging("✗ error: ", TextInk::Error, error, out)
+        self.pen
+            .write_hanging("✗ error: ", TextInk::Error, error, out)
     }
 }

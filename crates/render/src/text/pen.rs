@@ -31,7 +31,12 @@ impl LinePen {
     }
 
     /// Writes one line of its own. Newlines within the text do not get through.
-    pub(super) fn write_line(&mut self, ink: TextInk, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write_line(
+        &mut self,
+        ink: TextInk,
+        text: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         self.end_line(out)?;
         self.write_inked(ink, one_line(text).trim_end(), out)?;
         out.write_all(b"\n")

@@ -113,7 +113,10 @@ fn edit_part(
     shown: &mut Vec<&'static str>,
 ) -> Option<ToolPart> {
     let path = tool.file_path().unwrap_or_default();
-    if let (Some(old), Some(new)) = (tool.text_argument("old_string"), tool.text_argument("new_string")) {
+    if let (Some(old), Some(new)) = (
+        tool.text_argument("old_string"),
+        tool.text_argument("new_string"),
+    ) {
         shown.extend(["file_path", "old_string", "new_string"]);
         let old = Some(old.as_str()).filter(|old| !old.is_empty());
         let diff = diff::unified(&path, old, &new);

@@ -97,7 +97,13 @@ impl FoundFiles {
         })
     }
 
-    fn hide_file(&mut self, path: &Path, about: &Metadata, reason: HiddenReason, explanation: String) {
+    fn hide_file(
+        &mut self,
+        path: &Path,
+        about: &Metadata,
+        reason: HiddenReason,
+        explanation: String,
+    ) {
         self.hidden.push(HiddenFile {
             path: path.to_string_lossy().into_owned(),
             project_id: String::new(),

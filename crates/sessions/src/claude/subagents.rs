@@ -59,7 +59,8 @@ impl ClaudeSubagents for ClaudeSubagentFiles {
             return None;
         }
         let name = format!("agent-{agent_id}.jsonl");
-        read_plain_file(&self.own.join(&name), LONGEST).or_else(|| read_plain_file(&self.shared.join(&name), LONGEST))
+        read_plain_file(&self.own.join(&name), LONGEST)
+            .or_else(|| read_plain_file(&self.shared.join(&name), LONGEST))
     }
 
     fn ids(&self) -> Vec<String> {

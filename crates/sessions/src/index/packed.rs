@@ -112,7 +112,10 @@ mod tests {
             assert!(unpack_summary(&bytes[..length]).is_none(), "{length}");
         }
         let empty = pack_summary(Err(&UnreadableFile::Empty)).unwrap();
-        assert!(matches!(unpack_summary(&empty), Some(Err(UnreadableFile::Empty))));
+        assert!(matches!(
+            unpack_summary(&empty),
+            Some(Err(UnreadableFile::Empty))
+        ));
         assert!(unpack_summary(&[9]).is_none());
     }
 }

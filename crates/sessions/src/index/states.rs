@@ -111,7 +111,11 @@ fn read_directory_row(connection: &Connection, directory: &Path) -> rusqlite::Re
 }
 
 /// Calls `known` with the value and the number of each of these files that is known as it is.
-fn recognise_files<T: Copy>(bytes: &[u8], files: &[IndexedEntry<'_, T>], mut known: impl FnMut(T, i64)) {
+fn recognise_files<T: Copy>(
+    bytes: &[u8],
+    files: &[IndexedEntry<'_, T>],
+    mut known: impl FnMut(T, i64),
+) {
     let mut rest = unpack_entries(bytes);
     let mut next = rest.next();
     for place in in_order(files) {
@@ -234,7 +238,10 @@ pub(super) struct IndexChange {
 type ChangedFiles<'c> = HashMap<&'c [u8], Option<(IndexedState, i64)>>;
 
 /// Writes changed states, in place of earlier ones of the same files.
-pub(super) fn write_changes(connection: &Connection, changes: &[IndexChange]) -> rusqlite::Result<()> {
+pub(super) fn write_changes(
+    connection: &Connection,
+    changes: &[IndexChange],
+) -> rusqlite::Result<()> {
     let mut directories: HashMap<&Path, ChangedFiles<'_>> = HashMap::new();
     for IndexChange { path, now } in changes {
         let directory = path.parent().unwrap_or(Path::new(""));

@@ -132,7 +132,10 @@ impl SessionIndex {
         for path in &gone {
             forget_file(&transaction, path)?;
         }
-        let gone: Vec<_> = gone.iter().map(|path| removal_change(path_of(path))).collect();
+        let gone: Vec<_> = gone
+            .iter()
+            .map(|path| removal_change(path_of(path)))
+            .collect();
         states::write_changes(&transaction, &gone)?;
         transaction.commit()?;
         Ok(gone.len())

@@ -325,8 +325,12 @@ fn session_times<'s>(summary: &'s CompactSummary, now: &'s str) -> (&'s str, &'s
 
 /// The same in milliseconds since 1970, of times that can be read.
 fn times_ms(summary: &CompactSummary, now: Option<i64>) -> (Option<i64>, Option<i64>) {
-    let start = summary.start_time().map(|_| summary.facts.started.unix_ms());
-    let last = summary.last_updated().map(|_| summary.facts.updated.unix_ms());
+    let start = summary
+        .start_time()
+        .map(|_| summary.facts.started.unix_ms());
+    let last = summary
+        .last_updated()
+        .map(|_| summary.facts.updated.unix_ms());
     either_time(summary, start, last, now)
 }
 

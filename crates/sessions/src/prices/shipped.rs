@@ -16,10 +16,19 @@ const LONG: u64 = 200_000;
 pub(super) const MODELS: [(&str, ModelPrice); 10] = [
     (
         "gemini-2.5-pro",
-        model_price(token_rate(1.25, 0.125, 10.0), Some(token_rate(2.5, 0.25, 15.0))),
+        model_price(
+            token_rate(1.25, 0.125, 10.0),
+            Some(token_rate(2.5, 0.25, 15.0)),
+        ),
     ),
-    ("gemini-2.5-flash", model_price(token_rate(0.3, 0.03, 2.5), None)),
-    ("gemini-2.5-flash-lite", model_price(token_rate(0.1, 0.01, 0.4), None)),
+    (
+        "gemini-2.5-flash",
+        model_price(token_rate(0.3, 0.03, 2.5), None),
+    ),
+    (
+        "gemini-2.5-flash-lite",
+        model_price(token_rate(0.1, 0.01, 0.4), None),
+    ),
     (
         "gemini-3-pro-preview",
         model_price(token_rate(2.0, 0.2, 12.0), Some(token_rate(4.0, 0.4, 18.0))),
@@ -32,13 +41,22 @@ pub(super) const MODELS: [(&str, ModelPrice); 10] = [
         "gemini-3.1-pro-preview-customtools",
         model_price(token_rate(2.0, 0.2, 12.0), Some(token_rate(4.0, 0.4, 18.0))),
     ),
-    ("gemini-3-flash-preview", model_price(token_rate(0.5, 0.05, 3.0), None)),
-    ("gemini-3.1-flash-lite", model_price(token_rate(0.25, 0.025, 1.5), None)),
+    (
+        "gemini-3-flash-preview",
+        model_price(token_rate(0.5, 0.05, 3.0), None),
+    ),
+    (
+        "gemini-3.1-flash-lite",
+        model_price(token_rate(0.25, 0.025, 1.5), None),
+    ),
     (
         "gemini-3.1-flash-lite-preview",
         model_price(token_rate(0.25, 0.025, 1.5), None),
     ),
-    ("gemini-3.5-flash", model_price(token_rate(1.5, 0.15, 9.0), None)),
+    (
+        "gemini-3.5-flash",
+        model_price(token_rate(1.5, 0.15, 9.0), None),
+    ),
 ];
 
 const fn model_price(usual: TokenRate, long: Option<TokenRate>) -> ModelPrice {

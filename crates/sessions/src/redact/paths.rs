@@ -27,7 +27,9 @@ impl HomeDetector {
         );
         Self {
             homes: bytes_regex(&homes),
-            own: home.and_then(own_home_pattern).map(|pattern| bytes_regex(&pattern)),
+            own: home
+                .and_then(own_home_pattern)
+                .map(|pattern| bytes_regex(&pattern)),
         }
     }
 

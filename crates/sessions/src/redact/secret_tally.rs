@@ -61,7 +61,8 @@ impl SecretTally {
 
     fn add_finding(&mut self, kind: SecretKind, secret: &[u8], is_full: bool) {
         if kind == SecretKind::HomePath && self.names.len() < MOST_NAMES {
-            self.names.extend(paths::home_owner(secret).map(<[u8]>::to_vec));
+            self.names
+                .extend(paths::home_owner(secret).map(<[u8]>::to_vec));
         }
         let number = self.numbers.entry(kind).or_default();
         *number += 1;

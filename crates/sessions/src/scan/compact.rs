@@ -150,8 +150,13 @@ impl CompactSummary {
         if self.lengths[place] == ABSENT {
             return None;
         }
-        let from: usize = self.lengths[..place].iter().copied().map(present_length).sum();
-        self.texts.get(from..from + present_length(self.lengths[place]))
+        let from: usize = self.lengths[..place]
+            .iter()
+            .copied()
+            .map(present_length)
+            .sum();
+        self.texts
+            .get(from..from + present_length(self.lengths[place]))
     }
 }
 
@@ -169,7 +174,9 @@ impl From<&FileSummary> for CompactSummary {
         let opening = said.map(message_text::title);
         // A name that is no different is not kept twice.
         let name = match summary.summary.as_deref() {
-            Some(summary) => Some(message_text::printable_summary(summary)).filter(|name| name != summary),
+            Some(summary) => {
+                Some(message_text::printable_summary(summary)).filter(|name| name != summary)
+            }
             None => message_text::own_letters(said),
         };
         let texts = [

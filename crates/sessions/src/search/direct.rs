@@ -63,7 +63,11 @@ pub(crate) fn look_at_files(
 }
 
 /// A file's bytes, in memory that is used again. `size` is the last known size: the file may have grown.
-pub(crate) fn read_file_bytes<'b>(path: &Path, size: u64, buffer: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
+pub(crate) fn read_file_bytes<'b>(
+    path: &Path,
+    size: u64,
+    buffer: &'b mut Vec<u8>,
+) -> io::Result<&'b [u8]> {
     let mut file: File = scan::open(path)?;
     let expected = usize::try_from(size).unwrap_or(0);
     let mut filled = 0;

@@ -26,7 +26,12 @@ impl SearchFilters {
     }
 
     /// True if a text counts.
-    pub(crate) fn is_wanted_text(&self, role: EntryRole, tool: Option<&str>, model: Option<&str>) -> bool {
+    pub(crate) fn is_wanted_text(
+        &self,
+        role: EntryRole,
+        tool: Option<&str>,
+        model: Option<&str>,
+    ) -> bool {
         let is_tool = |wanted: &String| tool.is_some_and(|tool| tool.eq_ignore_ascii_case(wanted));
         let is_model = |wanted: &String| {
             let wanted = wanted.to_ascii_lowercase();

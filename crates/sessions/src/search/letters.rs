@@ -208,7 +208,12 @@ fn add_by_table(word: &str, form: LetterForm, to: &mut String) -> bool {
 
 /// Adds a word by the rules. Composed in the exact form, so that a word does not begin like one whose next mark it lacks.
 fn add_thoroughly(word: &str, form: LetterForm, to: &mut String) {
-    let parts = word.chars().flat_map(usual_width_chars).nfd().flat_map(lowercase_letters).nfd();
+    let parts = word
+        .chars()
+        .flat_map(usual_width_chars)
+        .nfd()
+        .flat_map(lowercase_letters)
+        .nfd();
     let mut was_i = false;
     let kept = parts.filter(|letter| {
         let is_dot_of_i = was_i && *letter == '\u{307}';

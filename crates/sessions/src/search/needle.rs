@@ -59,7 +59,8 @@ impl Needle {
             return false;
         };
         let blocks = |place: usize| bytes[place..place + starts].as_chunks::<BLOCK>().0;
-        let [(one, first), (two, second), ..] = self.rarest_bytes().map(|(at, byte)| (blocks(at), byte));
+        let [(one, first), (two, second), ..] =
+            self.rarest_bytes().map(|(at, byte)| (blocks(at), byte));
         for (place, (one, two)) in one.iter().zip(two).enumerate() {
             let mut may_be = 0u8;
             for (one, two) in one.iter().zip(two) {

@@ -207,7 +207,9 @@ mod tests {
             let query = SearchQuery::words(word).unwrap();
             for at in 0..3 * BLOCK {
                 let mut bytes = " ".repeat(at);
-                assert!(Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) != SweepResult::Perhaps);
+                assert!(
+                    Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) != SweepResult::Perhaps
+                );
                 bytes += &word.to_uppercase();
                 bytes += &" ".repeat(at % 50);
                 let swept = Prefilter::new(&query).sweep_bytes(bytes.as_bytes());

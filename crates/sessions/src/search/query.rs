@@ -122,12 +122,17 @@ impl SearchQuery {
 
     /// False if nothing of it can be in these bytes, unless its letters are escaped.
     pub(super) fn may_stand_in(&self, bytes: &[u8]) -> bool {
-        let is_possible = |term: &QueryTerm| term.term_needle().is_none_or(|needle| needle.is_in(bytes));
+        let is_possible =
+            |term: &QueryTerm| term.term_needle().is_none_or(|needle| needle.is_in(bytes));
         self.terms.iter().any(is_possible)
     }
 
     /// Where in a text which term occurs, in the order in which the occurrences end; `found` says whether to go on.
-    pub(super) fn find_terms(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) {
+    pub(super) fn find_terms(
+        &self,
+        text: &str,
+        mut found: impl FnMut(usize, Range<usize>) -> bool,
+    ) {
         if let [QueryTerm::Regex(regex)] = &self.terms[..] {
             let matches = regex.find_iter(text).filter(|found| !found.is_empty());
             for at in matches {

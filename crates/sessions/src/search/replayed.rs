@@ -31,7 +31,10 @@ impl SessionSearch {
         self.best_hits(matched, bytes, warnings)
     }
 
-    fn session_fit(&self, session: &OtherSession<'_>) -> Result<Option<FileFit>, ReplaySessionError> {
+    fn session_fit(
+        &self,
+        session: &OtherSession<'_>,
+    ) -> Result<Option<FileFit>, ReplaySessionError> {
         let mut finder = SnippetFinder::new(&self.query, &self.filters);
         finder.look_at_text(&listed_title_entry(session.listed));
         let mut texts = EventTexts::default();

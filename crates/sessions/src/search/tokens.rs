@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::letters::{
-    self, LetterClass, LetterForm, letter_class, is_attached, is_half_flag, is_hangul,
-    is_part_of_syllable, is_skin_tone,
+    self, LetterClass, LetterForm, is_attached, is_half_flag, is_hangul, is_part_of_syllable,
+    is_skin_tone, letter_class,
 };
 
 /// A longer run is no word: it is a picture, a key, a hash of hashes. Marks on letters do not count.

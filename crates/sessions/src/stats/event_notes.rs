@@ -88,7 +88,8 @@ impl EventNotes {
 
     fn note_turn(&mut self, id: &str) {
         let (time, id) = (self.time, hash(id));
-        self.notes.put_message(noted_message(id, NoteKind::Turn, time));
+        self.notes
+            .put_message(noted_message(id, NoteKind::Turn, time));
     }
 
     fn begin_answer(&mut self) {
@@ -213,7 +214,10 @@ fn by_model(turn: &TurnComplete) -> Vec<(Option<String>, Option<TokenCounts>)> {
             used.cache_read_tokens.as_ref(),
             used.total_tokens.as_ref(),
         ];
-        (Some(model.clone()), Some(counts_from_numbers(numbers.map(whole_number))))
+        (
+            Some(model.clone()),
+            Some(counts_from_numbers(numbers.map(whole_number))),
+        )
     });
     models.collect()
 }
@@ -227,7 +231,10 @@ fn turn_tokens(turn: &TurnComplete) -> Option<TokenCounts> {
         used.total_tokens.as_ref(),
     ];
     let numbers = numbers.map(whole_number);
-    numbers.iter().any(Option::is_some).then(|| counts_from_numbers(numbers))
+    numbers
+        .iter()
+        .any(Option::is_some)
+        .then(|| counts_from_numbers(numbers))
 }
 
 fn whole_number(number: Option<&Number>) -> Option<u64> {

@@ -298,7 +298,11 @@ impl UsageNotes {
 
     /// Merges the notes of another file of the same session.
     pub(super) fn merge(&mut self, other: Self) {
-        let renamed: Vec<_> = other.names.iter().map(|name| self.name_number(name)).collect();
+        let renamed: Vec<_> = other
+            .names
+            .iter()
+            .map(|name| self.name_number(name))
+            .collect();
         let rename = |name: u32| renamed.get(name as usize).copied().unwrap_or(name);
         for note in other.messages {
             let model = note.model.map(rename);

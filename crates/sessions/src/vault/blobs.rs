@@ -248,7 +248,9 @@ impl Vault {
     /// begins with it.
     fn read_moved(&self, name: &str, entry: &SnapshotEntry) -> Result<Vec<u8>, VaultError> {
         let _shared = self.share_where_it_is();
-        let name = self.containing_content(entry)?.unwrap_or_else(|| name.to_owned());
+        let name = self
+            .containing_content(entry)?
+            .unwrap_or_else(|| name.to_owned());
         self.read_from(&name, entry)
     }
 

@@ -41,7 +41,11 @@ impl Vault {
     }
 
     /// Drops the older of two contents of a file, if the newer begins with it. The caller shares the vault.
-    pub(super) fn fold_content(&self, old: &SnapshotEntry, new: &SnapshotEntry) -> Result<(), VaultError> {
+    pub(super) fn fold_content(
+        &self,
+        old: &SnapshotEntry,
+        new: &SnapshotEntry,
+    ) -> Result<(), VaultError> {
         let is_candidate = old.within.is_none() && old.size > 0 && old.size < new.size;
         let place = self.blob_path(&old.sha256);
         if !is_candidate || !place.is_file() {
@@ -67,7 +71,10 @@ impl Vault {
     }
 
     /// The content that snapshots say has an entry's bytes by now.
-    pub(super) fn containing_content(&self, entry: &SnapshotEntry) -> Result<Option<String>, VaultError> {
+    pub(super) fn containing_content(
+        &self,
+        entry: &SnapshotEntry,
+    ) -> Result<Option<String>, VaultError> {
         let history = self.log()?;
         let mut entries = history.snapshots.into_iter().flat_map(|it| it.files);
         let moved = |it: SnapshotEntry| (it.sha256 == entry.sha256).then_some(it.within)?;

@@ -357,13 +357,17 @@ impl Guard {
         for place in &self.places {
             // One that cannot be repaired does not keep the others from it.
             if let Err(error) = repair::repair_directory(&self, place, now, &mut repair) {
-                repair.actions.push(failure_action(None, &place.chats, &error));
+                repair
+                    .actions
+                    .push(failure_action(None, &place.chats, &error));
                 errors.push(error);
                 continue;
             }
             // Other runs may still need held files: the last run releases them.
             if let Some(_only) = HeldFiles::open(&place.chats).lock_for_release() {
-                repair.actions.extend(repair::release_held_files(&self, place));
+                repair
+                    .actions
+                    .extend(repair::release_held_files(&self, place));
             }
         }
         // Only now: a process that fails or is killed before leaves the rest to the next one.

@@ -44,7 +44,9 @@ impl Vault {
         let is_known = known.is_some();
         let mut gone = known.unwrap_or_else(|| self.of_all_snapshots(chats));
         let there = resumable_sessions(new, chats);
-        let last = last.map(|last| resumable_sessions(last, chats)).unwrap_or_default();
+        let last = last
+            .map(|last| resumable_sessions(last, chats))
+            .unwrap_or_default();
         let is_there = |id: &String| there.contains_key(id);
         let newly: NewestContents = last.into_iter().filter(|it| !is_there(&it.0)).collect();
         if is_known && newly.is_empty() {

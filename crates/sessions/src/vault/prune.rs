@@ -353,7 +353,8 @@ impl PrunePlan {
     }
 
     fn empty_snapshots(&self) -> usize {
-        let is_empty = |it: &&Snapshot| !it.files.is_empty() && self.remaining_entries(it).is_empty();
+        let is_empty =
+            |it: &&Snapshot| !it.files.is_empty() && self.remaining_entries(it).is_empty();
         self.snapshots.iter().filter(is_empty).count()
     }
 }

@@ -38,7 +38,10 @@ fn header_line(replay: &LogReplay<'_>, header: &RebuiltHeader) -> String {
         .is_some_and(|hash| hash.kind() == TokenKind::String && !hash.is(""));
     let mut members = vec![format!("\"sessionId\":{}", json_string(&header.session_id))];
     if !has_hash {
-        members.push(format!("\"projectHash\":{}", json_string(&header.project_hash)));
+        members.push(format!(
+            "\"projectHash\":{}",
+            json_string(&header.project_hash)
+        ));
     }
     for (key, value) in &replay.metadata {
         let given = match key.string().as_deref() {

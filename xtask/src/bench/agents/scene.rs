@@ -74,7 +74,12 @@ impl AgentScene {
     }
 
     /// A program in the project, with an environment that leads to the mock API alone.
-    pub(super) fn scene_command(&self, url: &str, program: &Path, arguments: &[&str]) -> Vec<OsString> {
+    pub(super) fn scene_command(
+        &self,
+        url: &str,
+        program: &Path,
+        arguments: &[&str],
+    ) -> Vec<OsString> {
         let mut command: Vec<OsString> = ["env", "-i", "-C"].map(OsString::from).into();
         command.push(self.project.clone().into_os_string());
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -62,7 +62,8 @@ impl Runners {
         for run in &mut runs {
             run.wait_for_lines(stage.lines_before)?;
         }
-        let of_each = |bytes: fn(i32) -> Result<u64>| runs.iter().map(move |run| run.sum_of_ours(bytes));
+        let of_each =
+            |bytes: fn(i32) -> Result<u64>| runs.iter().map(move |run| run.sum_of_ours(bytes));
         let peaks = of_each(processes::peak_bytes).collect::<Result<_>>()?;
         let anonymous = of_each(processes::anonymous_bytes).collect::<Result<_>>()?;
         let opened = gate.open()?;

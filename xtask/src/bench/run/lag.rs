@@ -48,7 +48,9 @@ impl Runners {
         let mut late = Vec::new();
         for line in BufReader::new(events).lines() {
             if let Some(told) = event_time(&line?) {
-                late.push(Duration::from_nanos(unix_nanoseconds()?.saturating_sub(told)));
+                late.push(Duration::from_nanos(
+                    unix_nanoseconds()?.saturating_sub(told),
+                ));
             }
         }
         ensure!(child.wait()?.success(), "the run failed");

@@ -24,7 +24,11 @@ pub(super) struct Runners {
 
 impl Runners {
     /// Installs missing programs. Without `acpx`, which needs a newer Node than most have, the bench goes on.
-    pub(super) fn find_programs(workspace: &Workspace, lapidary: &Path, folder: &Path) -> Result<Self> {
+    pub(super) fn find_programs(
+        workspace: &Workspace,
+        lapidary: &Path,
+        folder: &Path,
+    ) -> Result<Self> {
         let peers = peers::install_for_bench(workspace);
         let why_no_acpx = peers.as_ref().err().map(|error| format!("{error:#}"));
         let modules = peers.ok().map(|peers| peers.join("node_modules"));

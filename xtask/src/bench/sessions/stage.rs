@@ -95,7 +95,11 @@ impl SessionsStage {
     }
 
     /// Shows the first session.
-    pub(super) fn show_contestant(&self, what: &str, limits: CommandLimits) -> Result<SessionsContestant> {
+    pub(super) fn show_contestant(
+        &self,
+        what: &str,
+        limits: CommandLimits,
+    ) -> Result<SessionsContestant> {
         let session = self.corpus.list().next().context("an empty corpus")?;
         let mut contestant = self.sessions_contestant(what, limits, &["show"]);
         contestant.command.push(self.home.join(session.file).into());
@@ -114,7 +118,12 @@ impl SessionsStage {
         })
     }
 
-    fn sessions_contestant(&self, what: &str, limits: CommandLimits, words: &[&str]) -> SessionsContestant {
+    fn sessions_contestant(
+        &self,
+        what: &str,
+        limits: CommandLimits,
+        words: &[&str],
+    ) -> SessionsContestant {
         let mut command: Vec<OsString> = vec![self.lapidary.clone().into(), "sessions".into()];
         command.extend(words.iter().map(OsString::from));
         SessionsContestant {

@@ -5,7 +5,7 @@ use lapidary::gemini::agents::{AcknowledgedAgents, AgentSource, AgentState, Disc
 use lapidary::vocab::agents::AgentAction;
 
 use super::change::{AgentTelling, ChangeOutcome};
-use super::common::{AgentsContext, Workspace, distrust, found};
+use super::common::{AgentsContext, Workspace, find_agent, untrusted_warning};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -38,8 +38,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
-    let registry = here.registry();
+    let here = AgentsContext::read_context(&args.workspace, &out.invocation)?;
+    let registry = here.load_registry();
     let agents: Vec<&DiscoveredAgent> = if args.all {
         let all = registry.discovered().iter();
         all.filter(|agent| agent.source == AgentSource::Project)
@@ -61,11 +61,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         .collect();
     let mut outcome = ChangeOutcome::new(AgentAction::Acknowledge);
     for agent in &agents {
-        outcome.agent(agent.definition.name());
+        outcome.note_agent(agent.definition.name());
     }
     if new.is_empty() {
         outcome.words.push("nothing to acknowledge".to_owned());
-        return args.telling.tell(&outcome, out);
+        return args.telling.print_outcome(&outcome, out);
     }
     let names: Vec<_> = new
         .iter()
@@ -74,12 +74,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     acknowledged
         .acknowledge(&here.setup.workspace, new)
         .map_err(Failure::bad_input)?;
-    outcome.wrote(acknowledged.path());
+    outcome.note_written_file(acknowledged.path());
     outcome
         .words
         .push(format!("acknowledged {}", names.join(", ")));
-    outcome.change.remarks.extend(distrust(&here));
-    args.telling.tell(&outcome, out)
+    outcome.change.remarks.extend(untrusted_warning(&here));
+    args.telling.print_outcome(&outcome, out)
 }
 
 /// The agent of the workspace that a name stands for: of several, the one that waits.
@@ -94,7 +94,7 @@ fn of_project<'a>(agents: &'a [DiscoveredAgent], name: &str) -> Option<&'a Disco
 }
 
 fn not_of_project(registry: &lapidary::gemini::agents::AgentRegistry, name: &str) -> Failure {
-    match found(registry, name) {
+    match find_agent(registry, name) {
         Ok(_) => {
             let failure =
                 anyhow!("agent `{name}` is not one of the workspace: it needs no acknowledgement");

@@ -62,10 +62,13 @@ impl AgentTelling {
         out: &mut Printer,
     ) -> Result<CommandExit, Failure> {
         if self.format == SessionsFormat::Text {
-            outcome.words.iter().for_each(|words| out.complain(words));
+            outcome
+                .words
+                .iter()
+                .for_each(|words| out.print_message(words));
         }
         for remark in &outcome.change.remarks {
-            out.complain(&format!("warning: {remark}"));
+            out.print_message(&format!("warning: {remark}"));
         }
         if self.format == SessionsFormat::Json {
             line::write(out, &outcome.change)?;

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
         Some(path) => check_path(path),
         None => {
-            let here = AgentsContext::read(&args.workspace, &out.invocation)?;
+            let here = AgentsContext::read_context(&args.workspace, &out.invocation)?;
             let mut check = check_agents(&here.setup, here.main_model());
             if args.online {
                 check.findings.extend(online_findings(&here)?);
@@ -68,8 +68,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
     };
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
-        SessionsFormat::Json => line::write(out, &report(&check))?,
-        SessionsFormat::Text => text(&check, out)?,
+        SessionsFormat::Json => line::write(out, &check_report(&check))?,
+        SessionsFormat::Text => print_text(&check, out)?,
     }
     let is_wrong = check.count(AgentSeverity::Error) > 0
         || args.strict && check.count(AgentSeverity::Warning) > 0;
@@ -89,7 +89,7 @@ fn online_findings(here: &AgentsContext) -> Result<Vec<AgentFinding>, Failure> {
         .enable_all()
         .build();
     let runtime = runtime.context("cannot start").map_err(Failure::internal)?;
-    let registry = here.registry();
+    let registry = here.load_registry();
     let check = check_online(&registry, &variables, &here.setup.workspace);
     let checked = runtime.block_on(check);
     checked.map_err(|error| {
@@ -103,7 +103,7 @@ fn check_report(check: &AgentCheck) -> AgentCheckReport {
         agents: check.agents as u64,
         errors: check.count(AgentSeverity::Error) as u64,
         warnings: check.count(AgentSeverity::Warning) as u64,
-        findings: check.findings.iter().map(finding).collect(),
+        findings: check.findings.iter().map(published_finding).collect(),
     }
 }
 

@@ -52,7 +52,7 @@ impl AgentsContext {
         invocation: &Arc<Invocation>,
     ) -> Result<Self, Failure> {
         let place = SessionsContext::open(invocation)?;
-        let root = place.root(workspace.project.as_deref())?;
+        let root = place.project_root(workspace.project.as_deref())?;
         if !root.is_dir() {
             let failure = anyhow!("`{}` is not a directory", root.display());
             return Err(Failure::bad_input(failure));
@@ -80,7 +80,7 @@ pub(super) fn find_agent<'a>(
 ) -> Result<&'a DiscoveredAgent, Failure> {
     registry.get_discovered(name).ok_or_else(|| {
         let failure = Failure::bad_input(anyhow!("there is no agent `{name}`"));
-        failure.with_hint(match meant(registry, name) {
+        failure.with_hint(match nearest_name(registry, name) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "`lapidary agents list --all` names them; `lapidary agents check` says which files are none".to_owned(),
         })
@@ -117,8 +117,8 @@ pub(super) fn untrusted_warning(here: &AgentsContext) -> Option<String> {
 pub(in crate::commands) fn definition_names(
     invocation: &Arc<Invocation>,
 ) -> Result<Vec<(String, String)>, Failure> {
-    let here = AgentsContext::read(&Workspace { project: None }, invocation)?;
-    let registry = here.registry();
+    let here = AgentsContext::read_context(&Workspace { project: None }, invocation)?;
+    let registry = here.load_registry();
     let agents = registry.discovered().iter();
     let mut names: Vec<_> = agents
         .map(|agent| {

@@ -5,7 +5,9 @@ use lapidary::gemini::agents::{canonical_name, disable_agent};
 use lapidary::vocab::agents::AgentAction;
 
 use super::change::{AgentTelling, ChangeOutcome};
-use super::common::{AgentScopeArg, AgentsContext, Workspace, distrust, meant, toggle_failure};
+use super::common::{
+    AgentScopeArg, AgentsContext, Workspace, nearest_name, toggle_failure, untrusted_warning,
+};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -32,18 +34,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
-    let registry = here.registry();
+    let here = AgentsContext::read_context(&args.workspace, &out.invocation)?;
+    let registry = here.load_registry();
     let name = canonical_name(&args.name);
     let toggled =
-        disable_agent(&here.setup, name, args.scope.settings()).map_err(toggle_failure)?;
+        disable_agent(&here.setup, name, args.scope.settings_scope()).map_err(toggle_failure)?;
     let mut outcome = ChangeOutcome::new(AgentAction::Disable);
-    outcome.agent(name);
+    outcome.note_agent(name);
     for (_, path) in &toggled.modified {
         outcome
             .words
             .push(format!("agent `{name}` disabled in `{}`", path.display()));
-        outcome.wrote(path);
+        outcome.note_written_file(path);
     }
     if toggled.modified.is_empty() {
         outcome
@@ -51,14 +53,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             .push(format!("agent `{name}` is already disabled there"));
     }
     if registry.get_discovered(name).is_none() {
-        let meant = meant(&registry, name).map(|meant| format!("; did you mean `{meant}`?"));
+        let meant = nearest_name(&registry, name).map(|meant| format!("; did you mean `{meant}`?"));
         outcome.change.remarks.push(format!(
             "there is no agent `{name}` here{}",
             meant.unwrap_or_default()
         ));
     }
     if args.scope == AgentScopeArg::Workspace {
-        outcome.change.remarks.extend(distrust(&here));
+        outcome.change.remarks.extend(untrusted_warning(&here));
     }
-    args.telling.tell(&outcome, out)
+    args.telling.print_outcome(&outcome, out)
 }

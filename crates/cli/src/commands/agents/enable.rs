@@ -7,7 +7,7 @@ use lapidary::gemini::agents::{AgentState, canonical_name, enable_agent};
 use lapidary::vocab::agents::AgentAction;
 
 use super::change::{AgentTelling, ChangeOutcome};
-use super::common::{AgentScopeArg, AgentsContext, Workspace, found, toggle_failure};
+use super::common::{AgentScopeArg, AgentsContext, Workspace, find_agent, toggle_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -35,25 +35,25 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
-    let registry = here.registry();
-    let agent = found(&registry, &args.name)?;
+    let here = AgentsContext::read_context(&args.workspace, &out.invocation)?;
+    let registry = here.load_registry();
+    let agent = find_agent(&registry, &args.name)?;
     let name = canonical_name(&args.name);
     let mut outcome = ChangeOutcome::new(AgentAction::Enable);
-    outcome.agent(name);
+    outcome.note_agent(name);
     if agent.state == AgentState::Active && args.scope.is_none() {
         outcome
             .words
             .push(format!("agent `{name}` is already enabled"));
-        return args.telling.tell(&outcome, out);
+        return args.telling.print_outcome(&outcome, out);
     }
-    let scope = args.scope.map(AgentScopeArg::settings);
+    let scope = args.scope.map(AgentScopeArg::settings_scope);
     let toggled = enable_agent(&here.setup, name, scope).map_err(toggle_failure)?;
     for (_, path) in &toggled.modified {
         outcome
             .words
             .push(format!("agent `{name}` enabled in `{}`", path.display()));
-        outcome.wrote(path);
+        outcome.note_written_file(path);
     }
     if toggled.modified.is_empty() {
         outcome
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         .change
         .remarks
         .extend(still_not_active(args, name, &out.invocation)?);
-    args.telling.tell(&outcome, out)
+    args.telling.print_outcome(&outcome, out)
 }
 
 /// Why the agent does not count all the same.
@@ -73,10 +73,10 @@ fn still_not_active(
     name: &str,
     invocation: &Arc<Invocation>,
 ) -> Result<Option<String>, Failure> {
-    let here = AgentsContext::read(&args.workspace, invocation)?;
-    let registry = here.registry();
-    let agent = found(&registry, name)?;
-    let info = super::info::info(&registry, agent);
+    let here = AgentsContext::read_context(&args.workspace, invocation)?;
+    let registry = here.load_registry();
+    let agent = find_agent(&registry, name)?;
+    let info = super::info::agent_info(&registry, agent);
     Ok(info
         .reason
         .map(|reason| format!("agent `{name}` still does not count: {reason}")))

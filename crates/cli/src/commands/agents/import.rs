@@ -11,7 +11,7 @@ use lapidary::gemini::file;
 use lapidary::vocab::agents::{AgentAction, ChangedAgent};
 
 use super::change::{AgentTelling, ChangeOutcome};
-use super::common::{AgentScopeArg, AgentsContext, Workspace, distrust};
+use super::common::{AgentScopeArg, AgentsContext, Workspace, untrusted_warning};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -56,22 +56,24 @@ struct Conversion<'a> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
+    let here = AgentsContext::read_context(&args.workspace, &out.invocation)?;
     let mut conversions = Vec::new();
     for path in &args.from_claude {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let agent = import_claude(&text(path)?, &stem).map_err(|error| failure(path, &error))?;
+        let agent = import_claude(&read_source(path)?, &stem)
+            .map_err(|error| import_failure(path, &error))?;
         conversions.push(Conversion { from: path, agent });
     }
     for path in &args.from_toml {
-        let agents = import_toml(&text(path)?).map_err(|error| failure(path, &error))?;
+        let agents =
+            import_toml(&read_source(path)?).map_err(|error| import_failure(path, &error))?;
         conversions.extend(
             agents
                 .into_iter()
                 .map(|agent| Conversion { from: path, agent }),
         );
     }
-    let directory = target(&here, args.scope)?;
+    let directory = target_directory(&here, args.scope)?;
     let mut outcome = ChangeOutcome::new(AgentAction::Import);
     if args.dry_run {
         for Conversion { from, agent } in &conversions {
@@ -86,15 +88,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         check_free(args, &directory, &conversions)?;
         for Conversion { agent, .. } in &conversions {
             let path = directory.join(format!("{}.md", agent.name));
-            write(&path, &agent.text).map_err(Failure::internal)?;
-            outcome.wrote(&path);
+            write_definition(&path, &agent.text).map_err(Failure::internal)?;
+            outcome.note_written_file(&path);
         }
     }
-    tell(&conversions, &directory, args, &mut outcome);
+    note_conversions(&conversions, &directory, args, &mut outcome);
     if args.scope == AgentScopeArg::Workspace {
-        outcome.change.remarks.extend(distrust(&here));
+        outcome.change.remarks.extend(untrusted_warning(&here));
     }
-    args.telling.tell(&outcome, out)
+    args.telling.print_outcome(&outcome, out)
 }
 
 fn note_conversions(

@@ -9,9 +9,9 @@ use lapidary::vocab::agents::{AgentInfo, AgentList, AgentProgram, AgentStanding,
 use lapidary::vocab::line;
 
 use super::common::{AgentsContext, Workspace};
-use super::info::info;
+use super::info::agent_info;
 use crate::commands::sessions::SessionsFormat;
-use crate::commands::skills::row::{on_a_line, row};
+use crate::commands::skills::row::{on_a_line, write_row};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -37,21 +37,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
-    let registry = here.registry();
+    let here = AgentsContext::read_context(&args.workspace, &out.invocation)?;
+    let registry = here.load_registry();
     let shown = registry.discovered().iter();
     let shown = shown
         .filter(|agent| args.all || agent.state == AgentState::Active || is_disabled(&agent.state));
     let list = AgentList {
         schema: LIST_SCHEMA.to_owned(),
-        programs: programs(&here),
-        definitions: shown.map(|agent| info(&registry, agent)).collect(),
-        warnings: warnings(&registry),
-        notes: notes(args, &here, &registry),
+        programs: agent_programs(&here),
+        definitions: shown.map(|agent| agent_info(&registry, agent)).collect(),
+        warnings: registry_warnings(&registry),
+        notes: missing_agent_notes(args, &here, &registry),
     };
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => line::write(out, &list)?,
-        SessionsFormat::Text => text(&list, out)?,
+        SessionsFormat::Text => print_text(&list, out)?,
     }
     Ok(CommandExit::Success)
 }
@@ -129,7 +129,7 @@ fn missing_agent_notes(args: &Args, here: &AgentsContext, registry: &AgentRegist
 
 fn print_text(list: &AgentList, out: &mut Printer) -> io::Result<()> {
     for warning in &list.warnings {
-        out.complain(&format!("warning: {warning}"));
+        out.print_message(&format!("warning: {warning}"));
     }
     let bold = if out.colour {
         Style::new().bold()
@@ -146,17 +146,17 @@ fn print_text(list: &AgentList, out: &mut Printer) -> io::Result<()> {
             (None, true) => "built in".to_owned(),
             (_, false) => "not installed".to_owned(),
         };
-        row(out, &format!("  {:<12} ", program.name), &about)?;
+        write_row(out, &format!("  {:<12} ", program.name), &about)?;
     }
     writeln!(
         out,
         "\n{bold}Definitions{bold:#} (agents that a model can call)"
     )?;
     for agent in &list.definitions {
-        one(agent, out)?;
+        print_agent(agent, out)?;
     }
     for note in &list.notes {
-        out.note(note)?;
+        out.print_note(note)?;
     }
     Ok(())
 }
@@ -178,17 +178,17 @@ fn print_agent(agent: &AgentInfo, out: &mut Printer) -> io::Result<()> {
         "  {name} {style}[{state}]{style:#} {}, {}{}",
         agent.kind,
         agent.source,
-        limits(agent)
+        limits_text(agent)
     )?;
-    row(out, "    ", &agent.description)?;
+    write_row(out, "    ", &agent.description)?;
     if let Some(tools) = &agent.tools {
-        row(out, "    tools: ", &tools.join(", "))?;
+        write_row(out, "    tools: ", &tools.join(", "))?;
     }
     if let Some(reason) = &agent.reason {
-        row(out, "    not active: ", reason)?;
+        write_row(out, "    not active: ", reason)?;
     }
     if let Some(path) = &agent.path {
-        row(out, "    ", path)?;
+        write_row(out, "    ", path)?;
     }
     Ok(())
 }

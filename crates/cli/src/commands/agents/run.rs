@@ -56,10 +56,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     };
     let prompt = match prompt_use {
         PromptUse::FillsInput => PromptSource::Argument(args.prompt.as_deref()),
-        PromptUse::Describes => PromptSource::Text(described(&args.inputs)),
+        PromptUse::Describes => PromptSource::Text(describe_inputs(&args.inputs)),
     };
     let request = RunRequest::of_definition(&args.name, prompt);
-    carry_out(request, with, out, |job| choose(job, args, prompt_use))
+    carry_out(request, with, out, |job| {
+        choose_definition(job, args, prompt_use)
+    })
 }
 
 /// Puts the definition into the job.

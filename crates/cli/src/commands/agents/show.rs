@@ -8,11 +8,11 @@ use lapidary::render::plain::sanitize;
 use lapidary::vocab::agents::{AgentInfo, AgentShown, SHOW_SCHEMA};
 use lapidary::vocab::line;
 
-use super::common::{AgentsContext, Workspace, found};
-use super::info::info;
-use super::list::limits;
+use super::common::{AgentsContext, Workspace, find_agent};
+use super::info::agent_info;
+use super::list::limits_text;
 use crate::commands::sessions::SessionsFormat;
-use crate::commands::skills::row::row;
+use crate::commands::skills::row::write_row;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -37,13 +37,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = AgentsContext::read(&args.workspace, &out.invocation)?;
-    let registry = here.registry();
-    let found = found(&registry, &args.name)?;
-    let shown = shown(&registry.with_override(found), info(&registry, found));
+    let here = AgentsContext::read_context(&args.workspace, &out.invocation)?;
+    let registry = here.load_registry();
+    let found = find_agent(&registry, &args.name)?;
+    let shown = shown_definition(&registry.with_override(found), agent_info(&registry, found));
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => line::write(out, &shown)?,
-        SessionsFormat::Text => text(&shown, out)?,
+        SessionsFormat::Text => print_text(&shown, out)?,
     }
     Ok(CommandExit::Success)
 }
@@ -96,7 +96,7 @@ fn shown_definition(definition: &AgentDefinition, agent: AgentInfo) -> AgentShow
 fn print_text(shown: &AgentShown, out: &mut Printer) -> io::Result<()> {
     let agent = &shown.agent;
     let state = agent.state.as_str().replace('_', " ");
-    row(
+    write_row(
         out,
         "",
         &format!(
@@ -104,7 +104,7 @@ fn print_text(shown: &AgentShown, out: &mut Printer) -> io::Result<()> {
             agent.name,
             agent.kind,
             agent.source,
-            limits(agent)
+            limits_text(agent)
         ),
     )?;
     let rows = [
@@ -120,7 +120,7 @@ fn print_text(shown: &AgentShown, out: &mut Printer) -> io::Result<()> {
             "  MCP servers: ",
             Some(shown.mcp_servers.join(", ")).filter(|it| !it.is_empty()),
         ),
-        ("  inputs:      ", inputs(&shown.input_schema)),
+        ("  inputs:      ", describe_inputs(&shown.input_schema)),
         ("  result:      ", shown.output_name.clone()),
         (
             "  card:        ",
@@ -134,7 +134,7 @@ fn print_text(shown: &AgentShown, out: &mut Printer) -> io::Result<()> {
     ];
     for (start, text) in rows {
         if let Some(text) = text {
-            row(out, start, &text)?;
+            write_row(out, start, &text)?;
         }
     }
     if let Some(prompt) = &shown.system_prompt {

@@ -45,8 +45,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let paths = ConfigPaths::find(&args.files, &out.invocation)?;
-    let findings = findings(&paths);
+    let paths = ConfigPaths::find_files(&args.files, &out.invocation)?;
+    let findings = file_findings(&paths);
     let count = |severity: ConfigSeverity| {
         let found = findings.iter().filter(|it| it.severity == severity);
         found.count() as u64
@@ -54,14 +54,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let (errors, warnings) = (count(ConfigSeverity::Error), count(ConfigSeverity::Warning));
     let report = ConfigCheck {
         schema: CHECK_SCHEMA.to_owned(),
-        files: paths.listed(),
+        files: paths.listed_files(),
         errors,
         warnings,
         findings,
     };
     match ConfigFormat::or_usual(args.format, out) {
         ConfigFormat::Json => line::write(out, &report)?,
-        ConfigFormat::Text => text(&report, out)?,
+        ConfigFormat::Text => print_text(&report, out)?,
     }
     let is_wrong = errors > 0 || args.strict && warnings > 0;
     Ok(if is_wrong {
@@ -73,10 +73,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 
 /// The findings of each file. A file that cannot be read does not hide the findings of the other.
 fn file_findings(paths: &ConfigPaths) -> Vec<ConfigFinding> {
-    let layers = paths.layers();
+    let layers = paths.config_layers();
     if let Ok(effective) = EffectiveConfig::read(layers) {
-        let warnings = effective.warnings.iter().flat_map(warned);
-        return warnings.chain(remarks(paths, &effective)).collect();
+        let warnings = effective.warnings.iter().flat_map(warning_findings);
+        return warnings.chain(rule_remarks(paths, &effective)).collect();
     }
     let user = ConfigLayers {
         user: layers.user,
@@ -87,8 +87,12 @@ fn file_findings(paths: &ConfigPaths) -> Vec<ConfigFinding> {
         ..layers
     };
     let found = [user, other].map(|layer| match EffectiveConfig::read(layer) {
-        Ok(effective) => effective.warnings.iter().flat_map(warned).collect(),
-        Err(error) => vec![failed(&error)],
+        Ok(effective) => effective
+            .warnings
+            .iter()
+            .flat_map(warning_findings)
+            .collect(),
+        Err(error) => vec![error_finding(&error)],
     });
     found.concat()
 }
@@ -107,7 +111,7 @@ fn rule_remarks(paths: &ConfigPaths, effective: &EffectiveConfig) -> Vec<ConfigF
         let message = message.strip_prefix(&start).unwrap_or(&message);
         ConfigFinding {
             line: line.parse().ok(),
-            ..found(ConfigSeverity::Warning, path, None, message.to_owned())
+            ..new_finding(ConfigSeverity::Warning, path, None, message.to_owned())
         }
     };
     remarks.iter().map(finding).collect()
@@ -124,7 +128,7 @@ fn error_finding(error: &ConfigError) -> ConfigFinding {
         }
         other => (Path::new(""), None, other.to_string()),
     };
-    let finding = found(ConfigSeverity::Error, path, place, message);
+    let finding = new_finding(ConfigSeverity::Error, path, place, message);
     ConfigFinding {
         hint: error.hint(),
         ..finding
@@ -133,7 +137,8 @@ fn error_finding(error: &ConfigError) -> ConfigFinding {
 
 /// A warning. Several unknown keys are several findings.
 fn warning_findings(warning: &ConfigWarning) -> Vec<ConfigFinding> {
-    let warn = |path: &Path, place, message| found(ConfigSeverity::Warning, path, place, message);
+    let warn =
+        |path: &Path, place, message| new_finding(ConfigSeverity::Warning, path, place, message);
     match warning {
         ConfigWarning::UnknownKeys {
             origin,
@@ -198,7 +203,7 @@ fn print_text(report: &ConfigCheck, out: &mut Printer) -> io::Result<()> {
     for finding in &report.findings {
         let numbers = [finding.line, finding.column].into_iter().flatten();
         let place = numbers.fold(finding.path.clone(), |place, it| format!("{place}:{it}"));
-        let style = styled(&finding.severity, out.colour);
+        let style = severity_style(&finding.severity, out.colour);
         let (word, message) = (&finding.severity, sanitize(&finding.message));
         writeln!(
             out,
@@ -211,9 +216,9 @@ fn print_text(report: &ConfigCheck, out: &mut Printer) -> io::Result<()> {
     }
     let read = report.files.iter().filter(|file| file.exists).count();
     if read == 0 {
-        out.note("there is no configuration file; `lapidary config init` writes one")
+        out.print_note("there is no configuration file; `lapidary config init` writes one")
     } else if report.findings.is_empty() {
-        out.note("nothing is wrong")
+        out.print_note("nothing is wrong")
     } else {
         Ok(())
     }

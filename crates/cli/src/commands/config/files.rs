@@ -31,7 +31,7 @@ pub(super) struct ConfigPaths {
 
 impl ConfigPaths {
     pub(super) fn find_files(args: &FileArgs, invocation: &Invocation) -> Result<Self, Failure> {
-        let (directory, environment) = place(args.working_dir.as_deref(), invocation)?;
+        let (directory, environment) = search_context(args.working_dir.as_deref(), invocation)?;
         let named = args.config.as_ref().map(|file| environment.dir.join(file));
         if let Some(named) = named.as_ref().filter(|named| !named.exists()) {
             let error = anyhow!("`{}` does not exist", named.display());
@@ -87,7 +87,7 @@ pub(super) fn search_context(
         .current_dir()
         .context("cannot find the current directory");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = SearchEnvironment::from_vars(invocation.variables(), &here);
+    let environment = SearchEnvironment::from_vars(invocation.all_variables(), &here);
     let directory = working_dir.map_or_else(|| here.clone(), |dir| here.join(dir));
     if !directory.is_dir() {
         let error = anyhow!("`{}` is not a directory", directory.display());

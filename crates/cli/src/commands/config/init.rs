@@ -7,7 +7,7 @@ use anyhow::{Context as _, anyhow};
 use lapidary::engine::config::FILE_NAME;
 
 use super::files;
-use super::template::{ConfigOwner, template};
+use super::template::{ConfigOwner, config_template};
 use crate::commands::sessions::export::file::{self as whole_file, ExportManner};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -37,7 +37,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let (directory, environment) = files::place(args.working_dir.as_deref(), &out.invocation)?;
+    let (directory, environment) =
+        files::search_context(args.working_dir.as_deref(), &out.invocation)?;
     let (path, owner) = if args.user {
         let path = files::user_file(&environment);
         let path = path.ok_or_else(|| {
@@ -61,14 +62,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         is_private: false,
         replaces: false,
     };
-    whole_file::write(&path, manner, |file| {
-        Ok(file.write_all(template(owner).as_bytes())?)
+    whole_file::write_export_file(&path, manner, |file| {
+        Ok(file.write_all(config_template(owner).as_bytes())?)
     })?;
     writeln!(
         out,
         "{}",
         lapidary::render::plain::sanitize(&path.display().to_string())
     )?;
-    out.note("every line is a comment: remove the `#` of what you want to set")?;
+    out.print_note("every line is a comment: remove the `#` of what you want to set")?;
     Ok(CommandExit::Success)
 }

@@ -38,12 +38,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let paths = ConfigPaths::find(&args.files, &out.invocation)?;
-    let effective = EffectiveConfig::read(paths.layers()).map_err(refused)?;
-    let report = report(&paths, effective);
+    let paths = ConfigPaths::find_files(&args.files, &out.invocation)?;
+    let effective = EffectiveConfig::read(paths.config_layers()).map_err(config_failure)?;
+    let report = shown_config(&paths, effective);
     match ConfigFormat::or_usual(args.format, out) {
         ConfigFormat::Json => line::write(out, &report)?,
-        ConfigFormat::Text => text(&report, out)?,
+        ConfigFormat::Text => print_text(&report, out)?,
     }
     Ok(CommandExit::Success)
 }
@@ -61,10 +61,14 @@ fn shown_config(paths: &ConfigPaths, effective: EffectiveConfig) -> ConfigShown 
     });
     ConfigShown {
         schema: SHOW_SCHEMA.to_owned(),
-        files: paths.listed(),
+        files: paths.listed_files(),
         rules: rules.collect(),
         agents: effective.config.agents.keys().cloned().collect(),
-        settings: effective.settings.into_iter().map(setting).collect(),
+        settings: effective
+            .settings
+            .into_iter()
+            .map(published_setting)
+            .collect(),
         warnings: effective.warnings.iter().map(ToString::to_string).collect(),
     }
 }
@@ -86,11 +90,11 @@ fn published_setting(setting: EffectiveSetting) -> ConfigSetting {
 fn print_text(report: &ConfigShown, out: &mut Printer) -> io::Result<()> {
     let widest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
     let keys = widest(&mut report.settings.iter().map(|it| it.key.len()));
-    let values: Vec<_> = report.settings.iter().map(shown).collect();
+    let values: Vec<_> = report.settings.iter().map(setting_text).collect();
     let width = widest(&mut values.iter().map(|it| it.chars().count())).min(32);
     for (setting, value) in report.settings.iter().zip(&values) {
         let key = &setting.key;
-        writeln!(out, "{key:keys$}  {value:width$}  {}", source(setting))?;
+        writeln!(out, "{key:keys$}  {value:width$}  {}", source_text(setting))?;
     }
     for rule in &report.rules {
         writeln!(
@@ -106,11 +110,11 @@ fn print_text(report: &ConfigShown, out: &mut Printer) -> io::Result<()> {
     }
     writeln!(out)?;
     for file in &report.files {
-        writeln!(out, "{}", described(file))?;
+        writeln!(out, "{}", file_text(file))?;
     }
     out.flush()?;
     for warning in &report.warnings {
-        out.complain(&format!("warning: {warning}"));
+        out.print_message(&format!("warning: {warning}"));
     }
     Ok(())
 }

@@ -26,131 +26,135 @@ const fn key_example(key: &'static str, value: &'static str, about: &'static str
     }
 }
 
-const fn user_key_example(key: &'static str, value: &'static str, about: &'static str) -> KeyExample {
+const fn user_key_example(
+    key: &'static str,
+    value: &'static str,
+    about: &'static str,
+) -> KeyExample {
     KeyExample {
         is_for_projects: false,
-        ..example(key, value, about)
+        ..key_example(key, value, about)
     }
 }
 
 /// Every key except `approval_mode`, which is `permission_mode` in Gemini's words.
 const EXAMPLES: [KeyExample; 28] = [
-    users(
+    user_key_example(
         "agent",
         "\"gemini\"",
         "Agent that runs without --agent: a known name, or one of [agents.NAME] below.",
     ),
-    example(
+    key_example(
         "model",
         "\"gemini-2.5-pro\"",
         "Model. The agent's own choice if not set.",
     ),
-    example(
+    key_example(
         "system_prompt",
         "\"Answer briefly.\"",
         "Text for the agent before the prompt.",
     ),
-    example(
+    key_example(
         "permission_mode",
         "\"default\"",
         "default asks before edits and commands; plan forbids them. Only your own file may say acceptEdits or bypassPermissions.",
     ),
-    users(
+    user_key_example(
         "allowed_tools",
         "[\"read_file\"]",
         "Tools of Gemini CLI that run without confirmation.",
     ),
-    users(
+    user_key_example(
         "trust_workspace",
         "true",
         "Trust every folder. Better: --trust-workspace for one run.",
     ),
-    example(
+    key_example(
         "on_denied",
         "\"fail\"",
         "Outcome of a run in which a call was denied: auto, warn or fail.",
     ),
-    example(
+    key_example(
         "on_violation",
         "\"stop\"",
         "What to do if the agent makes a call without permission: stop or report.",
     ),
-    example(
+    key_example(
         "confine",
         "\"workspace\"",
         "What the kernel lets the agent write: workspace, read-only or, in your own file, off.",
     ),
-    example(
+    key_example(
         "confinement",
         "\"required\"",
         "A run that the kernel cannot confine fails (required), or is only warned of (wanted).",
     ),
-    users(
+    user_key_example(
         "confine_write",
         "[\"/var/cache/mine\"]",
         "More files and directories that a confined agent can write.",
     ),
-    example(
+    key_example(
         "confine_connect",
         "[443]",
         "The TCP ports that a confined agent can connect to. All of them if not set.",
     ),
-    example(
+    key_example(
         "timeout",
         "\"10m\"",
         "Longest run. A number is seconds; units are ms, s, m, h and d.",
     ),
-    example(
+    key_example(
         "start_timeout",
         "\"1m\"",
         "Longest wait for the agent's first line; 0 for no limit.",
     ),
-    example(
+    key_example(
         "idle_timeout",
         "\"5m\"",
         "Longest silence of the agent; 0 for no limit.",
     ),
-    example(
+    key_example(
         "grace",
         "\"5s\"",
         "Time to end after a cancel or a timeout before the kill.",
     ),
-    example("max_turns", "50", "Most model turns of a run."),
-    example(
+    key_example("max_turns", "50", "Most model turns of a run."),
+    key_example(
         "budget",
         "\"tokens=200000,cost=1.50\"",
         "Most usage: tokens, cost (US dollars), tool-calls, turns.",
     ),
-    example(
+    key_example(
         "budget_unknown",
         "\"fail\"",
         "What to do if the agent does not report what the budget limits: fail or warn.",
     ),
-    example(
+    key_example(
         "retries",
         "1",
         "Starts again after a failed start or a rate limit, if nothing was done yet.",
     ),
-    example("sandbox", "true", "Run in the agent's own sandbox."),
-    example(
+    key_example("sandbox", "true", "Run in the agent's own sandbox."),
+    key_example(
         "include_directories",
         "[]",
         "More directories for the agent's workspace.",
     ),
-    example("working_dir", "\".\"", "Directory the agent works in."),
-    example("transport", "\"auto\"", "auto, acp, stream-json or json."),
-    example("record", "true", "Keep a recording of every run."),
-    users(
+    key_example("working_dir", "\".\"", "Directory the agent works in."),
+    key_example("transport", "\"auto\"", "auto, acp, stream-json or json."),
+    key_example("record", "true", "Keep a recording of every run."),
+    user_key_example(
         "runs_max_age",
         "\"30d\"",
         "Delete older recordings: h, d, w or m (30 days), or \"unlimited\".",
     ),
-    users(
+    user_key_example(
         "runs_max_size",
         "\"2GiB\"",
         "Most bytes of recordings, the newest first, or \"unlimited\".",
     ),
-    example(
+    key_example(
         "max_output",
         "1073741824",
         "Most bytes the agent may write.",
@@ -229,7 +233,7 @@ mod tests {
                     .split_once(" = ")
                     .is_some_and(|(key, _)| !key.contains(' '))
         };
-        let text = template(owner);
+        let text = config_template(owner);
         let lines: Vec<_> = text.lines().filter(is_setting).collect();
         lines.join("\n").replace("# ", "")
     }
@@ -237,7 +241,8 @@ mod tests {
     #[test]
     fn the_init_template_parses_to_the_default_configuration() {
         for owner in [ConfigOwner::User, ConfigOwner::Project] {
-            let (config, warnings) = Config::from_toml(&template(owner), Path::new("/x")).unwrap();
+            let (config, warnings) =
+                Config::from_toml(&config_template(owner), Path::new("/x")).unwrap();
             assert_eq!((config, warnings), (Config::default(), Vec::new()));
         }
     }

@@ -57,32 +57,32 @@ pub(super) async fn prove_agent(
 ) -> Result<Option<PathBuf>, Failure> {
     let Some(program) = agent.locate(around.environment) else {
         let message = "no agent is installed to test";
-        report.tell(Check::new(
+        report.add_check(Check::new(
             CheckName::AcpStart,
             CheckState::Skipped,
             message,
         ));
         return Ok(None);
     };
-    let api = FakeApi::start(model::script()).await;
+    let api = FakeApi::start(model::card_script()).await;
     let api = api
         .context("cannot play a model")
         .map_err(Failure::internal)?;
     let root = around.scratch.join("acp");
-    let world = ProofSandbox::make(&root, &program, around.supervisor, around.environment);
+    let world = ProofSandbox::make_sandbox(&root, &program, around.supervisor, around.environment);
     let world = world
         .context("cannot make a throw-away home")
         .map_err(Failure::internal)?;
-    let mut command = Command::new(&program, world.project());
+    let mut command = Command::new(&program, world.project_dir());
     command.args(agent.args.iter().cloned());
-    command.envs(variables(&world, agent, &api.base_url()));
-    let told = rules::tell(agent, &program, &world, &mut command);
+    command.envs(proof_variables(&world, agent, &api.base_url()));
+    let told = rules::tell_ask_rules(agent, &program, &world, &mut command);
     let told = told
         .context("cannot write the agent's policy")
         .map_err(Failure::internal)?;
-    let card = speak(command, around, (&api, &world), told, report).await;
+    let card = speak_acp(command, around, (&api, &world), told, report).await;
     let is_model_asked = card.turn.as_ref().is_some_and(|turn| turn.model_asked);
-    report.card(card);
+    report.add_card(card);
     api.stop().await;
     Ok(is_model_asked.then_some(program))
 }
@@ -100,20 +100,20 @@ async fn speak_acp(
         ..Card::default()
     };
     let started = Instant::now();
-    match AcpProbe::start(command, around.supervisor, world.root()).await {
-        Err(error) => report.tell(outcome::not_started(&error)),
+    match AcpProbe::start_agent(command, around.supervisor, world.root_dir()).await {
+        Err(error) => report.add_check(outcome::not_started(&error)),
         Ok(spoken) => {
             let proof = CardProof {
                 spoken,
                 api,
-                project: world.project(),
+                project: world.project_dir(),
                 session_meta: told.session_meta,
                 patience: around.patience,
                 last: started + around.patience * STEPS,
                 card: &mut card,
                 report,
             };
-            proof.make(started).await;
+            proof.make_card(started).await;
         }
     }
     card
@@ -138,7 +138,9 @@ pub(super) fn proof_variables(
         .map(|(name, value)| (name, value.to_owned()))
         .chain(model)
         .map(|(name, value)| (name.into(), value.into()));
-    let world = world.vars().filter(|(name, _)| *name != "GEMINI_API_KEY");
+    let world = world
+        .sandbox_variables()
+        .filter(|(name, _)| *name != "GEMINI_API_KEY");
     let configured = agent.environment.iter().cloned();
     let configured = configured.filter(|(name, _)| !is_secret(name));
     configured.chain(world).chain(own).collect()
@@ -165,14 +167,14 @@ struct CardProof<'a, 'r> {
 
 impl CardProof<'_, '_> {
     async fn make_card(mut self, started: Instant) {
-        if let Some(theirs) = self.start(started).await {
-            if let Some(session) = self.session(&theirs).await {
-                self.turn(&session.id).await;
-                self.cancel(&session.id).await;
+        if let Some(theirs) = self.initialize_agent(started).await {
+            if let Some(session) = self.open_session(&theirs).await {
+                self.play_turn(&session.id).await;
+                self.cancel_turn(&session.id).await;
             }
-            self.unknown().await;
+            self.send_unknown_method().await;
         }
-        self.shutdown().await;
+        self.shut_down_agent().await;
     }
 
     /// The rest of the time, at most `most`.
@@ -181,19 +183,23 @@ impl CardProof<'_, '_> {
     }
 
     async fn initialize_agent(&mut self, started: Instant) -> Option<InitializeAnswer> {
-        let answer = self.spoken.initialize(self.within(self.patience)).await;
+        let answer = self
+            .spoken
+            .initialize_agent(self.time_within(self.patience))
+            .await;
         let took = started.elapsed();
         match answer {
             Ok(theirs) => {
-                offer::introduced(self.card, &theirs, took);
-                self.report.tell(outcome::started(self.card, took));
-                self.report.tell(outcome::abilities(self.card));
+                offer::note_initialize(self.card, &theirs, took);
+                self.report
+                    .add_check(outcome::started_check(self.card, took));
+                self.report.add_check(outcome::abilities_check(self.card));
                 Some(theirs)
             }
             Err(error) => {
-                let check =
-                    outcome::failed(CheckName::AcpStart, "it did not begin", &error).took(took);
-                self.report.tell(check);
+                let check = outcome::failed_check(CheckName::AcpStart, "it did not begin", &error)
+                    .took(took);
+                self.report.add_check(check);
                 None
             }
         }
@@ -201,22 +207,24 @@ impl CardProof<'_, '_> {
 
     async fn open_session(&mut self, theirs: &InitializeAnswer) -> Option<OpenedSession> {
         let began = Instant::now();
-        let time = self.within(self.patience);
+        let time = self.time_within(self.patience);
         let meta = self.session_meta.as_ref();
         let answer = self.spoken.new_session(&self.project, meta, time).await;
-        let (check, session) = outcome::session(self.card, theirs, answer);
-        self.report.tell(check.took(began.elapsed()));
+        let (check, session) = outcome::session_check(self.card, theirs, answer);
+        self.report.add_check(check.took(began.elapsed()));
         if session.is_some() {
-            self.report.tell(outcome::modes(self.card));
-            self.report.tell(outcome::options(self.card));
+            self.report.add_check(outcome::modes_check(self.card));
+            self.report.add_check(outcome::options_check(self.card));
         }
         session
     }
 
     async fn play_turn(&mut self, session: &str) {
-        let time = self.within(self.patience);
+        let time = self.time_within(self.patience);
         let prompt = model::CALL_PROMPT;
-        let turn = self.spoken.prompt(session, prompt, TurnCancel::Never, time);
+        let turn = self
+            .spoken
+            .send_prompt(session, prompt, TurnCancel::Never, time);
         let turn = turn.await;
         let was_run = self.project.join(model::MADE).exists();
         let seen = outcome::SeenConversation {
@@ -224,33 +232,34 @@ impl CardProof<'_, '_> {
             has_shell: model::has_shell(self.api),
             was_run,
         };
-        for check in outcome::turn(self.card, &turn, seen) {
-            self.report.tell(check);
+        for check in outcome::turn_checks(self.card, &turn, seen) {
+            self.report.add_check(check);
         }
     }
 
     async fn cancel_turn(&mut self, session: &str) {
-        let time = self.within(self.patience);
+        let time = self.time_within(self.patience);
         let prompt = model::WAIT_PROMPT;
         let turn = self
             .spoken
-            .prompt(session, prompt, TurnCancel::AtFirstSign, time);
+            .send_prompt(session, prompt, TurnCancel::AtFirstSign, time);
         let turn = turn.await;
-        self.report.tell(outcome::cancel(self.card, &turn));
+        self.report
+            .add_check(outcome::cancel_check(self.card, &turn));
     }
 
     async fn send_unknown_method(&mut self) {
         let began = Instant::now();
-        let time = self.within(UNKNOWN);
-        let answer = self.spoken.unknown(time).await;
-        let check = outcome::unknown(self.card, &answer, began.elapsed());
-        self.report.tell(check);
+        let time = self.time_within(UNKNOWN);
+        let answer = self.spoken.send_unknown_method(time).await;
+        let check = outcome::unknown_method_check(self.card, &answer, began.elapsed());
+        self.report.add_check(check);
     }
 
     async fn shut_down_agent(self) {
-        let ended = self.spoken.end().await;
-        for check in outcome::shutdown(self.card, &ended) {
-            self.report.tell(check);
+        let ended = self.spoken.end_agent().await;
+        for check in outcome::shutdown_checks(self.card, &ended) {
+            self.report.add_check(check);
         }
     }
 }

@@ -21,7 +21,7 @@ use lapidary_standin::attempt::{
 };
 use serde_json::Value;
 
-use super::card::{ProofSurroundings, variables};
+use super::card::{ProofSurroundings, proof_variables};
 use super::observed_run::{ObservedRun, RunCancel};
 use super::proof_sandbox::ProofSandbox;
 use crate::failure::Failure;
@@ -93,13 +93,15 @@ pub(super) async fn prove_over_acp(
     around: &ProofSurroundings<'_>,
 ) -> Result<Check, Failure> {
     let Some(program) = program else {
-        return Ok(unproven("the mock model was not called"));
+        return Ok(unproven_check("the mock model was not called"));
     };
     let Some(tools) = AgentTools::for_family(agent.provider.as_str()) else {
-        return Ok(unproven("the names of this agent's tools are not known"));
+        return Ok(unproven_check(
+            "the names of this agent's tools are not known",
+        ));
     };
     let root = around.scratch.join("rules");
-    let world = ProofSandbox::make(&root, &program, around.supervisor, around.environment);
+    let world = ProofSandbox::make_sandbox(&root, &program, around.supervisor, around.environment);
     let world = world
         .context("cannot make a throw-away home")
         .map_err(Failure::internal)?;
@@ -114,7 +116,7 @@ pub(super) async fn prove_over_acp(
         over: "acp",
         id: &scratch.to_string_lossy(),
     };
-    proof.prove(tools).await
+    proof.prove_denials(tools).await
 }
 
 fn unproven_check(why: &str) -> Check {
@@ -126,7 +128,7 @@ impl DenialProof<'_> {
     pub(super) async fn prove_denials(&self, tools: &AgentTools) -> Result<Check, Failure> {
         let tools = tools.without_commands();
         let mut found = Found::default();
-        for round in self.rounds() {
+        for round in self.proof_rounds() {
             self.play_round(&round, &tools, &mut found).await?;
         }
         Ok(self.check(&found))
@@ -160,16 +162,20 @@ impl DenialProof<'_> {
         let mut left = round.attempts.as_slice();
         while !left.is_empty() {
             let run = format!("{}-rules-{}-{}", self.id, self.over, found.runs);
-            let (seen, results) = self.play(run, tools, (left, &round.rules)).await?;
+            let (seen, results) = self.play_attempts(run, tools, (left, &round.rules)).await?;
             found.runs += 1;
             found.took += seen.took;
-            if seen.cause() == Some(&Cause::BadConfig) {
-                found.held.extend(all(left, &DenialHolder::NotStarted));
+            if seen.end_cause() == Some(&Cause::BadConfig) {
+                found
+                    .held
+                    .extend(all_held_by(left, &DenialHolder::NotStarted));
                 found.refusal.get_or_insert(seen);
                 return Ok(());
             }
             if results.is_empty() {
-                found.held.extend(all(left, &DenialHolder::NotAttempted));
+                found
+                    .held
+                    .extend(all_held_by(left, &DenialHolder::NotAttempted));
                 found.silence.get_or_insert(seen);
                 return Ok(());
             }
@@ -186,14 +192,14 @@ impl DenialProof<'_> {
         tools: &AgentTools,
         (attempts, rules): (&[AttemptedAction], &[String]),
     ) -> Result<(ObservedRun, Vec<(AttemptedAction, DenialHolder)>), Failure> {
-        let project = self.world.project();
+        let project = self.world.project_dir();
         lay_out(&project)
             .context("cannot write to the throw-away project")
             .map_err(Failure::internal)?;
-        let site = start(Script::new()).await?;
-        let model = start(tools.script(attempts, &project, &site.base_url())).await?;
-        let job = self.job(&run, &model.base_url(), rules)?;
-        let seen = ObservedRun::follow(job.start(), run, &model, RunCancel::Never).await;
+        let site = start_fake_api(Script::new()).await?;
+        let model = start_fake_api(tools.script(attempts, &project, &site.base_url())).await?;
+        let job = self.denial_job(&run, &model.base_url(), rules)?;
+        let seen = ObservedRun::follow_run(job.start(), run, &model, RunCancel::Never).await;
         let scene = AttemptScene {
             project: &project,
             model: &model,
@@ -212,13 +218,13 @@ impl DenialProof<'_> {
 
     /// A run with rules that deny. A violation ends it, as it ends a run of the user's.
     fn denial_job(&self, run: &str, url: &str, rules: &[String]) -> Result<Job, Failure> {
-        let job = self.world.job(run, self.transport, url);
+        let job = self.world.proof_job(run, self.transport, url);
         let mut job = job
             .context("cannot prepare a run")
             .map_err(Failure::internal)?;
         let rules = rules
             .iter()
-            .map(|rule| Rule::parse_flag(PermissionEffect::Deny, rule, &self.world.project()));
+            .map(|rule| Rule::parse_flag(PermissionEffect::Deny, rule, &self.world.project_dir()));
         let rules: Vec<_> = rules
             .collect::<Result<_, _>>()
             .context("cannot write a rule")
@@ -232,8 +238,8 @@ impl DenialProof<'_> {
         job.config.permission_mode = Some(mode);
         job.config.on_violation = Some(OnViolation::Stop);
         if let Some(agent) = &self.acp {
-            let vars = variables(self.world, agent, url);
-            job.environment = SearchEnvironment::from_vars(vars, self.world.project());
+            let vars = proof_variables(self.world, agent, url);
+            job.environment = SearchEnvironment::from_vars(vars, self.world.project_dir());
             job.config.model = None;
             job.speaking.mcp_servers = vec![self.world.acp_server()];
             job.agent = JobAgent::Acp(AcpAgent {
@@ -249,20 +255,26 @@ impl DenialProof<'_> {
         let has = |by: &DenialHolder| held.iter().any(|(_, own)| own == by);
         let is_all = |by: &DenialHolder| held.iter().all(|(_, own)| own == by);
         let ran = [DenialHolder::Nothing, DenialHolder::Watch];
-        let denials = self.denials(held);
+        let denials = self.proven_denials(held);
         let check = match (&found.refusal, &found.silence) {
             // An agent that cannot be given a rule is not started with it: nothing is done, and nothing can be proven.
             (Some(seen), _) if is_all(&DenialHolder::NotStarted) => {
                 let what = format!("over {}, a run with such rules does not start", self.over);
-                seen.failure(CheckName::ProveRules, &what)
+                seen.failed_check(CheckName::ProveRules, &what)
             }
             (_, Some(seen)) if is_all(&DenialHolder::NotAttempted) => {
                 let what = "no call was attempted";
-                let check = seen.failure(CheckName::ProveRules, what);
+                let check = seen.failed_check(CheckName::ProveRules, what);
                 return in_state(check, CheckState::Unproven);
             }
-            (Some(seen), _) => seen.failure(CheckName::ProveRules, &self.words(&denials)),
-            _ => Check::new(CheckName::ProveRules, CheckState::Ok, self.words(&denials)),
+            (Some(seen), _) => {
+                seen.failed_check(CheckName::ProveRules, &self.denials_text(&denials))
+            }
+            _ => Check::new(
+                CheckName::ProveRules,
+                CheckState::Ok,
+                self.denials_text(&denials),
+            ),
         };
         let check = check.denials(denials).took(found.took);
         if ran.iter().any(has) {
@@ -279,7 +291,7 @@ impl DenialProof<'_> {
     /// The results of the attempts, worst first.
     fn denials_text(&self, denials: &[ProvenDenial]) -> String {
         let groups = HOLDERS.iter().filter_map(|(by, words)| {
-            let kinds = kinds(denials, by);
+            let kinds = kinds_held_by(denials, by);
             (!kinds.is_empty()).then(|| format!("{words}: {kinds}"))
         });
         let groups: Vec<_> = groups.collect();

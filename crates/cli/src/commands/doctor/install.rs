@@ -11,7 +11,7 @@ use lapidary::engine::npm::{AdapterInstallError, InstallRequest, install_adapter
 use lapidary::engine::process::Supervisor;
 use tokio_util::sync::CancellationToken;
 
-use super::{Args, interrupted};
+use super::{Args, wait_for_signal};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -33,7 +33,7 @@ pub(super) fn run(
     let root = directories::safe_state(environment)?.join("adapters");
     let place = adapter.directory(&root);
     if place.exists() {
-        return Ok(out.note(&format!("`{}` is there already", place.display()))?);
+        return Ok(out.print_note(&format!("`{}` is there already", place.display()))?);
     }
     if !args.yes && !confirm_install(adapter, &place, &out.invocation)? {
         let failure = Failure::bad_input(anyhow!("nothing was installed"));
@@ -42,7 +42,7 @@ pub(super) fn run(
             ..failure
         });
     }
-    out.complain(&format!("Installing `{}` …", named(adapter)));
+    out.print_message(&format!("Installing `{}` …", adapter_name(adapter)));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -61,14 +61,14 @@ pub(super) fn run(
         let mut installing = std::pin::pin!(install_adapter(&request));
         tokio::select! {
             installed = &mut installing => installed,
-            () = interrupted(&out.invocation) => {
+            () = wait_for_signal(&out.invocation) => {
                 cancel.cancel();
                 installing.await // npm ends first, and its files are removed
             }
         }
     });
-    let at = installed.map_err(refused)?;
-    Ok(out.note(&format!("installed `{}`", at.display()))?)
+    let at = installed.map_err(install_failure)?;
+    Ok(out.print_note(&format!("installed `{}`", at.display()))?)
 }
 
 fn adapter_of(name: &str) -> Result<&'static AcpAdapter, Failure> {
@@ -104,12 +104,12 @@ fn confirm_install(
         ));
         return Err(failure.with_hint("`--yes` installs without asking"));
     }
-    invocation.complain(&format!(
+    invocation.print_message(&format!(
         "npm will install `{}` and what it depends on into `{}`.",
-        named(adapter),
+        adapter_name(adapter),
         place.display()
     ));
-    let mut err = invocation.stderr();
+    let mut err = invocation.stderr_writer();
     write!(err, "Install it? [y]es / [n]o: ")?;
     err.flush()?;
     let answer = invocation.read_line()?;

@@ -40,13 +40,19 @@ impl ObservedRun {
             cancelled: None,
             took: Duration::ZERO,
         };
-        let _ = timeout(PATIENCE, seen.watch(run, api, cancel, started)).await;
+        let _ = timeout(PATIENCE, seen.watch_run(run, api, cancel, started)).await;
         seen.took = started.elapsed();
         seen
     }
 
     /// Every future in the loop is cancel-safe.
-    async fn watch_run(&mut self, mut run: Run, api: &FakeApi, cancel: RunCancel, started: Instant) {
+    async fn watch_run(
+        &mut self,
+        mut run: Run,
+        api: &FakeApi,
+        cancel: RunCancel,
+        started: Instant,
+    ) {
         loop {
             let is_due = cancel == RunCancel::OnceAsked && self.cancelled.is_none();
             tokio::select! {
@@ -89,13 +95,13 @@ impl ObservedRun {
     }
 
     pub(super) fn end_cause(&self) -> Option<&Cause> {
-        self.end().map(|end| &end.cause)
+        self.run_end().map(|end| &end.cause)
     }
 
     /// A failed check, with the end of the run.
     pub(super) fn failed_check(&self, name: CheckName, what: &str) -> Check {
         let check = Check::new(name, CheckState::Problem, what).took(self.took);
-        let Some(end) = self.end() else {
+        let Some(end) = self.run_end() else {
             return check.details(["the run did not end in time".to_owned()]);
         };
         let message = end

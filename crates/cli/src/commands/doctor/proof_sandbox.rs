@@ -65,8 +65,8 @@ impl<'a> ProofSandbox<'a> {
             vars: inherited.chain(own_vars(root, program)).collect(),
         };
         fs::create_dir_all(root.join("home/.gemini"))?;
-        fs::create_dir_all(world.project())?;
-        fs::write(world.settings_file(), settings().to_string())?;
+        fs::create_dir_all(world.project_dir())?;
+        fs::write(world.settings_file(), proof_settings().to_string())?;
         Ok(world)
     }
 
@@ -77,21 +77,21 @@ impl<'a> ProofSandbox<'a> {
 
     /// Adds the MCP server of the attempts to the settings of Gemini CLI: with stream-json there is no other way to add one.
     pub(super) fn offer_server(&self) -> io::Result<()> {
-        let mut settings = settings();
-        settings["mcpServers"] = json!({ "vault": self.server() });
+        let mut settings = proof_settings();
+        settings["mcpServers"] = json!({ "vault": self.vault_mcp_server() });
         fs::write(self.settings_file(), settings.to_string())
     }
 
     /// The same server, as a parameter of an ACP session.
     pub(super) fn acp_server(&self) -> Json {
-        let mut server = self.server();
+        let mut server = self.vault_mcp_server();
         server["name"] = json!("vault");
         server["env"] = json!([]);
         Json::from_value(&server)
     }
 
     fn vault_mcp_server(&self) -> serde_json::Value {
-        vault_server(self.supervisor.program(), &self.project())
+        vault_server(self.supervisor.program(), &self.project_dir())
     }
 
     fn settings_file(&self) -> PathBuf {
@@ -135,7 +135,7 @@ impl<'a> ProofSandbox<'a> {
             resume: None,
             session_id: None,
             extra_args: Vec::new(),
-            environment: SearchEnvironment::from_vars(vars, self.project()),
+            environment: SearchEnvironment::from_vars(vars, self.project_dir()),
             supervisor: self.supervisor.clone(),
             records: RecordingOptions {
                 keep: false,

@@ -36,7 +36,7 @@ pub(super) async fn prove_all(
 ) -> Result<(), Failure> {
     let Ok(found) = detect::gemini(environment) else {
         let message = "no agent is installed to test";
-        report.tell(Check::new(
+        report.add_check(Check::new(
             CheckName::ProveStart,
             CheckState::Skipped,
             message,
@@ -44,7 +44,7 @@ pub(super) async fn prove_all(
         return Ok(());
     };
     let root = scratch.join("world");
-    let world = ProofSandbox::make(&root, &found.path, supervisor, environment);
+    let world = ProofSandbox::make_sandbox(&root, &found.path, supervisor, environment);
     let world = world
         .context("cannot make a throw-away home")
         .map_err(Failure::internal)?;
@@ -55,13 +55,13 @@ pub(super) async fn prove_all(
         id: name.to_string_lossy().into_owned(),
         speaks_acp: gemini_cli::speaks_acp(found.version.as_ref()),
     };
-    if !proofs.streaming(report).await? {
+    if !proofs.prove_streaming(report).await? {
         return Ok(());
     }
-    proofs.tool(report).await?;
-    proofs.cancel(report).await?;
-    proofs.leftovers(report).await?;
-    proofs.denials(report).await
+    proofs.prove_tool_call(report).await?;
+    proofs.prove_cancel(report).await?;
+    proofs.prove_no_leftovers(report).await?;
+    proofs.prove_denials(report).await
 }
 
 struct ProofList<'a> {
@@ -79,15 +79,15 @@ impl ProofList<'_> {
             Chunk::text(", three.").delay(PAUSE),
         ]);
         let seen = self
-            .play("streaming", Script::new().stream(turn), RunCancel::Never)
+            .play_script("streaming", Script::new().stream(turn), RunCancel::Never)
             .await?;
-        let began = seen.first(|body| matches!(body, Body::SessionInit(_)));
+        let began = seen.first_event_time(|body| matches!(body, Body::SessionInit(_)));
         let Some(began) = began else {
-            report.tell(seen.failure(CheckName::ProveStart, "no run began"));
+            report.add_check(seen.failed_check(CheckName::ProveStart, "no run began"));
             return Ok(false);
         };
-        report.tell(proven(CheckName::ProveStart, "a run begins", began));
-        report.tell(streamed(&seen));
+        report.add_check(passed_check(CheckName::ProveStart, "a run begins", began));
+        report.add_check(streaming_check(&seen));
         Ok(true)
     }
 
@@ -95,7 +95,7 @@ impl ProofList<'_> {
     async fn prove_tool_call(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let name = CheckName::ProveTool;
         let mut took = Duration::ZERO;
-        for (transport, over) in self.transports() {
+        for (transport, over) in self.proof_transports() {
             let command = json!({ "command": "printf '%s-%s' lapidary 42" });
             let script = Script::new()
                 .stream(Turn::call("run_shell_command", command))
@@ -103,26 +103,26 @@ impl ProofList<'_> {
             let run = format!("tool-{over}");
             let seen = self.play_over(transport, &run, script, RunCancel::Never);
             let seen = seen.await?;
-            let answered = seen.first(|body| match body {
+            let answered = seen.first_event_time(|body| match body {
                 Body::ToolCompletion(done) => {
                     let output = done.output.as_ref();
                     output.is_some_and(|output| output.as_str().contains("lapidary-42"))
                 }
                 _ => false,
             });
-            if answered.is_none() || seen.cause() != Some(&Cause::EndTurn) {
+            if answered.is_none() || seen.end_cause() != Some(&Cause::EndTurn) {
                 let what = format!("the output of a tool was not seen over {over}");
-                report.tell(seen.failure(name, &what).details(seen.tool_said()));
+                report.add_check(seen.failed_check(name, &what).details(seen.tool_said()));
                 return Ok(());
             }
             took += seen.took;
         }
-        let over: Vec<_> = self.transports().map(|(_, over)| over).collect();
+        let over: Vec<_> = self.proof_transports().map(|(_, over)| over).collect();
         let what = format!(
             "a tool is called, and its output seen, over {}",
             over.join(" and ")
         );
-        report.tell(proven(name, &what, took));
+        report.add_check(passed_check(name, &what, took));
         Ok(())
     }
 
@@ -136,21 +136,23 @@ impl ProofList<'_> {
 
     async fn prove_cancel(&self, report: &mut DoctorReport<'_>) -> Result<(), Failure> {
         let script = Script::new().stream(Turn::text("Wait").hang());
-        let seen = self.play("cancel", script, RunCancel::OnceAsked).await?;
+        let seen = self
+            .play_script("cancel", script, RunCancel::OnceAsked)
+            .await?;
         let name = CheckName::ProveCancel;
         let took = seen.cancelled.map(|at| seen.took.saturating_sub(at));
-        report.tell(match (took, seen.cause()) {
+        report.add_check(match (took, seen.end_cause()) {
             (Some(took), Some(Cause::CancelledByClient))
-                if took <= GONE_BY && left(&seen.run).is_empty() =>
+                if took <= GONE_BY && living_processes(&seen.run).is_empty() =>
             {
-                proven(
+                passed_check(
                     name,
                     "a run that hangs is cancelled, and the agent gone",
                     took,
                 )
             }
-            (None, _) => seen.failure(name, "the model was never asked"),
-            _ => seen.failure(name, "a run that hangs could not be cancelled in time"),
+            (None, _) => seen.failed_check(name, "the model was never asked"),
+            _ => seen.failed_check(name, "a run that hangs could not be cancelled in time"),
         });
         Ok(())
     }
@@ -160,11 +162,14 @@ impl ProofList<'_> {
         let script = Script::new()
             .stream(Turn::call("run_shell_command", command))
             .stream("Done.");
-        let seen = self.play("leftovers", script, RunCancel::Never).await?;
-        let pid = fs::read_to_string(self.world.project().join("pid")).unwrap_or_default();
+        let seen = self
+            .play_script("leftovers", script, RunCancel::Never)
+            .await?;
+        let pid = fs::read_to_string(self.world.project_dir().join("pid")).unwrap_or_default();
         let name = CheckName::ProveLeftovers;
         let Ok(pid) = pid.trim().parse() else {
-            report.tell(seen.failure(name, "no process could be left behind to look for"));
+            report
+                .add_check(seen.failed_check(name, "no process could be left behind to look for"));
             return Ok(());
         };
         let runs = [
@@ -176,18 +181,18 @@ impl ProofList<'_> {
         ];
         let mut left: Vec<_> = runs
             .iter()
-            .flat_map(|run| left(&self.run_id(run)))
+            .flat_map(|run| living_processes(&self.run_id(run)))
             .collect();
         left.extend(process::is_alive(pid).then_some(pid));
-        report.tell(if left.is_empty() {
-            proven(
+        report.add_check(if left.is_empty() {
+            passed_check(
                 name,
                 "what a tool leaves running ends with the run",
                 seen.took,
             )
         } else {
             let pids: Vec<_> = left.iter().map(i32::to_string).collect();
-            seen.failure(
+            seen.failed_check(
                 name,
                 &format!("still alive after the run: {}", pids.join(", ")),
             )
@@ -204,7 +209,7 @@ impl ProofList<'_> {
             .offer_server()
             .context("cannot write to the throw-away home")
             .map_err(Failure::internal)?;
-        for (transport, over) in self.transports() {
+        for (transport, over) in self.proof_transports() {
             let proof = DenialProof {
                 world: &self.world,
                 acp: None,
@@ -212,7 +217,7 @@ impl ProofList<'_> {
                 over,
                 id: &self.id,
             };
-            report.tell(proof.prove(tools).await?);
+            report.add_check(proof.prove_denials(tools).await?);
         }
         Ok(())
     }
@@ -243,11 +248,11 @@ impl ProofList<'_> {
             .context("cannot play a model")
             .map_err(Failure::internal)?;
         let run = self.run_id(name);
-        let job = self.world.job(&run, transport, &api.base_url());
+        let job = self.world.proof_job(&run, transport, &api.base_url());
         let job = job
             .context("cannot prepare a run")
             .map_err(Failure::internal)?;
-        let seen = ObservedRun::follow(job.start(), run, &api, cancel).await;
+        let seen = ObservedRun::follow_run(job.start(), run, &api, cancel).await;
         api.stop().await;
         Ok(seen)
     }
@@ -266,25 +271,25 @@ fn streaming_check(seen: &ObservedRun) -> Check {
     let text: String = deltas.iter().map(|(_, text)| text.as_str()).collect();
     let (first, last) = match deltas.as_slice() {
         [(first, _), .., (last, _)] => (*first, *last),
-        _ => return seen.failure(CheckName::ProveStreaming, "text did not arrive in pieces"),
+        _ => return seen.failed_check(CheckName::ProveStreaming, "text did not arrive in pieces"),
     };
     let spread = last.saturating_sub(first);
     if text != "One, two, three." {
-        return seen.failure(
+        return seen.failed_check(
             CheckName::ProveStreaming,
             &format!("the text became {text:?}"),
         );
     }
     // Half of the model's time: a busy machine may be late for one piece and in time for the next.
     if spread < PAUSE {
-        return seen.failure(CheckName::ProveStreaming, "all text arrived at once");
+        return seen.failed_check(CheckName::ProveStreaming, "all text arrived at once");
     }
     let pieces = deltas.len();
     let message = format!(
         "text arrives while the model speaks, in {pieces} pieces over {} ms",
         spread.as_millis()
     );
-    proven(CheckName::ProveStreaming, &message, seen.took)
+    passed_check(CheckName::ProveStreaming, &message, seen.took)
 }
 
 fn passed_check(name: CheckName, message: &str, took: Duration) -> Check {

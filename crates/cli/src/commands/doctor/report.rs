@@ -46,9 +46,9 @@ impl<'a> DoctorReport<'a> {
     /// Takes a check. People see it at once.
     pub(super) fn add_check(&mut self, check: Check) {
         match self.format {
-            DoctorFormat::Text if self.failed.is_ok() => self.failed = self.show(&check),
+            DoctorFormat::Text if self.failed.is_ok() => self.failed = self.show_check(&check),
             DoctorFormat::Json if self.is_watched => {
-                self.out.complain(text(&check, false).trim_end());
+                self.out.print_message(check_text(&check, false).trim_end());
             }
             DoctorFormat::Text | DoctorFormat::Json => {}
         }
@@ -56,7 +56,7 @@ impl<'a> DoctorReport<'a> {
     }
 
     fn show_check(&mut self, check: &Check) -> io::Result<()> {
-        let text = text(check, self.out.colour);
+        let text = check_text(check, self.out.colour);
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
@@ -69,7 +69,7 @@ impl<'a> DoctorReport<'a> {
     /// Prints the next step on stderr, for a waiting person.
     pub(super) fn announce_step(&mut self, text: &str) {
         if self.format == DoctorFormat::Text || self.is_watched {
-            self.out.complain(text);
+            self.out.print_message(text);
         }
     }
 
@@ -79,7 +79,7 @@ impl<'a> DoctorReport<'a> {
         let checkup = Checkup::new(agent, self.checks).with_card(self.card);
         match self.format {
             DoctorFormat::Json => line::write(self.out, &checkup)?,
-            DoctorFormat::Text => writeln!(self.out, "{}", verdict(&checkup))?,
+            DoctorFormat::Text => writeln!(self.out, "{}", verdict_text(&checkup))?,
         }
         Ok(checkup.healthy)
     }
@@ -115,14 +115,14 @@ fn check_text(check: &Check, colour: bool) -> String {
     let (first, second) = COLUMNS;
     let state = check.state.as_str();
     let style = if colour {
-        style(&check.state)
+        state_style(&check.state)
     } else {
         Style::new()
     };
     let gap = " ".repeat(first.saturating_sub(state.len()));
     let name = check.name.as_str().replace('_', " ");
     let message = one_line(&check.message);
-    let time = check.duration_ms.map(seconds).unwrap_or_default();
+    let time = check.duration_ms.map(seconds_text).unwrap_or_default();
     let mut lines = vec![format!(
         "{style}{state}{style:#}{gap}{name:second$}{message}{time}\n"
     )];

@@ -92,7 +92,7 @@ pub(super) fn is_known(name: &str, place: &HooksContext) -> bool {
 /// Warns that a change of settings has no effect in an untrusted folder.
 pub(super) fn warn_of_trust(place: &HooksContext) {
     if !place.setup.is_trusted() {
-        place.invocation.complain(
+        place.invocation.print_message(
             "warning: this folder is not trusted: its settings do not count, and no hooks of any settings run here",
         );
     }

@@ -70,10 +70,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
                 workspace: place.setup.workspace.display().to_string(),
                 errors,
                 warnings,
-                findings: findings.into_iter().map(finding).collect(),
+                findings: findings.into_iter().map(published_finding).collect(),
             },
         )?,
-        HooksFormat::Text => text(&findings, out)?,
+        HooksFormat::Text => print_text(&findings, out)?,
     }
     let is_wrong = errors > 0 || args.strict && warnings > 0;
     Ok(if is_wrong {
@@ -116,7 +116,10 @@ fn print_text(findings: &[LintFinding], out: &mut Printer) -> io::Result<()> {
         } else {
             format!("`{subject}`: ")
         };
-        let (word, style) = (finding.severity, styled(finding.severity, out.colour));
+        let (word, style) = (
+            finding.severity,
+            severity_style(finding.severity, out.colour),
+        );
         writeln!(
             out,
             "{path}{place}: {style}{word}{style:#}: {about}{sentence}"
@@ -126,9 +129,9 @@ fn print_text(findings: &[LintFinding], out: &mut Printer) -> io::Result<()> {
         }
     }
     if findings.is_empty() {
-        return out.note("nothing is wrong with the hooks here");
+        return out.print_note("nothing is wrong with the hooks here");
     }
-    writeln!(out, "{}", summary(findings))
+    writeln!(out, "{}", findings_summary(findings))
 }
 
 /// How many findings there are of each kind: `2 errors, 1 warning`.

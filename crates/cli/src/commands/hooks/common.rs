@@ -75,7 +75,7 @@ impl HooksContext {
             .current_dir()
             .context("cannot determine the current directory");
         let here = here.map_err(Failure::bad_input)?;
-        let vars = invocation.variables().chain(assigned);
+        let vars = invocation.all_variables().chain(assigned);
         let environment = SearchEnvironment::from_vars(vars, &here);
         let vars = Vars::new(&environment.vars);
         let Some(home) = GeminiHome::from_vars(vars, environment.home.as_deref()) else {

@@ -3,7 +3,9 @@
 use lapidary::gemini::settings::{EditError, EditOutcome};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
-use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown, warn_of_trust};
+use super::change::{
+    LISTS, is_known, mend_list, not_changed, print_change, unknown_hook_failure, warn_of_trust,
+};
 use super::common::{HooksContext, HooksFormat, HooksWorkspace, WritableScope};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let place = HooksContext::open(&args.workspace, &out.invocation)?;
     let name = &args.name;
     if !is_known(name, &place) {
-        return Err(unknown(name, &place));
+        return Err(unknown_hook_failure(name, &place));
     }
     let usual = if place.has_own_settings() {
         WritableScope::Workspace
@@ -46,15 +48,16 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         warn_of_trust(&place);
     }
     let path = place.settings_file(scope);
-    let edited: Result<EditOutcome, EditError> = place.setup.edit(scope.scope(), &path, |file| {
-        mend_list(file, &LISTS[0])?;
-        file.push(&LISTS[0], name).map(drop)
-    });
+    let edited: Result<EditOutcome, EditError> =
+        place.setup.edit(scope.settings_scope(), &path, |file| {
+            mend_list(file, &LISTS[0])?;
+            file.push(&LISTS[0], name).map(drop)
+        });
     let applied = edited.map_err(not_changed)? == EditOutcome::Yes;
     let sentence = if applied {
         format!(
             "Hook \"{name}\" disabled by adding it to the disabled list in {} ({}) settings.",
-            scope.word(),
+            scope.scope_word(),
             path.display()
         )
     } else {
@@ -73,6 +76,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         skipped: Vec::new(),
         remarks: Vec::new(),
     };
-    report(&change, &sentence, args.format, out)?;
+    print_change(&change, &sentence, args.format, out)?;
     Ok(CommandExit::Success)
 }

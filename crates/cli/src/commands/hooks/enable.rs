@@ -6,7 +6,7 @@ use lapidary::gemini::hooks::HookRegistry;
 use lapidary::gemini::settings::{EditError, EditOutcome};
 use lapidary::vocab::hooks::{CHANGE_SCHEMA, HookAction, HookChange};
 
-use super::change::{LISTS, is_known, mend_list, not_changed, report, unknown};
+use super::change::{LISTS, is_known, mend_list, not_changed, print_change, unknown_hook_failure};
 use super::common::{HooksContext, HooksFormat, HooksWorkspace, WritableScope};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -42,11 +42,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
     }
     if changed.is_empty() && !is_known(name, &place) {
-        return Err(unknown(name, &place));
+        return Err(unknown_hook_failure(name, &place));
     }
     let places: Vec<String> = changed
         .iter()
-        .map(|(scope, path)| format!("{} ({})", scope.word(), path.display()))
+        .map(|(scope, path)| format!("{} ({})", scope.scope_word(), path.display()))
         .collect();
     let sentence = match places.as_slice() {
         [] => format!("Hook \"{name}\" is already enabled."),
@@ -69,9 +69,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         remarks: still_off(name, args, &out.invocation)?,
     };
     for remark in &change.remarks {
-        out.complain(&format!("warning: {remark}"));
+        out.print_message(&format!("warning: {remark}"));
     }
-    report(&change, &sentence, args.format, out)?;
+    print_change(&change, &sentence, args.format, out)?;
     Ok(CommandExit::Success)
 }
 
@@ -82,11 +82,11 @@ fn take_out(
     name: &str,
 ) -> Result<EditOutcome, EditError> {
     let path = place.settings_file(scope);
-    let is_there = place.setup.in_scope(scope.scope()).is_some();
+    let is_there = place.setup.in_scope(scope.settings_scope()).is_some();
     if !is_there {
         return Ok(EditOutcome::No);
     }
-    place.setup.edit(scope.scope(), &path, |file| {
+    place.setup.edit(scope.settings_scope(), &path, |file| {
         for list in &LISTS {
             let is_alone = file.get(list).is_some_and(|it| it == name);
             if is_alone {

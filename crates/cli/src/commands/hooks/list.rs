@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: HooksWorkspace,
     /// Only those of an event
-    #[arg(long, value_name = "EVENT", value_parser = event)]
+    #[arg(long, value_name = "EVENT", value_parser = parse_event)]
     event: Option<HookEvent>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
@@ -53,8 +53,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         registry.left_out.retain(|left| !is_of_another(left, event));
     }
     match HooksFormat::or_usual(args.format, out.is_terminal) {
-        HooksFormat::Json => line::write(out, &list(&place, registry))?,
-        HooksFormat::Text => text(&place, &registry, args.event, out)?,
+        HooksFormat::Json => line::write(out, &hook_list(&place, registry))?,
+        HooksFormat::Text => print_text(&place, &registry, args.event, out)?,
     }
     Ok(CommandExit::Success)
 }
@@ -70,13 +70,13 @@ pub(super) fn is_of_another(left: &LeftOut, event: HookEvent) -> bool {
 
 fn hook_list(place: &HooksContext, registry: HookRegistry) -> HookList {
     HookList {
-        notices: place.notices(&registry),
+        notices: place.settings_notices(&registry),
         schema: LIST_SCHEMA.to_owned(),
         workspace: place.setup.workspace.display().to_string(),
         trusted: place.setup.is_trusted(),
-        hooks: registry.hooks.iter().map(info).collect(),
+        hooks: registry.hooks.iter().map(hook_info).collect(),
         left_out: registry.left_out.into_iter().map(left_out).collect(),
-        switched_off_by: shown(&registry.switched_off_by),
+        switched_off_by: path_texts(&registry.switched_off_by),
         warnings: registry.warnings,
     }
 }
@@ -101,9 +101,9 @@ fn hook_info(entry: &HookEntry) -> HookInfo {
         fail_open: hook.fail_open,
         enabled: entry.enabled,
         never_runs: hook.never_runs(),
-        disabled_by: shown(&entry.disabled_by),
+        disabled_by: path_texts(&entry.disabled_by),
         source: hook.source.as_str().to_owned(),
-        scope: hook.scope.map(scope),
+        scope: hook.scope.map(published_scope),
         extension: match &hook.source {
             HookSource::Extension(name) => Some(name.clone()),
             _ => None,
@@ -142,7 +142,7 @@ fn print_text(
         if event.replace(entry.hook.event) != Some(entry.hook.event) {
             writeln!(out, "{}", entry.hook.event)?;
         }
-        hook(entry, out)?;
+        print_hook(entry, out)?;
     }
     for left in &registry.left_out {
         let at = if left.place.is_empty() {
@@ -160,9 +160,9 @@ fn print_text(
         )?;
     }
     out.flush()?;
-    remarks(place, registry);
+    print_remarks(place, registry);
     if registry.hooks.is_empty() && (wanted.is_some() || registry.left_out.is_empty()) {
-        out.note(&match wanted {
+        out.print_note(&match wanted {
             Some(event) => format!("there are no `{event}` hooks here"),
             None => "there are no hooks here".to_owned(),
         })?;
@@ -172,7 +172,7 @@ fn print_text(
 
 fn print_remarks(place: &HooksContext, registry: &HookRegistry) {
     for path in &registry.switched_off_by {
-        place.invocation.complain(&format!(
+        place.invocation.print_message(&format!(
             "warning: `{}` switches off all hooks",
             path.display()
         ));
@@ -183,23 +183,27 @@ fn print_remarks(place: &HooksContext, registry: &HookRegistry) {
             .iter()
             .any(|left| left.why.contains("trusted"))
     {
-        place.invocation.complain(
+        place.invocation.print_message(
             "warning: this folder is not trusted: Gemini CLI runs no hooks of any settings here, your own included",
         );
-        place.invocation.complain(
+        place.invocation.print_message(
             "hint: trust it in Gemini CLI, or set GEMINI_CLI_TRUST_WORKSPACE=true for one run",
         );
     }
     for warning in registry.other_warnings() {
         place
             .invocation
-            .complain(&format!("warning: Gemini CLI says: {warning}"));
+            .print_message(&format!("warning: Gemini CLI says: {warning}"));
     }
-    for notice in place.notices(registry) {
-        place.invocation.complain(&format!("warning: {notice}"));
+    for notice in place.settings_notices(registry) {
+        place
+            .invocation
+            .print_message(&format!("warning: {notice}"));
     }
     if let Some(announcement) = registry.announcement() {
-        place.invocation.complain(&format!("note: {announcement}"));
+        place
+            .invocation
+            .print_message(&format!("note: {announcement}"));
     }
 }
 
@@ -219,8 +223,8 @@ fn print_hook(entry: &HookEntry, out: &mut Printer) -> io::Result<()> {
         out,
         "  {mark} {}{matcher}{sequential}  [{}, {}]",
         one_line(hook.display_name()),
-        one_line(&whose(hook)),
-        time(hook.deadline())
+        one_line(&hook_origin(hook)),
+        time_text(hook.deadline())
     )?;
     if hook.display_name() != hook.command {
         writeln!(out, "      {}", one_line(&hook.command))?;
@@ -251,7 +255,7 @@ fn time_text(time: Duration) -> String {
 fn hook_origin(hook: &Hook) -> String {
     match (&hook.source, hook.scope) {
         (HookSource::Extension(name), _) => format!("extension {name}"),
-        (_, Some(of)) => scope(of).as_str().replace('_', " "),
+        (_, Some(of)) => published_scope(of).as_str().replace('_', " "),
         (source, None) => source.as_str().to_owned(),
     }
 }

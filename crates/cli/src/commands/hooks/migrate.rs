@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let added = if args.dry_run {
         would_add(&claude, &place)?
     } else {
-        add(&claude, &place)?
+        add_definitions(&claude, &place)?
     };
     warn_of_trust(&place);
     let change = HookChange {
@@ -68,13 +68,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             .then(|| path.display().to_string())
             .into_iter()
             .collect(),
-        added: added.iter().flat_map(hooks).collect(),
+        added: added.iter().flat_map(added_hooks).collect(),
         skipped: claude.skipped.iter().map(ToString::to_string).collect(),
         remarks: claude.remarks.clone(),
     };
     match HooksFormat::or_usual(args.format, out.is_terminal) {
         HooksFormat::Json => line::write(out, &change)?,
-        HooksFormat::Text => text(&change, &added, out)?,
+        HooksFormat::Text => print_text(&change, &added, out)?,
     }
     Ok(CommandExit::Success)
 }
@@ -96,19 +96,22 @@ fn nothing_to_migrate(error: MigrateError, place: &HooksContext) -> Failure {
 }
 
 /// Adds the definitions to the settings file, which is locked meanwhile. Returns the added ones.
-fn add_definitions(claude: &ClaudeHooks, place: &HooksContext) -> Result<Vec<TranslatedDefinition>, Failure> {
+fn add_definitions(
+    claude: &ClaudeHooks,
+    place: &HooksContext,
+) -> Result<Vec<TranslatedDefinition>, Failure> {
     let path = place.settings_file(WritableScope::Workspace);
     let mut added = Vec::new();
-    let scope = WritableScope::Workspace.scope();
+    let scope = WritableScope::Workspace.settings_scope();
     let edited = place.setup.edit::<MigrateRefusal>(scope, &path, |file| {
-        let mut hooks = object(file.get(&["hooks"]))?;
+        let mut hooks = hooks_object(file.get(&["hooks"]))?;
         added = claude.merge_into(&mut hooks).map_err(MigrateRefusal::Odd)?;
         if !added.is_empty() {
             file.set(&["hooks"], Value::Object(hooks))?;
         }
         Ok(())
     });
-    edited.map_err(|refusal| refusal.told(&path))?;
+    edited.map_err(|refusal| refusal.into_failure(&path))?;
     Ok(added)
 }
 
@@ -122,7 +125,7 @@ fn would_add(
     let file = settings
         .files
         .into_iter()
-        .find(|file| file.scope == WritableScope::Workspace.scope());
+        .find(|file| file.scope == WritableScope::Workspace.settings_scope());
     let content = match file.map(|file| file.content) {
         None => Map::new(),
         Some(Ok(content)) => content,
@@ -130,9 +133,9 @@ fn would_add(
             return Err(Failure::bad_input(anyhow!("`{}` {error}", path.display())));
         }
     };
-    let added = object(content.get("hooks"))
+    let added = hooks_object(content.get("hooks"))
         .and_then(|mut hooks| claude.merge_into(&mut hooks).map_err(MigrateRefusal::Odd));
-    added.map_err(|refusal| refusal.told(&path))
+    added.map_err(|refusal| refusal.into_failure(&path))
 }
 
 /// Why hooks cannot be added.
@@ -198,14 +201,14 @@ fn print_text(
     }
     out.flush()?;
     for skipped in &change.skipped {
-        out.complain(&format!("warning: not migrated: {skipped}"));
+        out.print_message(&format!("warning: not migrated: {skipped}"));
     }
     for remark in &change.remarks {
-        out.complain(&format!("warning: {remark}"));
+        out.print_message(&format!("warning: {remark}"));
     }
     let count = change.added.len();
     let hooks = if count == 1 { "hook" } else { "hooks" };
-    out.note(&match (count, change.applied) {
+    out.print_note(&match (count, change.applied) {
         (0, _) => "there is nothing to add".to_owned(),
         (_, true) => format!(
             "{count} {hooks} added to {}; look at them, and at the names of tools in your scripts",

@@ -77,7 +77,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let event = event(&args.event)?;
+    let event = parse_event(&args.event)?;
     let place = if args.trust_workspace {
         HooksContext::open_trusted(&args.workspace, &out.invocation)?
     } else {
@@ -91,25 +91,25 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let moments = moments::hook_moments(args, event, &around, &out.invocation)?;
     let registry = HookRegistry::from_setup(&place.setup);
     if let Some(unusable) = registry.unusable(&place.setup) {
-        return Err(refused(&unusable));
+        return Err(unusable_file_failure(&unusable));
     }
-    let notices = place.notices(&registry);
+    let notices = place.settings_notices(&registry);
     let mut test = HookTest {
         schema: SCHEMA.to_owned(),
         event: event.as_str().to_owned(),
         moments: Vec::new(),
-        untrusted: untrusted(&place.setup, event),
+        untrusted: untrusted_reason(&place.setup, event),
         left_out: report::left_out(&registry, event),
         warnings: registry.warnings.iter().chain(&notices).cloned().collect(),
     };
     let cancel = CancellationToken::new();
-    let runtime = runtime()?;
+    let runtime = new_runtime()?;
     let moments = moments.into_iter();
-    for planned in moments.flat_map(|it| planned(it, &registry)) {
+    for planned in moments.flat_map(|it| planned_tests(it, &registry)) {
         let PlannedTest { input, plan, .. } = &planned;
         around.arguments_are_fixed = planned.is_fixed;
-        let fired = runtime.block_on(fired(plan, input.clone(), &around, &cancel));
-        test.moments.push(report::moment(&planned, &fired));
+        let fired = runtime.block_on(fire_hooks(plan, input.clone(), &around, &cancel));
+        test.moments.push(report::moment_report(&planned, &fired));
         if cancel.is_cancelled() {
             break;
         }
@@ -117,8 +117,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     match HooksFormat::or_usual(args.format, out.is_terminal) {
         HooksFormat::Json => line::write(out, &test)?,
         HooksFormat::Text => {
-            remarks(&registry, &notices, &out.invocation);
-            text::show(&test, out)?;
+            print_remarks(&registry, &notices, &out.invocation);
+            text::print_test(&test, out)?;
         }
     }
     Ok(if cancel.is_cancelled() {
@@ -167,13 +167,13 @@ fn unusable_file_failure(unusable: &UnusableFile) -> Failure {
 /// Prints the warnings and notes about the settings.
 fn print_remarks(registry: &HookRegistry, notices: &[String], invocation: &Invocation) {
     for warning in registry.other_warnings() {
-        invocation.complain(&format!("warning: Gemini CLI says: {warning}"));
+        invocation.print_message(&format!("warning: Gemini CLI says: {warning}"));
     }
     for notice in notices {
-        invocation.complain(&format!("warning: {notice}"));
+        invocation.print_message(&format!("warning: {notice}"));
     }
     if let Some(announcement) = registry.announcement() {
-        invocation.complain(&format!("note: {announcement}"));
+        invocation.print_message(&format!("note: {announcement}"));
     }
 }
 
@@ -189,7 +189,7 @@ struct PlannedTest {
 /// The hooks of a moment. Skipped hooks are listed with the first plan, unless they run under another of the tool's names.
 fn planned_tests(moment: TestMoment, registry: &HookRegistry) -> Vec<PlannedTest> {
     let is_fixed = moment.is_fixed;
-    let plans = plans(moment, registry);
+    let plans = hook_plans(moment, registry);
     let stands = |hook: &Hook| (hook.origin.clone(), hook.place.clone());
     let run: HashSet<_> = plans
         .iter()
@@ -243,7 +243,7 @@ async fn fire_hooks(
 ) -> HookResults {
     let firing = fire(plan, input, around, cancel);
     tokio::pin!(firing);
-    if let Ok(mut interruptions) = Interruptions::listen() {
+    if let Ok(mut interruptions) = Interruptions::listen_for_signals() {
         tokio::select! {
             biased;
             fired = &mut firing => return fired,

@@ -15,9 +15,9 @@ pub(super) fn section_pages(page: &str) -> String {
     let mut sections = String::new();
     let mut notes = String::new();
     for paragraph in extra.split("\n\n").map(|text| text.trim_matches('\n')) {
-        match headed(paragraph) {
+        match split_heading(paragraph) {
             Some((heading, lines)) => {
-                let heading = called(heading);
+                let heading = section_name(heading);
                 // As they were written: the formatter would fill lines up as if they were prose.
                 let _ = write!(sections, ".SH {heading}\n.nf\n{lines}\n.fi\n");
             }

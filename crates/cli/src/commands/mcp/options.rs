@@ -53,11 +53,11 @@ impl ServerOptions {
 
 impl Args for ServerOptions {
     fn augment_args(command: Command) -> Command {
-        hidden(CommonOptions::augment_args(command))
+        hide_options(CommonOptions::augment_args(command))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        hidden(CommonOptions::augment_args_for_update(command))
+        hide_options(CommonOptions::augment_args_for_update(command))
     }
 }
 

@@ -26,7 +26,10 @@ const PIPE: usize = 64 * 1024;
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Serves until the client closes stdin, or a signal ends us. Nothing that the server started runs afterwards.
-pub(in crate::commands) fn serve_stdio(server: McpServer, out: &mut Printer) -> Result<(), Failure> {
+pub(in crate::commands) fn serve_stdio(
+    server: McpServer,
+    out: &mut Printer,
+) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::internal(anyhow!(error)))?;
     let stopped = CancellationToken::new();
@@ -42,15 +45,15 @@ pub(in crate::commands) fn serve_stdio(server: McpServer, out: &mut Printer) -> 
     let (output, writes) = tokio::io::duplex(PIPE);
     let handle = runtime.handle().clone();
     let (written, is_written) = mpsc::channel();
-    start("lapidary-stdin", {
-        let (handle, stdin) = (handle.clone(), out.invocation.stdin());
+    start_thread("lapidary-stdin", {
+        let (handle, stdin) = (handle.clone(), out.invocation.stdin_reader());
         move || copy_stdin(&handle, stdin, input)
     })?;
-    start("lapidary-mcp", move || {
+    start_thread("lapidary-mcp", move || {
         runtime.block_on(server.serve(reads, writes, stopped));
         runtime.shutdown_background(); // a search that still runs only reads
         if is_written.recv_timeout(LAST_ANSWERS).is_err() {
-            leave();
+            exit_process();
         }
     })?;
     let copied = copy_to(out, &handle, output);
@@ -102,5 +105,5 @@ fn copy_to(out: &mut Printer, handle: &Handle, mut output: DuplexStream) -> io::
     reason = "the main thread hangs in a write that may never end"
 )]
 fn exit_process() -> ! {
-    std::process::exit(CommandExit::Success.code().into());
+    std::process::exit(CommandExit::Success.exit_code().into());
 }

@@ -59,9 +59,9 @@ pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<CommandExit, 
         .current_dir()
         .context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
-    let environment = directories::surroundings(out.invocation.variables(), &here);
-    let agent = known(&args.agent)?;
-    let written = rules::read(&args.rules, &here, out)?;
+    let environment = directories::surroundings(out.invocation.all_variables(), &here);
+    let agent = known_agent(&args.agent)?;
+    let written = rules::read_rules(&args.rules, &here, out)?;
     let mode = args.permission_mode.as_deref();
     let mode = mode.and_then(PermissionMode::from_word);
     let policy = Policy::new(
@@ -69,10 +69,10 @@ pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<CommandExit, 
         mode.unwrap_or(written.mode),
     )
     .with_roots([&here]);
-    let compiled = compiled(agent, &policy, &environment);
+    let compiled = compile_policy(agent, &policy, &environment);
     match PolicyFormat::or_usual(args.format, out) {
         PolicyFormat::Json => line::write(out, &compiled)?,
-        PolicyFormat::Text => text(&compiled, out)?,
+        PolicyFormat::Text => print_text(&compiled, out)?,
     }
     Ok(CommandExit::Success)
 }

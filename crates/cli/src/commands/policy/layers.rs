@@ -30,7 +30,7 @@ pub(super) fn stopping_layers(
     let has_asked = call.answer.is_some();
     let first = match rule_keeping(agent, None) {
         RuleKeeping::Enforced => StoppedBy::AgentPolicy,
-        RuleKeeping::Partly if !has_asked => partly(agent, &action.kind),
+        RuleKeeping::Partly if !has_asked => partial_layer(agent, &action.kind),
         RuleKeeping::Asked if policy.coverage(tool) >= ToolCoverage::Asked => StoppedBy::Asked,
         _ if has_asked => StoppedBy::Asked,
         _ => StoppedBy::Watched,

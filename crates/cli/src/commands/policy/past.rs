@@ -49,7 +49,7 @@ impl RecordedPermissions {
         here: &Path,
         invocation: &Arc<Invocation>,
     ) -> Result<Self, Failure> {
-        let recorded = path.is_dir().then(|| manifest(path)).transpose()?;
+        let recorded = path.is_dir().then(|| read_manifest(path)).transpose()?;
         let recorded_dir = || Some(PathBuf::from(&recorded.as_ref()?.directory));
         let dir = given.map(Path::to_owned).or_else(recorded_dir);
         let mut reading = PermissionReading {
@@ -64,7 +64,7 @@ impl RecordedPermissions {
             places: HashMap::new(),
         };
         each_event(path, FileHandling::Hidden, invocation, |event| {
-            reading.take(&event);
+            reading.take_event(&event);
         })?;
         Ok(Self {
             name: path.display().to_string(),
@@ -103,19 +103,19 @@ impl PermissionReading {
         }
         let action = self.actions.note(event);
         match (&event.body, action) {
-            (Body::SessionInit(init), _) => self.moved(event, init.cwd.as_ref()),
+            (Body::SessionInit(init), _) => self.note_directory(event, init.cwd.as_ref()),
             (Body::ToolInvocation(call), Some(action)) => {
-                let at = self.call(event, &call.call_id, &call.tool_name, action);
+                let at = self.update_call(event, &call.call_id, &call.tool_name, action);
                 self.calls[at].title.clone_from(&call.title);
                 self.calls[at].tool = call.tool_name.clone();
             }
             (Body::PermissionRequest(request), Some(action)) => {
                 let id = request.tool_use_id.as_ref().unwrap_or(&request.request_id);
-                let at = self.call(event, id, &request.tool_name, action);
+                let at = self.update_call(event, id, &request.tool_name, action);
                 self.calls[at].is_asked = true;
             }
             (Body::ToolCompletion(completion), _) => {
-                self.ended(event, &completion.call_id, happened(&completion.status));
+                self.end_call(event, &completion.call_id, call_end(&completion.status));
             }
             (Body::PermissionDecision(decision), _) => {
                 let outcome = match decision.decision {
@@ -125,17 +125,17 @@ impl PermissionReading {
                 };
                 let id = decision.tool_use_id.as_ref();
                 let id = id.unwrap_or(&decision.request_id);
-                if let Some(at) = self.places.get(&key(event, id)).copied() {
-                    self.calls[at].answer = Some(answer(decision));
+                if let Some(at) = self.places.get(&call_key(event, id)).copied() {
+                    self.calls[at].answer = Some(recorded_answer(decision));
                 }
                 if let Some(outcome) = outcome {
-                    self.ended(event, id, outcome);
+                    self.end_call(event, id, outcome);
                 }
             }
             (Body::TurnComplete(turn), _) => {
                 let denied = turn.permission_denials.iter();
                 let denied = denied.filter_map(|denial| denial.tool_use_id.as_ref());
-                denied.for_each(|id| self.ended(event, id, Happened::Denied));
+                denied.for_each(|id| self.end_call(event, id, Happened::Denied));
             }
             _ => {}
         }
@@ -151,8 +151,14 @@ impl PermissionReading {
     }
 
     /// The place of a call, updated with its latest facts. After the agent has asked, the facts stay as they were.
-    fn update_call(&mut self, event: &Event, id: &Text, tool: &Text, mut action: ToolAction) -> usize {
-        let key = key(event, id);
+    fn update_call(
+        &mut self,
+        event: &Event,
+        id: &Text,
+        tool: &Text,
+        mut action: ToolAction,
+    ) -> usize {
+        let key = call_key(event, id);
         if let Some(at) = self.places.get(&key).copied() {
             let call = &mut self.calls[at];
             if !call.is_asked {
@@ -182,7 +188,7 @@ impl PermissionReading {
 
     /// A denied call stays denied, even if the agent reports another end.
     fn end_call(&mut self, event: &Event, id: &Text, happened: Happened) {
-        if let Some(at) = self.places.get(&key(event, id)).copied()
+        if let Some(at) = self.places.get(&call_key(event, id)).copied()
             && self.calls[at].happened != Happened::Denied
         {
             self.calls[at].happened = happened;

@@ -11,7 +11,7 @@ use lapidary::vocab::policy_report::{
     JudgedCall, PolicyEffect, PolicyReport, RecordedAnswer, RuleUse, SCHEMA, StoppedBy,
 };
 
-use super::layers::layers;
+use super::layers::stopping_layers;
 use super::past::{PastCall, RecordedPermissions};
 use crate::printer::Printer;
 
@@ -81,7 +81,7 @@ impl PolicyOutput {
     pub(super) fn new(format: PolicyFormat, agent: Option<String>, policy: &Policy) -> Self {
         let rules = policy.rules().iter().map(|rule| RuleUse {
             rule: rule.name.clone(),
-            effect: effect(rule.then),
+            effect: published_effect(rule.then),
             matched: 0,
             decided: 0,
             shadowed_by: Vec::new(),
@@ -109,11 +109,11 @@ impl PolicyOutput {
         let first = self.whole.calls.len();
         for call in past.calls {
             let policy = rules.policy.clone().with_roots([call.dir.clone()]);
-            let judgement = rules.judge(&policy, &call);
-            self.count(&judgement);
+            let judgement = rules.judge_call(&policy, &call);
+            self.count_judgement(&judgement);
             let agent = self.agent.as_deref();
-            let stopped_by = agent.map(|agent| layers(agent, &policy, &call, &judgement));
-            let mut judged = judged(&past.name, call, judgement);
+            let stopped_by = agent.map(|agent| stopping_layers(agent, &policy, &call, &judgement));
+            let mut judged = judged_call(&past.name, call, judgement);
             judged.stopped_by = stopped_by.unwrap_or_default();
             self.whole.calls.push(judged);
         }
@@ -169,7 +169,7 @@ fn judged_call(recording: &str, call: PastCall, judgement: PolicyEvaluation) -> 
         kind: call.action.kind,
         command: call.action.command,
         mcp_server: call.action.mcp_server,
-        effect: effect(decision.effect),
+        effect: published_effect(decision.effect),
         decided_by: decision.by,
         rule: decision.rule,
         reason: decision.reason,
@@ -188,21 +188,27 @@ fn show_calls(name: &str, calls: &[JudgedCall], out: &mut Printer) -> io::Result
     if calls.is_empty() {
         writeln!(out, "  no tool was called")?;
     }
-    let by = calls.iter().map(|call| decider(call).chars().count()).max();
+    let by = calls
+        .iter()
+        .map(|call| decider_text(call).chars().count())
+        .max();
     let by = by.unwrap_or(0);
-    let was = calls.iter().map(|call| then(call).chars().count()).max();
+    let was = calls
+        .iter()
+        .map(|call| past_end_text(call).chars().count())
+        .max();
     let was = was.unwrap_or(0).max(9);
     for call in calls {
-        let style = styled(&call.effect, out.colour);
+        let style = effect_style(&call.effect, out.colour);
         let kind = one_line(call.kind.as_str());
         let effect = call.effect.as_str();
         writeln!(
             out,
             "  {style}{effect:5}{style:#}  {:by$}  was {:was$}  {kind:8}  {}{}",
-            decider(call),
-            then(call),
-            about(call),
-            stopped(call),
+            decider_text(call),
+            past_end_text(call),
+            call_subject(call),
+            stopping_layers_text(call),
         )?;
     }
     Ok(())
@@ -285,13 +291,13 @@ fn show_rules(report: &PolicyReport, out: &mut Printer) -> io::Result<()> {
         writeln!(out, "\nrules")?;
     }
     for rule in &report.rules {
-        let style = styled(&rule.effect, out.colour);
+        let style = effect_style(&rule.effect, out.colour);
         let effect = rule.effect.as_str();
         let name = one_line(&rule.rule);
         writeln!(
             out,
             "  {style}{effect:5}{style:#}  {name:width$}  {}",
-            worth(rule)
+            rule_use_text(rule)
         )?;
     }
     let count = |effect: &PolicyEffect| {

@@ -25,15 +25,19 @@ impl WrittenRules {
 }
 
 /// Reads the file. It is named as the user named it.
-pub(super) fn read_rules(given: &Path, here: &Path, out: &mut Printer) -> Result<WrittenRules, Failure> {
+pub(super) fn read_rules(
+    given: &Path,
+    here: &Path,
+    out: &mut Printer,
+) -> Result<WrittenRules, Failure> {
     let path = here.join(given);
-    let loaded = load_named(None, &path).map_err(|error| refused(error, given))?;
+    let loaded = load_named(None, &path).map_err(|error| rules_failure(error, given))?;
     let [whole, short] = [&*path, given].map(|path| path.display().to_string());
     for warning in &loaded.warnings {
-        out.note(&warning.to_string().replace(&whole, &short))?;
+        out.print_note(&warning.to_string().replace(&whole, &short))?;
     }
     if loaded.config.rules.is_empty() {
-        out.note(&format!(
+        out.print_note(&format!(
             "`{short}` has no [[rule]]: the permission mode decides alone"
         ))?;
     }
@@ -44,7 +48,7 @@ pub(super) fn read_rules(given: &Path, here: &Path, out: &mut Printer) -> Result
     });
     let rules = Rules::new(rules);
     for remark in rules.remarks(&agent_names(&loaded.config)) {
-        out.note(&remark.to_string())?;
+        out.print_note(&remark.to_string())?;
     }
     Ok(WrittenRules {
         rules,

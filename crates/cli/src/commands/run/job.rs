@@ -20,12 +20,14 @@ pub(super) fn run_job(
     invocation: &Invocation,
 ) -> Result<Job, Failure> {
     let wanted = JobRequest::new(&args.common, options, invocation);
-    let wanted = wanted.attaching(&args.attach).own_agent(request.own_agent);
-    let wanted = wanted.attendance(request.attendance);
-    let mut job = wanted.job()?;
+    let wanted = wanted
+        .with_attachments(&args.attach)
+        .own_agent(request.own_agent);
+    let wanted = wanted.with_attendance(request.attendance);
+    let mut job = wanted.make_job()?;
     job.prompt = match &request.prompt {
         PromptSource::Text(text) => PromptText::Text(text.clone()),
-        PromptSource::Argument(said) => prompt(*said, args, invocation)?,
+        PromptSource::Argument(said) => prompt_text(*said, args, invocation)?,
     };
     job.with_bytes = format == OutputFormat::Raw || args.verbose;
     job.config.retries = args.retries.or(job.config.retries);
@@ -45,10 +47,10 @@ fn prompt_text(
             let failure = Failure::usage(anyhow!("no prompt was given"));
             Err(failure.with_hint("say what the agent should do: `lapidary run 'fix the tests'`"))
         }
-        None | Some("-") => stdin::whole(invocation).map(PromptText::Text),
+        None | Some("-") => stdin::read_prompt(invocation).map(PromptText::Text),
         Some(text) => {
             let data = stdin::beside_prompt(invocation)?;
-            Ok(PromptText::Text(stdin::joined(data.as_deref(), text)))
+            Ok(PromptText::Text(stdin::join_prompt(data.as_deref(), text)))
         }
     }
 }

@@ -27,7 +27,7 @@ impl LastMessage {
     /// None if no option asks for the last message. An older file is removed now, so that a file that is there later is from this
     /// run.
     pub(super) fn new(args: &RunExtras) -> Result<Option<Self>, Failure> {
-        let file = args.output.as_deref().map(cleared).transpose()?;
+        let file = args.output.as_deref().map(clear_target).transpose()?;
         let last = Self {
             fold: ResultFold::default(),
             is_printed: args.quiet,
@@ -61,7 +61,7 @@ impl LastMessage {
             out.flush()?;
         }
         match &self.file {
-            Some(file) => write(file, &message),
+            Some(file) => write_message(file, &message),
             None => Ok(()),
         }
     }
@@ -108,5 +108,5 @@ fn write_message(file: &Path, message: &str) -> Result<(), Failure> {
         is_private: false,
         replaces: true,
     };
-    whole_file::write(file, manner, |out| Ok(out.write_all(message.as_bytes())?))
+    whole_file::write_export_file(file, manner, |out| Ok(out.write_all(message.as_bytes())?))
 }

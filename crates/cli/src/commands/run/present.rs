@@ -64,14 +64,14 @@ pub(super) fn present_run(
         failure: None,
         too_long: 0,
         skipped: None,
-        stderr: TerminalFilter::new(invocation.stderr(), invocation.is_stderr_terminal()),
+        stderr: TerminalFilter::new(invocation.stderr_writer(), invocation.is_stderr_terminal()),
         invocation,
         asking: showing.asking,
         is_asking: false,
         last: showing.last,
         is_demo: showing.is_demo,
     };
-    runtime.block_on(presented.follow(run, heard, out));
+    runtime.block_on(presented.follow_run(run, heard, out));
     presented.finish(out)
 }
 
@@ -103,7 +103,12 @@ struct PresentedRun {
 
 impl PresentedRun {
     /// Shows everything until the run is over. If that cannot be shown any more, the run is ended, but not left before its end.
-    async fn follow_run(&mut self, mut run: Run, mut heard: watch::Receiver<u32>, out: &mut Printer) {
+    async fn follow_run(
+        &mut self,
+        mut run: Run,
+        mut heard: watch::Receiver<u32>,
+        out: &mut Printer,
+    ) {
         let mut frames = interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let is_live = self.face.as_ref().is_some_and(OutputMode::is_live);
@@ -112,14 +117,14 @@ impl PresentedRun {
             // All of these are cancel-safe.
             let shown = tokio::select! {
                 batch = run.next_batch() => match batch {
-                    Some(batch) => self.take(batch, out),
+                    Some(batch) => self.take_batch(batch, out),
                     None => return,
                 },
-                _ = frames.tick(), if is_live || self.asking.is_some() => self.tick(),
-                next = next(self.asking.as_mut()) => self.converse(&next),
+                _ = frames.tick(), if is_live || self.asking.is_some() => self.show_elapsed(),
+                next = next(self.asking.as_mut()) => self.take_prompt(&next),
                 changed = heard.changed(), if is_listening => {
                     is_listening = false;
-                    changed.map_or(Ok(()), |()| self.cancelling())
+                    changed.map_or(Ok(()), |()| self.show_cancelling())
                 }
             };
             if let Err(failure) = shown {
@@ -130,9 +135,9 @@ impl PresentedRun {
     }
 
     fn take_batch(&mut self, batch: EventBatch, out: &mut Printer) -> Result<(), Failure> {
-        self.remember(&batch.events);
+        self.remember_events(&batch.events);
         if let Some(asking) = &mut self.asking {
-            asking.note(&batch.events);
+            asking.note_shown(&batch.events);
         }
         if batch.skipped != SkippedLines::default() {
             self.skipped = Some(batch.skipped);
@@ -140,7 +145,7 @@ impl PresentedRun {
         // A closed stderr is ignored: there is no other place for these bytes.
         let _ = self.stderr.write_all(&batch.stderr);
         match &mut self.face {
-            Some(face) => face.take(batch, out),
+            Some(face) => face.take_batch(batch, out),
             None => Ok(()),
         }
     }
@@ -150,7 +155,7 @@ impl PresentedRun {
         let (Some(asking), NextPrompt::Typed(line)) = (&mut self.asking, next) else {
             return Ok(());
         };
-        if self.is_asking && asking.answer(line)? {
+        if self.is_asking && asking.take_answer(line)? {
             self.go_on()?;
         }
         Ok(())
@@ -163,7 +168,7 @@ impl PresentedRun {
         {
             self.is_asking = true;
             face.suspend()?;
-            asking.put()?;
+            asking.put_oldest()?;
         }
         Ok(())
     }
@@ -183,27 +188,27 @@ impl PresentedRun {
             .is_some_and(TerminalPrompter::take_withdrawn)
         {
             self.invocation
-                .complain("\nnote: the question is withdrawn");
+                .print_message("\nnote: the question is withdrawn");
             self.go_on()?;
         }
         self.put_question()?;
         let elapsed = self.started.elapsed();
         match &mut self.face {
-            Some(face) => face.tick(elapsed),
+            Some(face) => face.show_elapsed(elapsed),
             None => Ok(()),
         }
     }
 
     fn show_cancelling(&mut self) -> Result<(), Failure> {
         match &mut self.face {
-            Some(face) => face.cancelling(),
+            Some(face) => face.show_cancelling(),
             None => Ok(()),
         }
     }
 
     fn remember_events(&mut self, events: &[Event]) {
         if let Some(last) = &mut self.last {
-            last.take(events);
+            last.take_events(events);
         }
         let is_too_long = |event: &&Event| matches!(&event.body, Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::LineTooLong);
         self.too_long += events.iter().filter(is_too_long).count();
@@ -219,7 +224,7 @@ impl PresentedRun {
     fn stop_showing(&mut self, failure: Failure) {
         self.face = None;
         if failure.is_closed_pipe() {
-            self.invocation.complain("stdout was closed; stopping");
+            self.invocation.print_message("stdout was closed; stopping");
         }
         self.failure = Some(failure).filter(|failure| !failure.is_closed_pipe());
     }
@@ -239,14 +244,14 @@ impl PresentedRun {
         }
         if self.too_long > 0 {
             let what = "which only a recording has whole";
-            out.complain(&format!(
+            out.print_message(&format!(
                 "warning: lines over the limit: {}, {what}",
                 self.too_long
             ));
         }
         // Text has said so already.
         if let Some(skipped) = self.skipped.filter(|_| self.format != OutputFormat::Text) {
-            out.complain(&format!("warning: {skipped}"));
+            out.print_message(&format!("warning: {skipped}"));
         }
         let Some(end) = &self.end else {
             return Err(Failure::internal(anyhow!("the run ended without a word")));
@@ -254,17 +259,17 @@ impl PresentedRun {
         // Text says it itself.
         if self.format != OutputFormat::Text {
             for warning in &end.warnings {
-                out.complain(&format!("warning: {warning}"));
+                out.print_message(&format!("warning: {warning}"));
             }
             if end.cause != Cause::EndTurn {
-                explain(end, &out.invocation);
+                explain_end(end, &out.invocation);
             }
         }
         if let Some(recording) = &self.recording {
             if self.is_demo && self.format == OutputFormat::Text {
                 show_hint::print_demo(recording, &end.cause, &out.invocation);
             } else if out.is_terminal {
-                show_hint::print(recording, &out.invocation);
+                show_hint::print_hint(recording, &out.invocation);
             }
         }
         Ok(CommandExit::from_outcome(&end.cause))
@@ -281,8 +286,8 @@ async fn next(asking: Option<&mut TerminalPrompter>) -> NextPrompt {
 pub(in crate::commands) fn explain_end(end: &RunEnd, invocation: &Invocation) {
     let message = end.message.as_ref().map(ToString::to_string);
     let message = message.unwrap_or_default();
-    invocation.complain(&format!("error: {message} ({})", end.cause));
+    invocation.print_message(&format!("error: {message} ({})", end.cause));
     if let Some(hint) = &end.hint {
-        invocation.complain(&format!("hint: {hint}"));
+        invocation.print_message(&format!("hint: {hint}"));
     }
 }

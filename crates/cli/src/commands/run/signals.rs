@@ -32,7 +32,7 @@ impl SignalListener {
         // Without it signals have their default effect, and the supervisor cleans up.
         let called = invocation.clone();
         let _ = invocation.on_interruptions(async move |interruptions| {
-            obey(interruptions, beginning, &sender, &called).await;
+            obey_signals(interruptions, beginning, &sender, &called).await;
         });
         Self { begun, heard }
     }
@@ -54,9 +54,9 @@ async fn obey_signals(
     interruptions.next().await;
     heard.send_replace(1);
     let stopper = tokio::select! {
-        stopper = begun(&mut beginning) => stopper,
-        () = interruptions.next() => leave(invocation, "cancelled before it began"),
-        () = sleep(BEGINNING) => leave(invocation, "cancelled before it began"),
+        stopper = wait_for_run(&mut beginning) => stopper,
+        () = interruptions.next() => exit_process(invocation, "cancelled before it began"),
+        () = sleep(BEGINNING) => exit_process(invocation, "cancelled before it began"),
     };
     stopper.cancel();
     interruptions.next().await;
@@ -67,7 +67,7 @@ async fn obey_signals(
         () = interruptions.next() => {}
         () = sleep(PATIENCE) => {}
     }
-    leave(invocation, "stdout was closed; stopping");
+    exit_process(invocation, "stdout was closed; stopping");
 }
 
 async fn wait_for_run(beginning: &mut watch::Receiver<Option<StopHandle>>) -> StopHandle {
@@ -84,6 +84,6 @@ async fn wait_for_run(beginning: &mut watch::Receiver<Option<StopHandle>>) -> St
     reason = "the main thread hangs in a read or a write that may never end"
 )]
 fn exit_process(invocation: &Invocation, why: &str) -> ! {
-    invocation.complain(&format!("error: {why}"));
-    std::process::exit(CommandExit::Cancelled.code().into());
+    invocation.print_message(&format!("error: {why}"));
+    std::process::exit(CommandExit::Cancelled.exit_code().into());
 }

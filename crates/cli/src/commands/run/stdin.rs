@@ -29,12 +29,12 @@ const WITHOUT: &str = "lapidary run 'PROMPT' < /dev/null keeps stdin out of the 
 pub(super) fn read_prompt(invocation: &Invocation) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = invocation
-        .stdin()
+        .stdin_reader()
         .take(MOST_BYTES + 1)
         .read_to_end(&mut bytes);
     read.context("cannot read the prompt from stdin")
         .map_err(Failure::bad_input)?;
-    text(bytes)
+    decode_text(bytes)
 }
 
 /// The data for a prompt that was given as argument. None if stdin is a terminal, or has nothing.
@@ -45,11 +45,11 @@ pub(super) fn beside_prompt(invocation: &Invocation) -> Result<Option<String>, F
     let Ok(stdin) = invocation.stdin_file() else {
         return Ok(None);
     };
-    match data(&stdin, FIRST_BYTE, ALL_BYTES) {
-        Ok(StdinData::Read(bytes)) => Ok(Some(text(bytes)?).filter(|text| !text.is_empty())),
+    match read_data(&stdin, FIRST_BYTE, ALL_BYTES) {
+        Ok(StdinData::Read(bytes)) => Ok(Some(decode_text(bytes)?).filter(|text| !text.is_empty())),
         Ok(StdinData::Silent) => {
             let time = FIRST_BYTE.as_secs();
-            invocation.complain(&format!(
+            invocation.print_message(&format!(
                 "note: nothing came on stdin in {time} s: the prompt goes without it"
             ));
             Ok(None)
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_pipe_that_stays_silent_is_not_waited_for() {
         let (reader, _open) = pipe();
-        let found = data(&reader, Duration::ZERO, LONG).unwrap();
+        let found = read_data(&reader, Duration::ZERO, LONG).unwrap();
         assert_eq!(found, StdinData::Silent);
     }
 
@@ -142,7 +142,7 @@ mod tests {
     fn data_that_does_not_end_is_not_a_prompt() {
         let (reader, mut open) = pipe();
         open.write_all(b"half of it").unwrap();
-        let found = data(&reader, LONG, Duration::from_millis(1)).unwrap();
+        let found = read_data(&reader, LONG, Duration::from_millis(1)).unwrap();
         assert_eq!(found, StdinData::Endless);
     }
 
@@ -153,19 +153,19 @@ mod tests {
         let expected = sent.clone();
         let writing = std::thread::spawn(move || writer.write_all(&sent));
         assert_eq!(
-            data(&reader, LONG, LONG).unwrap(),
+            read_data(&reader, LONG, LONG).unwrap(),
             StdinData::Read(expected)
         );
         writing.join().unwrap().unwrap();
         let (reader, writer) = pipe();
         drop(writer);
         assert_eq!(
-            data(&reader, LONG, LONG).unwrap(),
+            read_data(&reader, LONG, LONG).unwrap(),
             StdinData::Read(Vec::new())
         );
         let null = File::open("/dev/null").unwrap();
         assert_eq!(
-            data(&null, LONG, LONG).unwrap(),
+            read_data(&null, LONG, LONG).unwrap(),
             StdinData::Read(Vec::new())
         );
     }

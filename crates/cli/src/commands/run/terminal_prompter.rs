@@ -12,7 +12,7 @@ use lapidary::vocab::event::DecidedBy;
 use lapidary::vocab::{Body, Event, Text};
 use tokio::sync::mpsc;
 
-use self::prompt_text::{PromptExtent, ShownPrompt, shown};
+use self::prompt_text::{PromptExtent, ShownPrompt, shown_prompt};
 use crate::invocation::Invocation;
 use crate::live::terminal;
 use crate::system;
@@ -99,7 +99,7 @@ pub(super) enum NextPrompt {
 pub(super) fn terminal_attendance(
     invocation: &Arc<Invocation>,
 ) -> Option<(PromptAttendant, TerminalPrompter)> {
-    if !invocation.is_stderr_terminal() || system::terminal().is_err() {
+    if !invocation.is_stderr_terminal() || system::open_terminal().is_err() {
         return None;
     }
     let (asks, questions) = mpsc::unbounded_channel(); // the agent's open requests are bounded
@@ -146,7 +146,7 @@ impl TerminalPrompter {
         let typed = self.typed.get_or_insert_with(read_lines);
         while typed.try_recv().is_ok() {}
         self.put = Some(question);
-        self.show(extent(&self.invocation))
+        self.show_prompt(prompt_extent(&self.invocation))
     }
 
     /// Shows the question that is put, and asks.
@@ -154,10 +154,14 @@ impl TerminalPrompter {
         let Some(question) = &self.put else {
             return Ok(());
         };
-        let prompt = shown(question, extent, options(&self.invocation, self.colour));
-        let mut err = self.invocation.stderr();
+        let prompt = shown_prompt(
+            question,
+            extent,
+            live_options(&self.invocation, self.colour),
+        );
+        let mut err = self.invocation.stderr_writer();
         write!(err, "{}", prompt.text)?;
-        ask(&prompt, &self.invocation)
+        ask_for_answer(&prompt, &self.invocation)
     }
 
     /// These events were shown.
@@ -188,16 +192,16 @@ impl TerminalPrompter {
         let Some(question) = &self.put else {
             return Ok(true);
         };
-        let prompt = shown(
+        let prompt = shown_prompt(
             question,
-            extent(&self.invocation),
-            options(&self.invocation, false),
+            prompt_extent(&self.invocation),
+            live_options(&self.invocation, false),
         );
         let (allowed, is_for_run, why) = match TypedAnswer::parse(line) {
             TypedAnswer::Yes => (true, false, None),
             TypedAnswer::Always if prompt.always.is_some() => (true, true, None),
             TypedAnswer::No(why) => (false, false, why),
-            TypedAnswer::View => return self.show(PromptExtent::Whole).map(|()| false),
+            TypedAnswer::View => return self.show_prompt(PromptExtent::Whole).map(|()| false),
             TypedAnswer::Always | TypedAnswer::Unclear => {
                 let choices = if prompt.always.is_some() {
                     "y, a or n"
@@ -205,14 +209,17 @@ impl TerminalPrompter {
                     "y or n"
                 };
                 writeln!(
-                    self.invocation.stderr(),
+                    self.invocation.stderr_writer(),
                     "  Answer {choices}, or type a reason."
                 )?;
-                return ask(&prompt, &self.invocation).map(|()| false);
+                return ask_for_answer(&prompt, &self.invocation).map(|()| false);
             }
         };
         if let Some(always) = prompt.always.filter(|_| is_for_run) {
-            writeln!(self.invocation.stderr(), "  Allowed in this run: {always}")?;
+            writeln!(
+                self.invocation.stderr_writer(),
+                "  Allowed in this run: {always}"
+            )?;
         }
         if let Some(question) = self.put.take() {
             let _ = question.reply.send(PermissionAnswer {
@@ -228,11 +235,11 @@ impl TerminalPrompter {
 }
 
 fn ask_for_answer(prompt: &ShownPrompt, invocation: &Invocation) -> io::Result<()> {
-    let mut err = invocation.stderr();
+    let mut err = invocation.stderr_writer();
     write!(
         err,
         "{}",
-        question_line(prompt, terminal::size(invocation).width)
+        question_line(prompt, terminal::terminal_size(invocation).width)
     )?;
     err.flush()
 }
@@ -257,7 +264,7 @@ fn question_line(prompt: &ShownPrompt, width: u16) -> String {
 
 /// As much of a command or a change as fits the terminal.
 fn prompt_extent(invocation: &Invocation) -> PromptExtent {
-    let height = usize::from(terminal::size(invocation).height);
+    let height = usize::from(terminal::terminal_size(invocation).height);
     let lines = height.saturating_sub(LINES_AROUND);
     PromptExtent::Lines(lines.clamp(FEWEST_LINES, MOST_LINES))
 }
@@ -265,9 +272,9 @@ fn prompt_extent(invocation: &Invocation) -> PromptExtent {
 /// How the terminal shows a command or a change.
 fn live_options(invocation: &Invocation, colour: bool) -> LiveOptions {
     LiveOptions {
-        size: terminal::size(invocation),
+        size: terminal::terminal_size(invocation),
         colour,
-        marks: terminal::marks(invocation),
+        marks: terminal::locale_marks(invocation),
     }
 }
 
@@ -282,7 +289,7 @@ async fn next_line(typed: Option<&mut mpsc::UnboundedReceiver<String>>) -> Optio
 fn read_lines() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel(); // unbounded: a person types slowly
     let body = move || {
-        let Ok(terminal) = system::terminal() else {
+        let Ok(terminal) = system::open_terminal() else {
             return;
         };
         for line in BufReader::new(terminal).lines().map_while(Result::ok) {
@@ -367,7 +374,7 @@ mod tests {
     };
 
     fn prompt(question: &PermissionPrompt) -> ShownPrompt {
-        shown(question, PromptExtent::Lines(20), PLAIN)
+        shown_prompt(question, PromptExtent::Lines(20), PLAIN)
     }
 
     #[test]
@@ -378,7 +385,7 @@ mod tests {
             asked.request.title = Some(Text::from(spoof.clone()));
             let size = TerminalSize { width, height: 24 };
             let options = LiveOptions { size, ..PLAIN };
-            let shown = shown(&asked, PromptExtent::Lines(20), options);
+            let shown = shown_prompt(&asked, PromptExtent::Lines(20), options);
             for line in shown.text.lines() {
                 let is_ours = line.starts_with("? ") || line.starts_with("  ");
                 assert!(is_ours, "{width}: {line:?}");
@@ -410,10 +417,10 @@ mod tests {
         let line =
             r#"{"event":"text","text":"hi","kind":"text","id":"r-0","seq":0,"provider":"acp"}"#;
         let mut event = Event::from_json(line).unwrap();
-        asking.note(std::slice::from_ref(&event));
+        asking.note_shown(std::slice::from_ref(&event));
         assert!(!asking.count_frame());
         event.body = Body::PermissionRequest(Box::new(request));
-        asking.note(&[event]);
+        asking.note_shown(&[event]);
         assert!(asking.count_frame());
         asking.requested.clear();
         let waited = (0..=MOST_FRAMES).filter(|_| !asking.count_frame()).count();
@@ -427,13 +434,13 @@ mod tests {
         let mut asking = asking(first);
         asking.waiting.push_back(second);
         drop(gone);
-        assert!(asking.answer("y").unwrap());
+        assert!(asking.take_answer("y").unwrap());
         assert!(replied.try_recv().is_err(), "nobody was asked about it yet");
         asking.requested.push_back(Text::from("0"));
         assert!(asking.count_frame());
         asking.put = asking.waiting.pop_front();
         assert!(!asking.take_withdrawn());
-        assert!(asking.answer("y").unwrap());
+        assert!(asking.take_answer("y").unwrap());
         assert!(replied.try_recv().unwrap().allowed);
     }
 
@@ -441,7 +448,7 @@ mod tests {
     fn typed_text_answers_a_prompt_or_leaves_it_open() {
         let reply = |typed: &str| {
             let (question, mut replied) = question("ls", "");
-            let is_answered = asking(question).answer(typed).unwrap();
+            let is_answered = asking(question).take_answer(typed).unwrap();
             let reply = replied.try_recv().ok();
             assert_eq!(is_answered, reply.is_some(), "{typed}");
             reply.map(|reply| (reply.allowed, reply.is_for_run, reply.reason))
@@ -469,7 +476,7 @@ mod tests {
         let (mut question, mut replied) = question("ls", "");
         question.action.is_unclear = true;
         assert_eq!(prompt(&question).always, None);
-        assert!(!asking(question).answer("always").unwrap());
+        assert!(!asking(question).take_answer("always").unwrap());
         assert!(replied.try_recv().is_err());
     }
 
@@ -529,7 +536,7 @@ mod tests {
             "{cut:?}"
         );
         assert!(cut.text.contains("why"), "{cut:?}");
-        let whole = shown(&question, PromptExtent::Whole, PLAIN);
+        let whole = shown_prompt(&question, PromptExtent::Whole, PLAIN);
         assert!(
             !whole.is_cut && whole.text.matches('a').count() > 500,
             "{whole:?}"

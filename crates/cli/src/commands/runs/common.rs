@@ -26,7 +26,7 @@ impl RunStore {
         invocation: &Invocation,
     ) -> Result<Self, Failure> {
         let here = invocation.current_dir().unwrap_or_default();
-        let environment = SearchEnvironment::from_vars(invocation.variables(), here);
+        let environment = SearchEnvironment::from_vars(invocation.all_variables(), here);
         Ok(Self {
             root: recorded_in(named, &environment)?.root,
             environment,
@@ -45,17 +45,24 @@ impl RunStore {
     }
 
     /// The recording of the named run; without a name, of the newest.
-    pub(in crate::commands) fn recording_path(&self, named: Option<&str>) -> Result<PathBuf, Failure> {
+    pub(in crate::commands) fn recording_path(
+        &self,
+        named: Option<&str>,
+    ) -> Result<PathBuf, Failure> {
         let named = named.unwrap_or(LATEST);
         if named.contains(std::path::is_separator) {
             return Ok(self.environment.dir.join(named));
         }
-        self.find(named, RunName::ToRead)
+        self.find_run_id(named, RunName::ToRead)
             .map(|id| self.root.join(id))
     }
 
     /// The id of the named run.
-    pub(in crate::commands) fn find_run_id(&self, named: &str, how: RunName) -> Result<String, Failure> {
+    pub(in crate::commands) fn find_run_id(
+        &self,
+        named: &str,
+        how: RunName,
+    ) -> Result<String, Failure> {
         find_run(&self.root, named, how).map_err(|error| self.not_found(error, how))
     }
 

@@ -36,11 +36,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
-    let all = store.list()?.len();
-    let mut ids = named(&args.runs, &store, &out.invocation)?;
+    let all = store.list_runs()?.len();
+    let mut ids = named_run_ids(&args.runs, &store, &out.invocation)?;
     ids.sort();
     ids.dedup();
-    let going = ids.iter().map(|id| expired(&store, id));
+    let going = ids.iter().map(|id| expired_run(&store, id));
     let going = going.collect::<Result<Vec<_>, _>>()?;
     let runs = RunsToRemove {
         kept: all.saturating_sub(going.len()),
@@ -58,9 +58,9 @@ fn named_run_ids(
 ) -> Result<Vec<String>, Failure> {
     let mut ids = Vec::new();
     for run in runs {
-        let id = store.find(run, RunName::ToDelete)?;
+        let id = store.find_run_id(run, RunName::ToDelete)?;
         if id != *run {
-            invocation.complain(&format!("note: `{run}` is the run `{id}`"));
+            invocation.print_message(&format!("note: `{run}` is the run `{id}`"));
         }
         ids.push(id);
     }

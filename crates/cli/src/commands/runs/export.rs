@@ -63,12 +63,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         return Err(Failure::usage(error).with_hint("use `--to events`"));
     }
     let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
-    let recording = store.recording(args.run.as_deref())?;
+    let recording = store.recording_path(args.run.as_deref())?;
     let exported = if args.redact {
         RedactedRun::new(&recording, store.environment.home.clone(), &out.invocation)
             .and_then(|redacted| export_redacted(args, &redacted, out))
     } else {
-        export(args, &recording, out)
+        export_recording(args, &recording, out)
     };
     exported.map_err(|failure| told_if_gone(&recording, failure))?;
     Ok(CommandExit::Success)
@@ -82,17 +82,17 @@ impl Args {
 }
 
 fn export_recording(args: &Args, recording: &Path, out: &mut Printer) -> Result<(), Failure> {
-    match args.file() {
+    match args.output_file() {
         Some(file) => {
             let manner = ExportManner {
                 is_private: true,
                 replaces: args.force,
             };
             into_file(file, manner, &out.invocation, |printer| {
-                print(recording, args.to, printer)
+                print_recording(recording, args.to, printer)
             })
         }
-        None => print(recording, args.to, out),
+        None => print_recording(recording, args.to, out),
     }
 }
 
@@ -101,15 +101,15 @@ fn export_redacted(args: &Args, run: &RedactedRun, out: &mut Printer) -> Result<
         is_private: false,
         replaces: args.force,
     };
-    match args.file() {
+    match args.output_file() {
         _ if args.dry_run => {}
         Some(file) => into_file(file, manner, &out.invocation, |printer| {
-            run.print(args.to, printer)
+            run.print_redacted(args.to, printer)
         })?,
-        None => run.print(args.to, out)?,
+        None => run.print_redacted(args.to, out)?,
     }
-    for line in removed::table(&run.report, RedactedSource::Run) {
-        out.complain(&line);
+    for line in removed::redaction_table(&run.report, RedactedSource::Run) {
+        out.print_message(&line);
     }
     Ok(())
 }
@@ -130,7 +130,7 @@ pub(super) fn write_page(
         replaces: true,
     };
     into_file(file, manner, invocation, |printer| {
-        print(recording, OutputFormat::Html, printer)
+        print_recording(recording, OutputFormat::Html, printer)
     })
 }
 
@@ -140,7 +140,7 @@ fn into_file(
     invocation: &Arc<Invocation>,
     print: impl FnOnce(&mut Printer) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    file::write(file, manner, |out| {
+    file::write_export_file(file, manner, |out| {
         let file = out.get_ref().as_file().try_clone()?;
         let mut printer = Printer::into_file(file, invocation.clone());
         print(&mut printer)?;

@@ -51,7 +51,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
-    let mut runs = store.list()?;
+    let mut runs = store.list_runs()?;
     keep_wanted(args, &store, &mut runs);
     let older = keep_newest(args, out, &mut runs);
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
@@ -59,19 +59,22 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             let list = RunList {
                 schema: RUNS_SCHEMA.to_owned(),
                 directory: store.root.display().to_string(),
-                warnings: runs.iter().filter_map(|run| problem(&run.info)).collect(),
+                warnings: runs
+                    .iter()
+                    .filter_map(|run| run_problem(&run.info))
+                    .collect(),
                 runs: runs.into_iter().map(|run| run.info).collect(),
                 older,
             };
             line::write(out, &list)?;
         }
-        SessionsFormat::Text => text(&store, &runs, older, out)?,
+        SessionsFormat::Text => print_text(&store, &runs, older, out)?,
     }
     Ok(CommandExit::Success)
 }
 
 fn keep_wanted(args: &Args, store: &RunStore, runs: &mut Vec<ListedRun>) {
-    let project = args.project.as_deref().map(|dir| whole(store, dir));
+    let project = args.project.as_deref().map(|dir| resolved_dir(store, dir));
     runs.retain(|run| {
         let info = &run.info;
         let is_of_agent = args.agent.is_none() || info.agent == args.agent;
@@ -125,19 +128,19 @@ fn print_text(
 ) -> Result<(), Failure> {
     if runs.is_empty() {
         let root = store.root.display();
-        out.note(&format!(
+        out.print_note(&format!(
             "no run is recorded in `{root}`, or none that was asked for"
         ))?;
         return Ok(());
     }
     let home = store.environment.home.as_deref();
-    RunsTable::new(runs, home, SystemTime::now()).write(out)?;
-    for sentence in runs.iter().filter_map(|run| problem(&run.info)) {
-        out.complain(&format!("warning: {sentence}"));
+    RunsTable::new(runs, home, SystemTime::now()).write_table(out)?;
+    for sentence in runs.iter().filter_map(|run| run_problem(&run.info)) {
+        out.print_message(&format!("warning: {sentence}"));
     }
     if older > 0 {
         let runs = if older == 1 { "run" } else { "runs" };
-        out.note(&format!("{older} older {runs}; `--last 0` shows all"))?;
+        out.print_note(&format!("{older} older {runs}; `--last 0` shows all"))?;
     }
     Ok(())
 }

@@ -38,16 +38,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
-    let recording = store.recording(args.run.as_deref())?;
-    let page =
-        page(&recording, &out.invocation).map_err(|failure| told_if_gone(&recording, failure))?;
+    let recording = store.recording_path(args.run.as_deref())?;
+    let page = write_page(&recording, &out.invocation)
+        .map_err(|failure| told_if_gone(&recording, failure))?;
     writeln!(out, "{}", page.display())?;
     out.flush()?;
     let is_watched = out.is_terminal && out.invocation.is_stderr_terminal();
     if is_watched && has_display(&store.environment) {
         let browser = OsStr::new(BROWSER);
         if let Err(error) = start_detached(browser, &page) {
-            out.complain(&format!("note: cannot start `{BROWSER}`: {error}"));
+            out.print_message(&format!("note: cannot start `{BROWSER}`: {error}"));
         }
     }
     Ok(CommandExit::Success)
@@ -63,11 +63,11 @@ fn write_page(recording: &Path, invocation: &Arc<Invocation>) -> Result<PathBuf,
                 .join(lapidary::engine::recording::MANIFEST)
                 .exists() =>
         {
-            let page = temporary(recording, &invocation.temp_dir())?;
+            let page = write_temporary_page(recording, &invocation.temp_dir())?;
             // If the recording is at fault, this fails in the same way.
             export::write_page(recording, &page, invocation)?;
             let why = format!("{:#}", failure.error);
-            invocation.complain(&format!("note: the page is among temporary files: {why}"));
+            invocation.print_message(&format!("note: the page is among temporary files: {why}"));
             Ok(page)
         }
         Err(failure) => Err(failure),

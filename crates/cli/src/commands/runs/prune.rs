@@ -44,7 +44,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
-    let limits = limits(args, &store)?;
+    let limits = keep_limits(args, &store)?;
     let plan = match RetentionPlan::new(&store.root, limits, SystemTime::now()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => RetentionPlan::default(),
         plan => plan
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 
 /// A limit that is given here counts instead of the configured one. In a directory of the user's nothing is configured.
 fn keep_limits(args: &Args, store: &RunStore) -> Result<KeepLimits, Failure> {
-    let given = given(args).map_err(|error| Failure::usage(anyhow!(error)))?;
+    let given = config_from_args(args).map_err(|error| Failure::usage(anyhow!(error)))?;
     if args.record_dir.is_none() {
         return Ok(
             given.run_limits_over(retention(&store.environment).map_err(PrepareError::from)?)

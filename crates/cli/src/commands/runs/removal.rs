@@ -14,7 +14,7 @@ use lapidary::vocab::runs::{
 };
 
 use super::super::sessions::SessionsFormat;
-use super::super::sessions::removal::confirm;
+use super::super::sessions::removal::confirm_on_terminal;
 use super::super::sessions::size;
 use super::common::id_of;
 use crate::exit::CommandExit;
@@ -53,15 +53,15 @@ impl RunsToRemove {
     ) -> Result<CommandExit, Failure> {
         let format = SessionsFormat::or_usual(args.format, out.is_terminal);
         if args.dry_run {
-            self.report(false, &[], format, out)?;
+            self.print_report(false, &[], format, out)?;
             return Ok(CommandExit::Success);
         }
         if !args.yes && !self.going.is_empty() && !self.confirm_removal(&out.invocation)? {
-            out.note("nothing was deleted")?;
+            out.print_note("nothing was deleted")?;
             return Ok(CommandExit::Cancelled);
         }
-        let failures = self.remove();
-        self.report(true, &failures, format, out)?;
+        let failures = self.remove_runs();
+        self.print_report(true, &failures, format, out)?;
         Ok(if failures.is_empty() {
             CommandExit::Success
         } else {
@@ -74,10 +74,10 @@ impl RunsToRemove {
             let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
             return Err(failure.with_hint("add --yes, or --dry-run to see what would go"));
         }
-        self.list(&mut invocation.stderr())?;
-        Ok(confirm(
+        self.list_runs(&mut invocation.stderr_writer())?;
+        Ok(confirm_on_terminal(
             invocation,
-            &format!("delete {}?", sum(&self.going)),
+            &format!("delete {}?", size_summary(&self.going)),
         )?)
     }
 
@@ -111,19 +111,19 @@ impl RunsToRemove {
             let report = RunRemoval {
                 schema: RUNS_REMOVAL_SCHEMA.to_owned(),
                 applied: is_applied,
-                retention: self.limits.map(retention),
+                retention: self.limits.map(published_retention),
                 kept: (self.kept + failures.len()) as u64,
                 bytes: gone.iter().map(|run| run.size).sum(),
-                removed: gone.iter().map(entry).collect(),
+                removed: gone.iter().map(removed_run).collect(),
                 failures: failures.iter().map(|(_, why)| why.clone()).collect(),
             };
             return Ok(line::write(out, &report)?);
         }
         for (_, why) in failures {
-            out.complain(&format!("error: {why}"));
+            out.print_message(&format!("error: {why}"));
         }
         if !is_applied {
-            self.list(out)?;
+            self.list_runs(out)?;
         }
         if let Some(limits) = self.limits {
             writeln!(out, "retention: {}", in_words(limits))?;
@@ -133,7 +133,7 @@ impl RunsToRemove {
         } else {
             "would delete"
         };
-        let (sum, kept) = (sum(&gone), self.kept + failures.len());
+        let (sum, kept) = (size_summary(&gone), self.kept + failures.len());
         writeln!(out, "{verb} {sum}; {kept} stay")?;
         Ok(())
     }
@@ -146,9 +146,9 @@ impl RunsToRemove {
             writeln!(
                 out,
                 "{:>9}  {:<15} {:<10} {}",
-                size::short(run.size),
+                size::short_size(run.size),
                 age(modified.map(Timestamp::as_millisecond), now),
-                reason(&run.reason),
+                reason_text(&run.reason),
                 sanitize(&id_of(&run.directory)),
             )?;
         }
@@ -182,7 +182,7 @@ fn in_words(limits: KeepLimits) -> String {
     };
     let size = match limits.size {
         u64::MAX => "any size".to_owned(),
-        bytes => format!("{} in all", size::short(bytes)),
+        bytes => format!("{} in all", size::short_size(bytes)),
     };
     format!("{age}, {size} (`runs_max_age` and `runs_max_size` in `lapidary.toml`)")
 }
@@ -199,5 +199,5 @@ fn reason_text(reason: &RunRemovalReason) -> &str {
 fn size_summary(runs: &[ExpiredRun]) -> String {
     let plural = if runs.len() == 1 { "" } else { "s" };
     let bytes = runs.iter().map(|run| run.size).sum();
-    format!("{} run{plural}, {}", runs.len(), size::short(bytes))
+    format!("{} run{plural}, {}", runs.len(), size::short_size(bytes))
 }

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
-    let recording = store.recording(args.run.as_deref())?;
+    let recording = store.recording_path(args.run.as_deref())?;
     let id = id_of(&recording);
     let view = translate::Args::of_recording(&recording, &id, args.format, args.no_raw);
     translate::run(&view, out).map_err(|failure| told_if_gone(&recording, failure))

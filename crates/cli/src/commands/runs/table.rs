@@ -12,7 +12,7 @@ use lapidary::vocab::recording::CostBasis;
 use lapidary::vocab::runs::{RunInfo, RunState};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::super::sessions::list::shortened;
+use super::super::sessions::list::shorten_to_width;
 use crate::printer::Printer;
 
 /// Between two columns.
@@ -44,19 +44,19 @@ pub(super) struct RunsTable {
 
 impl RunsTable {
     pub(super) fn new(runs: &[ListedRun], home: Option<&Path>, now: SystemTime) -> Self {
-        let rows = runs.iter().map(|run| row(run, home, now));
+        let rows = runs.iter().map(|run| run_row(run, home, now));
         Self {
             rows: rows.collect(),
         }
     }
 
     pub(super) fn write_table(&self, out: &mut Printer) -> io::Result<()> {
-        let width = out.width().unwrap_or(USUAL_WIDTH);
-        let widths = self.widths();
-        let shown = fitting(&widths, width);
+        let width = out.terminal_width().unwrap_or(USUAL_WIDTH);
+        let widths = self.column_widths();
+        let shown = fitting_columns(&widths, width);
         let headings = COLUMNS.map(|(heading, _)| heading.to_owned());
         for row in [&headings].into_iter().chain(&self.rows) {
-            writeln!(out, "{}", line(row, &widths, &shown, width))?;
+            writeln!(out, "{}", table_line(row, &widths, &shown, width))?;
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ fn table_line(
             line.push_str(&if *at == 0 {
                 cell.clone()
             } else {
-                shortened(cell, left)
+                shorten_to_width(cell, left)
             });
         } else {
             let padding = widths[*at] - cell.width() + GAP;
@@ -124,13 +124,13 @@ fn run_row(run: &ListedRun, home: Option<&Path>, now: SystemTime) -> [String; CO
         info.id.clone(),
         age(Some(run.began_ms), now),
         info.agent.clone().unwrap_or_else(dash),
-        outcome(info),
-        info.duration_ms.map_or_else(dash, duration),
-        cost(info).unwrap_or_else(dash),
-        session(info).unwrap_or_else(dash),
+        outcome_text(info),
+        info.duration_ms.map_or_else(dash, duration_text),
+        cost_text(info).unwrap_or_else(dash),
+        session_text(info).unwrap_or_else(dash),
         info.project
             .as_deref()
-            .map_or_else(dash, |project| place(project, home)),
+            .map_or_else(dash, |project| directory_text(project, home)),
         info.prompt.clone().unwrap_or_default(),
     ];
     // All of it may be an agent's words.
@@ -141,7 +141,7 @@ fn outcome_text(info: &RunInfo) -> String {
     match (&info.state, &info.outcome, &info.cause) {
         (RunState::Ended, Some(outcome), Some(Cause::EndTurn) | None) => outcome.to_string(),
         (RunState::Ended, Some(outcome), Some(cause)) => format!("{outcome} ({cause})"),
-        (RunState::Ended, None, _) => ended(info),
+        (RunState::Ended, None, _) => program_end_text(info),
         (state, ..) => state.to_string(),
     }
 }
@@ -163,7 +163,7 @@ fn session_text(info: &RunInfo) -> Option<String> {
 /// The cost, or the tokens where no price is known.
 fn cost_text(info: &RunInfo) -> Option<String> {
     let Some(cost) = info.cost_usd else {
-        return info.total_tokens.map(tokens);
+        return info.total_tokens.map(tokens_text);
     };
     let digits = if cost < 1.0 { 4 } else { 2 };
     let mark = match info.cost_basis {
@@ -215,7 +215,7 @@ mod tests {
     fn columns_are_left_out_by_rank_until_the_rest_fits() {
         let widths = [24, 14, 6, 20, 7, 7, 8, 20, 60];
         let names = |width| {
-            let shown = fitting(&widths, width);
+            let shown = fitting_columns(&widths, width);
             let names: Vec<_> = shown.iter().map(|at| COLUMNS[*at].0).collect();
             names.join(" ")
         };
@@ -231,18 +231,18 @@ mod tests {
 
     #[test]
     fn an_outcome_names_its_cause_unless_the_turn_just_ended() {
-        assert_eq!(outcome(&info(|_| {})), "completed");
+        assert_eq!(outcome_text(&info(|_| {})), "completed");
         let failed = info(|it| {
             it.outcome = Some("failed".into());
             it.cause = Some(Cause::AgentCrashed);
         });
-        assert_eq!(outcome(&failed), "failed (agent_crashed)");
-        assert_eq!(outcome(&info(|it| it.state = RunState::Died)), "died");
+        assert_eq!(outcome_text(&failed), "failed (agent_crashed)");
+        assert_eq!(outcome_text(&info(|it| it.state = RunState::Died)), "died");
         let recorded = info(|it| {
             it.outcome = None;
             it.agent_exit_code = Some(3);
         });
-        assert_eq!(outcome(&recorded), "exit 3");
+        assert_eq!(outcome_text(&recorded), "exit 3");
     }
 
     #[test]
@@ -253,23 +253,23 @@ mod tests {
             (61_000, "1 min 1 s"),
             (3_660_000, "1 h 1 min"),
         ] {
-            assert_eq!(duration(ms), expected);
+            assert_eq!(duration_text(ms), expected);
         }
         let paid = |usd, basis| {
-            cost(&info(|it| {
+            cost_text(&info(|it| {
                 (it.cost_usd, it.cost_basis) = (Some(usd), basis);
             }))
         };
         assert_eq!(paid(0.01234, Some(CostBasis::Prices)).unwrap(), "~$0.0123");
         assert_eq!(paid(12.0, Some(CostBasis::Reported)).unwrap(), "$12.00");
-        let used = |tokens| cost(&info(|it| it.total_tokens = tokens));
+        let used = |tokens| cost_text(&info(|it| it.total_tokens = tokens));
         assert_eq!(used(Some(220)).unwrap(), "220 tok");
         assert_eq!(used(Some(12_345)).unwrap(), "12k tok");
         assert_eq!(used(None), None);
         let home = Some(Path::new("/home/me"));
-        assert_eq!(place("/home/me/code/x", home), "~/code/x");
-        assert_eq!(place("/home/me", home), "~");
-        assert_eq!(place("/home/mean", home), "/home/mean");
+        assert_eq!(directory_text("/home/me/code/x", home), "~/code/x");
+        assert_eq!(directory_text("/home/me", home), "~");
+        assert_eq!(directory_text("/home/mean", home), "/home/mean");
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
             }),
             began_ms: 0,
         };
-        let row = row(&run, None, SystemTime::UNIX_EPOCH);
+        let row = run_row(&run, None, SystemTime::UNIX_EPOCH);
         assert_eq!((row[2].as_str(), row[8].as_str()), ("gem", "ab c\\u{202e}"));
     }
 }

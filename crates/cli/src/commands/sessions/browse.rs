@@ -71,16 +71,16 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let outcome = {
         let is_ending = system::end_signal_flag().map_err(Failure::internal)?;
         let (sender, inputs) = channel(); // unbounded: workers report a few times a second, and a person types
-        let about = about(args, &place, out);
+        let about = browser_setup(args, &place, out);
         let sources = BrowsedProjects::new(place, args.scope.clone())?;
-        let screen = BrowserScreen::take().context("cannot use the terminal");
+        let screen = BrowserScreen::take_screen().context("cannot use the terminal");
         let mut screen = screen.map_err(Failure::internal)?;
         let setup = BrowserSetup {
             screen: screen_area()?,
             ..about
         };
-        let workers = BrowserWorkers::start(sources, setup.marks, sender.clone());
-        let keyboard = Keyboard::listen(sender).map_err(Failure::internal)?;
+        let workers = BrowserWorkers::start_workers(sources, setup.marks, sender.clone());
+        let keyboard = Keyboard::listen_for_keys(sender).map_err(Failure::internal)?;
         let mut browser = Browser {
             state: BrowserState::new(setup),
             workers,
@@ -88,10 +88,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         };
         let outcome = browser.run(&mut screen, &is_ending);
         keyboard.stop();
-        browser.workers.finish();
+        browser.workers.finish_writing();
         outcome?
     };
-    leave(&outcome, out)
+    carry_out(&outcome, out)
 }
 
 fn refuse_without_a_terminal(out: &Printer) -> Result<(), Failure> {
@@ -110,11 +110,11 @@ fn refuse_without_a_terminal(out: &Printer) -> Result<(), Failure> {
 
 /// The setup, except for the screen, which is not taken yet.
 fn browser_setup(args: &Args, place: &SessionsContext, out: &Printer) -> BrowserSetup {
-    let marks = terminal::marks(&out.invocation);
+    let marks = terminal::locale_marks(&out.invocation);
     let shown = if args.scope.all {
         "all projects".to_owned()
     } else {
-        let root = place.root(args.scope.project.as_deref());
+        let root = place.project_root(args.scope.project.as_deref());
         below_home(&root.unwrap_or_default(), place)
     };
     BrowserSetup {
@@ -143,7 +143,7 @@ fn carry_out(outcome: &BrowserOutcome, out: &mut Printer) -> Result<CommandExit,
     match outcome {
         BrowserOutcome::Done => Ok(CommandExit::Success),
         BrowserOutcome::Interrupted => Ok(CommandExit::Cancelled),
-        BrowserOutcome::Resume(it) => other_commands::resume(it, out),
+        BrowserOutcome::Resume(it) => other_commands::resume_session(it, out),
     }
 }
 
@@ -160,16 +160,16 @@ impl Browser {
         screen: &mut BrowserScreen,
         is_ending: &AtomicBool,
     ) -> Result<BrowserOutcome, Failure> {
-        self.workers.list();
+        self.workers.list_sessions();
         loop {
-            screen.draw(&self.state)?;
-            let mut next = self.wait(is_ending);
+            screen.draw_state(&self.state)?;
+            let mut next = self.wait_for_input(is_ending);
             for _ in 0..AT_ONCE {
-                for effect in self.state.update(next) {
+                for effect in self.state.take_input(next) {
                     if effect == BrowserEffect::Suspend {
                         let area = screen.suspend()?;
-                        self.state.update(BrowserInput::Resize(area));
-                    } else if let Some(outcome) = self.perform(effect) {
+                        self.state.take_input(BrowserInput::Resize(area));
+                    } else if let Some(outcome) = self.perform_effect(effect) {
                         return Ok(outcome);
                     }
                 }
@@ -198,14 +198,16 @@ impl Browser {
 
     fn perform_effect(&self, effect: BrowserEffect) -> Option<BrowserOutcome> {
         match effect {
-            BrowserEffect::List => self.workers.list(),
-            BrowserEffect::Read(ticket, path, extent) => self.workers.read(ticket, path, extent),
-            BrowserEffect::Search(ticket, query, files) => {
-                self.workers.search(ticket, query, files);
+            BrowserEffect::List => self.workers.list_sessions(),
+            BrowserEffect::Read(ticket, path, extent) => {
+                self.workers.read_transcript(ticket, path, extent)
             }
-            BrowserEffect::Export(path, to) => self.workers.export(path, to),
-            BrowserEffect::Plan(path, size) => self.workers.plan(path, size),
-            BrowserEffect::Delete(path) => self.workers.delete(path),
+            BrowserEffect::Search(ticket, query, files) => {
+                self.workers.search_files(ticket, query, files);
+            }
+            BrowserEffect::Export(path, to) => self.workers.export_session(path, to),
+            BrowserEffect::Plan(path, size) => self.workers.plan_deletion(path, size),
+            BrowserEffect::Delete(path) => self.workers.delete_planned(path),
             BrowserEffect::Suspend => {} // that is the screen's
             BrowserEffect::Leave(outcome) => return Some(outcome),
         }

@@ -58,7 +58,7 @@ impl AgentFilter {
         &self,
         projects: &'p [SessionProject],
     ) -> &'p [SessionProject] {
-        if self.takes(&Provider::Gemini) {
+        if self.takes_provider(&Provider::Gemini) {
             projects
         } else {
             &[]
@@ -102,7 +102,7 @@ impl SessionsContext {
         assigned: &[(OsString, OsString)],
     ) -> Result<Self, Failure> {
         let here = invocation.current_dir().unwrap_or_default();
-        let vars = invocation.variables().chain(assigned.iter().cloned());
+        let vars = invocation.all_variables().chain(assigned.iter().cloned());
         let environment = SearchEnvironment::from_vars(vars, here);
         let home = GeminiHome::from_vars(Vars::new(&environment.vars), environment.home.as_deref());
         let Some(home) = home else {
@@ -118,17 +118,23 @@ impl SessionsContext {
     }
 
     /// The projects of the scope.
-    pub(super) fn scope_projects(&self, scope: &ProjectScope) -> Result<Vec<SessionProject>, Failure> {
+    pub(super) fn scope_projects(
+        &self,
+        scope: &ProjectScope,
+    ) -> Result<Vec<SessionProject>, Failure> {
         if scope.all {
             return Ok(self.store.projects());
         }
-        let root = self.root(scope.project.as_deref())?;
+        let root = self.project_root(scope.project.as_deref())?;
         Ok(vec![self.store.project(&root)])
     }
 
     /// The directory of the named project, or the current directory. Gemini CLI uses the canonical path; a directory that is gone
     /// has only its name.
-    pub(in crate::commands) fn project_root(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
+    pub(in crate::commands) fn project_root(
+        &self,
+        named: Option<&Path>,
+    ) -> Result<PathBuf, Failure> {
         let Some(named) = named else {
             let here = self.invocation.current_dir();
             let here = here.context("cannot determine the current directory");
@@ -142,7 +148,7 @@ impl SessionsContext {
 
     /// The sessions of those projects.
     pub(super) fn list_sessions(&self, scope: &ProjectScope) -> Result<SessionListing, Failure> {
-        Ok(self.listing_of(scope, &self.projects(scope)?))
+        Ok(self.listing_of(scope, &self.scope_projects(scope)?))
     }
 
     /// The same of projects that were found already.
@@ -151,7 +157,7 @@ impl SessionsContext {
         scope: &ProjectScope,
         projects: &[SessionProject],
     ) -> SessionListing {
-        let mut index = self.index(scope);
+        let mut index = self.session_index(scope);
         let mut listing = SessionListing::with(projects, self.now, &mut index);
         listing.warnings.append(&mut index.warnings);
         listing
@@ -190,7 +196,7 @@ impl SessionsContext {
         scope: &ProjectScope,
         listing: &SessionListing,
     ) -> Result<OtherSessions, Failure> {
-        let mut others = self.others(scope, &self.projects(scope)?);
+        let mut others = self.other_sessions(scope, &self.scope_projects(scope)?);
         others.remove_listed(listing);
         Ok(others)
     }

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use lapidary::sessions::{OtherSession, SelectError, SessionInventory};
 use lapidary::vocab::removal::RemovalReason;
 
-use super::common::{ProjectScope, SessionsContext, SessionsFormat, unsupported};
+use super::common::{ProjectScope, SessionsContext, SessionsFormat, unsupported_failure};
 use super::identify::not_found;
 use super::removal::{self, RemovalPlan};
 use crate::exit::CommandExit;
@@ -51,8 +51,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
     let format = SessionsFormat::or_usual(args.format, out.is_terminal);
-    let inventory = SessionInventory::read(place.projects(&scope(args))?, place.now);
-    let going = match going(args, &inventory) {
+    let inventory = SessionInventory::read(place.scope_projects(&project_scope(args))?, place.now);
+    let going = match removal_plan(args, &inventory) {
         Err(failure) => {
             let refused = of_another_provider(args, &inventory, &place);
             return Err(refused.unwrap_or(failure));
@@ -60,11 +60,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         Ok(going) => going,
     };
     if args.dry_run {
-        going.preview(format, &place, out)?;
+        going.print_preview(format, &place, out)?;
         return Ok(CommandExit::Success);
     }
     if !args.yes && !confirm_deletion(&going, &place)? {
-        out.note("nothing was deleted")?;
+        out.print_note("nothing was deleted")?;
         return Ok(CommandExit::Cancelled);
     }
     going.carry_out(format, &place, out)
@@ -79,7 +79,10 @@ fn project_scope(args: &Args) -> ProjectScope {
 }
 
 /// Resolves all names before the first deletion: deletions change the numbers.
-fn removal_plan<'i>(args: &Args, inventory: &'i SessionInventory) -> Result<RemovalPlan<'i>, Failure> {
+fn removal_plan<'i>(
+    args: &Args,
+    inventory: &'i SessionInventory,
+) -> Result<RemovalPlan<'i>, Failure> {
     let mut named = HashSet::new();
     for identifier in &args.sessions {
         named.insert(named_by(inventory, identifier)?);
@@ -101,10 +104,10 @@ fn confirm_deletion(going: &RemovalPlan<'_>, place: &SessionsContext) -> Result<
         let failure = Failure::usage(anyhow!("cannot ask for confirmation without a terminal"));
         return Err(failure.with_hint("say --yes, or --dry-run to see what would go"));
     }
-    going.list(place, &mut place.invocation.stderr())?;
-    Ok(removal::confirm(
+    going.list_deletions(place, &mut place.invocation.stderr_writer())?;
+    Ok(removal::confirm_on_terminal(
         &place.invocation,
-        &format!("delete {}?", going.sum()),
+        &format!("delete {}?", going.sum_text()),
     )?)
 }
 
@@ -127,12 +130,12 @@ fn of_another_provider(
     inventory: &SessionInventory,
     place: &SessionsContext,
 ) -> Option<Failure> {
-    let others = place.others(&scope(args), &inventory.projects);
+    let others = place.other_sessions(&project_scope(args), &inventory.projects);
     let is_meant = |it: &OtherSession<'_>| {
         let id = it.listed.id();
         args.sessions.iter().any(|named| named == id) && inventory.named(id).is_err()
     };
     let session = others.iter().find(is_meant)?;
     let refused = session.capabilities().delete.check(session.listed);
-    refused.err().map(unsupported)
+    refused.err().map(unsupported_failure)
 }

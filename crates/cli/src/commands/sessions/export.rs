@@ -26,10 +26,10 @@ use lapidary::sessions::{
 use lapidary::wire::gemini::session::ReplayedLog;
 
 use removed::RedactedSource;
-use source::{ExportSource, read};
+use source::{ExportSource, read_file};
 
 use super::super::prices::TranscriptPrices;
-use super::common::{ProjectScope, SessionsContext, other_named, selected};
+use super::common::{ProjectScope, SessionsContext, other_named, select_session};
 use super::identify::not_found;
 use super::show::is_path;
 use crate::exit::CommandExit;
@@ -106,17 +106,17 @@ struct WantedExport<'o> {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
-    let known = KnownSessions::of(args, &place)?;
-    let wanted = wanted(args, &known, &out.invocation)?;
+    let known = KnownSessions::list_known(args, &place)?;
+    let wanted = wanted_exports(args, &known, &out.invocation)?;
     let home = place.environment.home.clone();
     let redactor = args.redact.then(|| Redactor::new(&SessionOwner { home }));
     let is_many = args.sessions.len() > 1 || (args.sessions.is_empty() && args.scope.all);
     if is_many && !args.dry_run {
-        return many(args, &wanted, redactor.as_ref(), &out.invocation);
+        return export_many(args, &wanted, redactor.as_ref(), &out.invocation);
     }
     for session in &wanted {
-        let report = one(args, session, redactor.as_ref(), out)?;
-        tell(session, report.as_ref(), is_many, &out.invocation);
+        let report = export_one(args, session, redactor.as_ref(), out)?;
+        report_export(session, report.as_ref(), is_many, &out.invocation);
     }
     Ok(CommandExit::Success)
 }
@@ -128,7 +128,7 @@ fn export_one(
     redactor: Option<&Redactor>,
     out: &mut Printer,
 ) -> Result<Option<RedactionReport>, Failure> {
-    let bytes = session.source.read(args.to)?;
+    let bytes = session.source.read_bytes(args.to)?;
     if args.dry_run {
         return Ok(redactor.map(|redactor| redactor.look(&bytes)));
     }
@@ -139,8 +139,8 @@ fn export_one(
         .as_deref()
         .filter(|path| *path != Path::new("-"))
     {
-        Some(path) => written(args, session, &bytes, path, &invocation)?,
-        None => write(args, session, &bytes, &invocation, out)?,
+        Some(path) => write_file(args, session, &bytes, path, &invocation)?,
+        None => write_session(args, session, &bytes, &invocation, out)?,
     }
     Ok(report)
 }
@@ -168,27 +168,27 @@ fn export_many(
     for (number, session) in (1..).zip(wanted) {
         if shows_progress {
             let _ = write!(
-                invocation.stderr(),
+                invocation.stderr_writer(),
                 "\r\x1b[Kexporting {number} of {}",
                 wanted.len()
             );
         }
-        let path = folder.join(format!("{}.{}", session.name, args.to.ending()));
+        let path = folder.join(format!("{}.{}", session.name, args.to.file_ending()));
         let result = session
             .source
-            .read(args.to)
+            .read_bytes(args.to)
             .and_then(|bytes| redacted::redacted_session(bytes, redactor, &invocation.temp_dir()))
             .and_then(|(bytes, report)| {
-                written(args, session, &bytes, &path, invocation)?;
+                write_file(args, session, &bytes, &path, invocation)?;
                 Ok(report)
             });
         if shows_progress {
-            let _ = write!(invocation.stderr(), "\r\x1b[K");
+            let _ = write!(invocation.stderr_writer(), "\r\x1b[K");
         }
         match result {
-            Ok(report) => tell(session, report.as_ref(), true, invocation),
+            Ok(report) => report_export(session, report.as_ref(), true, invocation),
             Err(failure) => {
-                invocation.complain(&format!("error: {:#}", failure.error));
+                invocation.print_message(&format!("error: {:#}", failure.error));
                 exit = CommandExit::BadInput;
             }
         }
@@ -207,8 +207,8 @@ fn write_file(
         is_private: !args.redact,
         replaces: args.force,
     };
-    file::write(path, manner, |out| {
-        write(args, session, bytes, invocation, out)
+    file::write_export_file(path, manner, |out| {
+        write_session(args, session, bytes, invocation, out)
     })
 }
 
@@ -222,17 +222,17 @@ fn write_session(
 ) -> Result<(), Failure> {
     let path = match &session.source {
         ExportSource::File(path) => path,
-        ExportSource::Other(_) => return source::transcript(bytes, args.to, invocation, out),
+        ExportSource::Other(_) => return source::write_transcript(bytes, args.to, invocation, out),
     };
-    let log = log(path, bytes)?;
+    let log = read_log(path, bytes)?;
     match args.to {
         ExportFormat::Markdown => {
-            let mut renderer = MarkdownRenderer::knowing(outline(&log, invocation));
-            render(&log, &mut renderer, invocation, out)?;
+            let mut renderer = MarkdownRenderer::knowing(log_outline(&log, invocation));
+            render_log(&log, &mut renderer, invocation, out)?;
         }
         ExportFormat::Html => {
-            let mut renderer = HtmlRenderer::knowing(outline(&log, invocation));
-            render(&log, &mut renderer, invocation, out)?;
+            let mut renderer = HtmlRenderer::knowing(log_outline(&log, invocation));
+            render_log(&log, &mut renderer, invocation, out)?;
         }
         ExportFormat::Json => session_document::write(&log, args.redact, out)?,
         ExportFormat::Session => log.write(out)?,
@@ -246,15 +246,15 @@ pub(super) fn export_markdown(
     to: &Path,
     invocation: &Arc<Invocation>,
 ) -> Result<(), Failure> {
-    let bytes = read(from)?;
-    let log = log(from, &bytes)?;
+    let bytes = read_file(from)?;
+    let log = read_log(from, &bytes)?;
     let manner = file::ExportManner {
         is_private: true,
         replaces: false,
     };
-    file::write(to, manner, |out| {
-        let mut renderer = MarkdownRenderer::knowing(outline(&log, invocation));
-        Ok(render(&log, &mut renderer, invocation, out)?)
+    file::write_export_file(to, manner, |out| {
+        let mut renderer = MarkdownRenderer::knowing(log_outline(&log, invocation));
+        Ok(render_log(&log, &mut renderer, invocation, out)?)
     })
 }
 
@@ -264,13 +264,13 @@ pub(super) fn other_markdown(
     to: &Path,
     invocation: &Arc<Invocation>,
 ) -> Result<(), Failure> {
-    let lines = ExportSource::Other(session).read(ExportFormat::Markdown)?;
+    let lines = ExportSource::Other(session).read_bytes(ExportFormat::Markdown)?;
     let manner = file::ExportManner {
         is_private: true,
         replaces: false,
     };
-    file::write(to, manner, |out| {
-        source::transcript(&lines, ExportFormat::Markdown, invocation, out)
+    file::write_export_file(to, manner, |out| {
+        source::write_transcript(&lines, ExportFormat::Markdown, invocation, out)
     })
 }
 
@@ -293,8 +293,8 @@ fn normalize_options() -> NormalizeOptions {
 fn log_outline(log: &ReplayedLog<'_>, invocation: &Arc<Invocation>) -> Outline {
     let mut outline = Outline::default();
     let prices = TranscriptPrices::new(invocation);
-    session_events::events(log, &options(), |event| {
-        outline.event(&prices.priced(&event));
+    session_events::events(log, &normalize_options(), |event| {
+        outline.event(&prices.priced_event(&event));
     });
     outline
 }
@@ -307,9 +307,9 @@ fn render_log(
 ) -> io::Result<()> {
     let mut result = Ok(());
     let prices = TranscriptPrices::new(invocation);
-    session_events::events(log, &options(), |event| {
+    session_events::events(log, &normalize_options(), |event| {
         if result.is_ok() {
-            result = renderer.event(&prices.priced(&event), out);
+            result = renderer.event(&prices.priced_event(&event), out);
         }
     });
     result?;
@@ -324,10 +324,10 @@ fn report_export(
 ) {
     let Some(report) = report else { return };
     if is_one_of_many {
-        invocation.complain(&format!("{}:", session.name));
+        invocation.print_message(&format!("{}:", session.name));
     }
-    for line in removed::table(report, RedactedSource::Session) {
-        invocation.complain(&line);
+    for line in removed::redaction_table(report, RedactedSource::Session) {
+        invocation.print_message(&line);
     }
 }
 
@@ -343,10 +343,10 @@ fn wanted_exports<'k>(
         if ids.is_empty() && args.scope.all {
             say_what_is_left_out(&known.listing, invocation);
         }
-        wanted.extend(listed(args, known, &ids)?);
+        wanted.extend(listed_exports(args, known, &ids)?);
     }
     let mut seen = HashSet::new();
-    wanted.retain(|session| seen.insert(session.source.path().to_owned()));
+    wanted.retain(|session| seen.insert(session.source.source_path().to_owned()));
     Ok(wanted)
 }
 
@@ -366,7 +366,7 @@ impl KnownSessions {
         if !args.sessions.is_empty() && args.sessions.iter().all(|named| is_path(named)) {
             return Ok(known);
         }
-        known.listing = place.listing(&args.scope)?;
+        known.listing = place.list_sessions(&args.scope)?;
         let mut ids = args.sessions.iter().filter(|named| !is_path(named));
         if ids.any(|id| select(&known.listing, id, SelectionMode::Generous).is_err()) {
             known.others = place.only_others(&args.scope, &known.listing)?;
@@ -378,16 +378,16 @@ impl KnownSessions {
 /// Reports how many files the export skips, in case it is meant as a backup.
 fn say_what_is_left_out(listing: &SessionListing, invocation: &Invocation) {
     for warning in &listing.warnings {
-        invocation.complain(&format!("warning: {}", sanitize(warning)));
+        invocation.print_message(&format!("warning: {}", sanitize(warning)));
     }
     let why = "`lapidary sessions list --all --hidden` says why";
     match (listing.sessions.len(), listing.hidden.len()) {
-        (0, 0) => invocation.complain("note: there is no session to export"),
+        (0, 0) => invocation.print_message("note: there is no session to export"),
         (_, 0) => {}
-        (_, 1) => invocation.complain(&format!(
+        (_, 1) => invocation.print_message(&format!(
             "note: 1 file without a session to resume was skipped; {why}"
         )),
-        (_, count) => invocation.complain(&format!(
+        (_, count) => invocation.print_message(&format!(
             "note: {count} files without a session to resume were skipped; {why}"
         )),
     }
@@ -405,7 +405,7 @@ fn listed_exports<'k>(
     };
     if !ids.is_empty() {
         let chosen = ids.iter().map(|id| {
-            let failure = match selected(listing, id, SelectionMode::Generous) {
+            let failure = match select_session(listing, id, SelectionMode::Generous) {
                 Ok(session) => return Ok(wanted(session)),
                 Err(failure) => failure,
             };

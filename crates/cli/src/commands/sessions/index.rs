@@ -8,7 +8,7 @@ use lapidary::render::plain::sanitize;
 use lapidary::sessions::{IndexError, SessionIndex, UpdateProgress, candidates};
 
 use super::common::SessionsContext;
-use super::vault::counted;
+use super::vault::counted_noun;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         Failure::internal(anyhow!(error).context(what))
     };
     if args.status {
-        return status(&place, out);
+        return print_status(&place, out);
     }
     if args.drop {
         let was_there = SessionIndex::delete(&path).map_err(failed)?;
@@ -57,25 +57,25 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         } else {
             "there was none"
         };
-        out.note(&format!("the index `{}`: {said}", path.display()))?;
+        out.print_note(&format!("the index `{}`: {said}", path.display()))?;
         return Ok(CommandExit::Success);
     }
     let (files, warnings) = candidates(&place.store.projects());
     for warning in &warnings {
-        out.complain(&format!("warning: {warning}"));
+        out.print_message(&format!("warning: {warning}"));
     }
     let mut index = SessionIndex::open_or_make(&path, place.now).map_err(failed)?;
     if args.rebuild {
         index.clear().map_err(failed)?;
     }
     let mut meter = IndexMeter::new(out.invocation.clone());
-    let updated = index.update_all(&files, &mut |at| meter.show(at));
+    let updated = index.update_all(&files, &mut |at| meter.show_progress(at));
     meter.clear();
     match updated {
         Ok(updated) => writeln!(
             out,
             "{} in the index: {} read, {} as they were, {} gone{}",
-            counted(updated.read + updated.known, "file"),
+            counted_noun(updated.read + updated.known, "file"),
             updated.read,
             updated.known,
             updated.gone,
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
                 String::new()
             }
         )?,
-        Err(IndexError::Busy) => out.note("another process is updating the index already")?,
+        Err(IndexError::Busy) => out.print_note("another process is updating the index already")?,
         Err(error) => return Err(failed(error)),
     }
     Ok(CommandExit::Success)
@@ -96,14 +96,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 
 fn print_status(place: &SessionsContext, out: &mut Printer) -> Result<CommandExit, Failure> {
     let Some(path) = place.index_path().filter(|path| path.exists()) else {
-        out.note("there is no index; `lapidary sessions index` makes one")?;
+        out.print_note("there is no index; `lapidary sessions index` makes one")?;
         return Ok(CommandExit::Success);
     };
     let (files, _) = candidates(&place.store.projects());
     let mut index = SessionIndex::open(&path, place.now);
     let known = index.count_known(&files);
     for warning in &index.warnings {
-        out.complain(&format!("warning: {warning}"));
+        out.print_message(&format!("warning: {warning}"));
     }
     let size = path.metadata().map(|about| about.len());
     let size = size.with_context(|| format!("cannot look at `{}`", path.display()));
@@ -138,7 +138,7 @@ impl IndexMeter {
         if self.is_shown && self.percent.replace(percent) != Some(percent) {
             // A closed stderr is no reason to stop.
             let _ = write!(
-                self.invocation.stderr(),
+                self.invocation.stderr_writer(),
                 "\r{percent:>3} %  {} of {} files",
                 at.files,
                 at.of_files
@@ -148,7 +148,7 @@ impl IndexMeter {
 
     fn clear(&self) {
         if self.percent.is_some() {
-            let _ = write!(self.invocation.stderr(), "\r\x1b[K");
+            let _ = write!(self.invocation.stderr_writer(), "\r\x1b[K");
         }
     }
 }

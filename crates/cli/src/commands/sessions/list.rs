@@ -20,7 +20,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use row::RowWriter;
-pub(in crate::commands) use shorten::shortened;
+pub(in crate::commands) use shorten::shorten_to_width;
 
 /// The variable in which hooks find the id of their session.
 const SESSION: &str = "GEMINI_SESSION_ID";
@@ -65,28 +65,29 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
-    let projects = place.projects(&args.scope)?;
+    let projects = place.scope_projects(&args.scope)?;
     let mut listing = place.listing_of(&args.scope, &projects);
     if let Some(current) = place.environment.vars.get(SESSION.as_ref() as &OsStr) {
         listing.mark_current(&current.to_string_lossy());
     }
     add_vault_only(&mut listing, &projects, &place);
-    listing.add_others(place.others(&args.scope, &projects).into_listing());
+    listing.add_others(place.other_sessions(&args.scope, &projects).into_listing());
     let period = ListPeriod {
-        since_ms: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
-        until_ms: time::bound(args.until.as_deref(), place.now, DayEnd::Last)?,
+        since_ms: time::parse_bound(args.since.as_deref(), place.now, DayEnd::First)?,
+        until_ms: time::parse_bound(args.until.as_deref(), place.now, DayEnd::Last)?,
     };
-    let is_wanted =
-        |session: &ListedSession| period.has(session) && args.whose.takes(session.provider());
+    let is_wanted = |session: &ListedSession| {
+        period.has_session(session) && args.whose.takes_provider(session.provider())
+    };
     listing.sessions.retain(is_wanted);
     if let Some(last) = args.last {
         keep_newest(&mut listing.sessions, last);
     }
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
-        SessionsFormat::Json => json(args, &mut listing, out)?,
+        SessionsFormat::Json => print_json(args, &mut listing, out)?,
         SessionsFormat::Text => {
             newest_first(&mut listing.sessions);
-            text(args, &listing, &place, out)?;
+            print_text(args, &listing, &place, out)?;
         }
     }
     // Giving the memory of tens of thousands of sessions back piece by piece takes a tenth of the time, and the process ends here.
@@ -188,11 +189,11 @@ fn print_text(
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in &listing.warnings {
-        out.complain(&format!("warning: {warning}"));
+        out.print_message(&format!("warning: {warning}"));
     }
     let mut rows = RowWriter::new(&listing.sessions, place.now, out);
     if out.is_terminal && !listing.sessions.is_empty() {
-        rows.header(out)?;
+        rows.write_header(out)?;
     }
     let mut project = None;
     for session in &listing.sessions {
@@ -201,10 +202,10 @@ fn print_text(
             let name = row.project.unwrap_or(row.project_id);
             writeln!(out, "{}", sanitize(name))?;
         }
-        rows.row(session, out)?;
+        rows.write_row(session, out)?;
     }
     if args.hidden {
-        hidden(&listing.hidden, out)?;
+        print_hidden_files(&listing.hidden, out)?;
     }
     let endangered = listing
         .sessions
@@ -217,27 +218,27 @@ fn print_text(
         } else {
             "sessions"
         };
-        out.complain(&format!(
+        out.print_message(&format!(
             "warning: Gemini CLI will delete {endangered} {sessions} (marked `!`) when it next starts (bug in 0.61)"
         ));
-        out.complain("hint: run `lapidary sessions recover --apply` to prevent that");
+        out.print_message("hint: run `lapidary sessions recover --apply` to prevent that");
     }
     tell_unlisted(listing, out);
     let is_narrowed = args.since.is_some() || args.until.is_some();
     if listing.sessions.is_empty() && is_narrowed {
-        out.note("no session is of that time")?;
+        out.print_note("no session is of that time")?;
     } else if listing.sessions.is_empty() && listing.hidden.is_empty() {
         let where_else = if args.scope.all {
             ""
         } else {
             "; --all shows those of other projects"
         };
-        out.note(&format!("no sessions recorded here yet{where_else}"))?;
+        out.print_note(&format!("no sessions recorded here yet{where_else}"))?;
     }
     if !args.hidden && !listing.hidden.is_empty() {
         let count = listing.hidden.len();
         let files = if count == 1 { "file was" } else { "files were" };
-        out.note(&format!("{count} {files} skipped; use --hidden to see why"))?;
+        out.print_note(&format!("{count} {files} skipped; use --hidden to see why"))?;
     }
     Ok(())
 }
@@ -255,18 +256,18 @@ fn tell_unlisted(listing: &SessionListing, out: &Printer) {
     let vault = count(UnlistedPlace::Vault);
     if vault > 0 {
         let sessions = sessions(vault);
-        out.complain(&format!(
+        out.print_message(&format!(
             "note: {sessions} in the vault only (marked `v`): the file is gone"
         ));
-        out.complain("hint: `lapidary sessions recover ID --apply` brings one back");
+        out.print_message("hint: `lapidary sessions recover ID --apply` brings one back");
     }
     let older = count(UnlistedPlace::OlderDirectory);
     if older > 0 {
         let sessions = sessions(older);
-        out.complain(&format!(
+        out.print_message(&format!(
             "note: {sessions} in the directory of an older version (marked `o`), which Gemini CLI does not list"
         ));
-        out.complain("hint: `lapidary sessions resume` continues a copy");
+        out.print_message("hint: `lapidary sessions resume` continues a copy");
     }
 }
 

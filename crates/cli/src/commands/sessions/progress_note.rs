@@ -29,11 +29,11 @@ impl ProgressNote {
                 while receiver.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                     let seconds = started.elapsed().as_secs();
                     // A closed stderr is ignored: the note is not necessary.
-                    let _ = write!(invocation.stderr(), "\r{doing}, {seconds} s");
+                    let _ = write!(invocation.stderr_writer(), "\r{doing}, {seconds} s");
                     (pause, is_shown) = (EVERY, true);
                 }
                 if is_shown {
-                    let _ = write!(invocation.stderr(), "\r\x1b[K");
+                    let _ = write!(invocation.stderr_writer(), "\r\x1b[K");
                 }
             });
             (sender, ticker)

@@ -53,30 +53,30 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
     let format = SessionsFormat::or_usual(args.format, out.is_terminal);
-    let projects = place.projects(&args.scope)?;
+    let projects = place.scope_projects(&args.scope)?;
     let mut warnings = Vec::new();
-    let rules = rules(args, &place, &projects, &mut warnings)?;
+    let rules = retention_rules(args, &place, &projects, &mut warnings)?;
     let inventory = SessionInventory::read(projects, place.now);
     warnings.extend(inventory.listing.warnings.iter().cloned());
     let going = RemovalPlan {
-        deletions: deletions(&inventory, &rules, &place),
+        deletions: planned_deletions(&inventory, &rules, &place),
         inventory: &inventory,
         warnings,
         keeps_copies: true,
     };
     if format == SessionsFormat::Text {
         for warning in &going.warnings {
-            out.complain(&format!("warning: {warning}"));
+            out.print_message(&format!("warning: {warning}"));
         }
     }
     if args.apply {
         return going.carry_out(format, &place, out);
     }
-    going.preview(format, &place, out)?;
+    going.print_preview(format, &place, out)?;
     if format == SessionsFormat::Text {
-        writeln!(out, "{} would go", going.sum())?;
+        writeln!(out, "{} would go", going.sum_text())?;
         if !going.deletions.is_empty() {
-            out.note("nothing was removed; --apply removes it")?;
+            out.print_note("nothing was removed; --apply removes it")?;
         }
     }
     Ok(CommandExit::Success)
@@ -91,7 +91,7 @@ fn retention_rules(
 ) -> Result<Vec<Option<RetentionRules>>, Failure> {
     let mut rules = Vec::new();
     for project in projects {
-        let rule = limits(args, place, project).and_then(|limits| limits.checked());
+        let rule = retention_limits(args, place, project).and_then(|limits| limits.checked());
         match rule {
             Ok(rule) => {
                 warnings.extend(rule.warnings.iter().cloned());
@@ -101,7 +101,7 @@ fn retention_rules(
                 warnings.push(format!("nothing of `{}` goes: {error}", project.id));
                 rules.push(None);
             }
-            Err(error) => return Err(failure(args, error)),
+            Err(error) => return Err(retention_failure(args, error)),
         }
     }
     Ok(rules)

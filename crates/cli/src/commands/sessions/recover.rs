@@ -16,7 +16,7 @@ use self::recover_output::RecoverOutput;
 use super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::identify::{kept_ids, whole_id};
 use super::progress_note::ProgressNote;
-use super::vault::{failed, opened, vault_session};
+use super::vault::{open_vault, vault_failure, vault_session};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -52,28 +52,28 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
-    let vault = opened(&place)?;
-    let patience = ProgressNote::with("reading sessions", &out.invocation);
-    let chats = chats(args, &place)?;
+    let vault = open_vault(&place)?;
+    let patience = ProgressNote::start_note("reading sessions", &out.invocation);
+    let chats = chat_directories(args, &place)?;
     let mut told = RecoverOutput::default();
     if args.apply {
         let killed = Guard::finish_killed(&vault, &chats, place.now);
         told.actions.extend(summary(&killed));
     }
     let survey = if let Some(what) = &args.what {
-        one(what, args, &place, &vault, &chats)?
+        survey_one(what, args, &place, &vault, &chats)?
     } else {
         told.only_in_vault = only_in_vault(args, &place)?;
-        recover::survey(&chats, depth(args))
+        recover::survey(&chats, reading_depth(args))
     };
-    told.see(&survey);
+    told.take_survey(&survey);
     if args.apply {
-        apply(&survey, &vault, &place, &mut told);
+        apply_plans(&survey, &vault, &place, &mut told);
     }
     drop(patience);
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
-        SessionsFormat::Json => line::write(out, &told.report(args.apply))?,
-        SessionsFormat::Text => told.print(args.apply, out)?,
+        SessionsFormat::Json => line::write(out, &told.recover_report(args.apply))?,
+        SessionsFormat::Text => told.print_text(args.apply, out)?,
     }
     Ok(if told.failures.is_empty() {
         CommandExit::Success
@@ -92,11 +92,11 @@ fn reading_depth(args: &Args) -> ReadingDepth {
 
 /// The directories that hold sessions.
 fn chat_directories(args: &Args, place: &SessionsContext) -> Result<Vec<PathBuf>, Failure> {
-    let projects = place.projects(&args.scope)?;
+    let projects = place.scope_projects(&args.scope)?;
     for warning in projects.iter().flat_map(|project| &project.warnings) {
         place
             .invocation
-            .complain(&format!("warning: {}", sanitize(warning)));
+            .print_message(&format!("warning: {}", sanitize(warning)));
     }
     let chats = projects.iter().flat_map(SessionProject::chats);
     Ok(chats.filter(|chats| chats.is_dir()).collect())
@@ -112,12 +112,13 @@ fn survey_one(
 ) -> Result<ProjectSurvey, Failure> {
     let path = place.environment.dir.join(what);
     let plan = if is_path(what) || path.is_file() {
-        recover::plan(&path, depth(args)).map_err(|error| unreadable(error, &path))?
+        recover::plan(&path, reading_depth(args))
+            .map_err(|error| unreadable_failure(error, &path))?
     } else {
         let history = vault.log().unwrap_or_default();
-        let listing = place.listing(&args.scope)?;
+        let listing = place.list_sessions(&args.scope)?;
         let id = whole_id(what, &listing, &kept_ids(&history))?;
-        recover::plan_session(vault, chats, &id, depth(args)).map_err(failed)?
+        recover::plan_session(vault, chats, &id, reading_depth(args)).map_err(vault_failure)?
     };
     let is_needed = plan.is_needed() || plan.from_vault;
     Ok(ProjectSurvey {
@@ -142,12 +143,12 @@ fn unreadable_failure(error: VaultError, path: &Path) -> Failure {
 
 /// Sessions that could be listed once, and of which no file that could be is left.
 fn only_in_vault(args: &Args, place: &SessionsContext) -> Result<Vec<VaultSession>, Failure> {
-    let projects = place.projects(&args.scope)?;
+    let projects = place.scope_projects(&args.scope)?;
     let kept = place.only_in_vault(&projects);
     if kept.is_empty() {
         return Ok(Vec::new());
     }
-    let kept = kept.without(&place.listing(&args.scope)?);
+    let kept = kept.without(&place.list_sessions(&args.scope)?);
     let kept = kept.listed(&projects, place.now);
     Ok(kept
         .into_iter()
@@ -156,9 +157,14 @@ fn only_in_vault(args: &Args, place: &SessionsContext) -> Result<Vec<VaultSessio
 }
 
 /// Each on its own: one that cannot be written is no reason to leave the others.
-fn apply_plans(survey: &ProjectSurvey, vault: &Vault, place: &SessionsContext, told: &mut RecoverOutput) {
+fn apply_plans(
+    survey: &ProjectSurvey,
+    vault: &Vault,
+    place: &SessionsContext,
+    told: &mut RecoverOutput,
+) {
     for plan in &survey.plans {
-        told.applied(plan, plan.apply(vault, place.now));
+        told.note_applied(plan, plan.apply(vault, place.now));
     }
     let mut folders: Vec<_> = survey
         .dangers

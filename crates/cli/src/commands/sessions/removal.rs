@@ -14,7 +14,7 @@ use lapidary::vocab::line;
 use lapidary::vocab::removal::{REMOVAL_SCHEMA, Removal, RemovalReason, RemovedSession};
 
 use super::common::{SessionsContext, SessionsFormat};
-use super::list::shortened;
+use super::list::shorten_to_width;
 use super::size;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ impl RemovalPlan<'_> {
         place: &SessionsContext,
         out: &mut Printer,
     ) -> Result<(), Failure> {
-        self.print(format, &RemovalOutcome::default(), place, out)
+        self.print_removal(format, &RemovalOutcome::default(), place, out)
     }
 
     /// Removes all of it and prints the result. A failure makes the command fail after the rest was removed.
@@ -58,8 +58,8 @@ impl RemovalPlan<'_> {
         place: &SessionsContext,
         out: &mut Printer,
     ) -> Result<CommandExit, Failure> {
-        let outcome = self.removed(place)?;
-        self.print(format, &outcome, place, out)?;
+        let outcome = self.remove_sessions(place)?;
+        self.print_removal(format, &outcome, place, out)?;
         if outcome.failures.is_empty() {
             Ok(CommandExit::Success)
         } else {
@@ -72,12 +72,12 @@ impl RemovalPlan<'_> {
         &self,
         place: &SessionsContext,
     ) -> Result<Vec<String>, Failure> {
-        Ok(self.removed(place)?.failures)
+        Ok(self.remove_sessions(place)?.failures)
     }
 
     fn remove_sessions(&self, place: &SessionsContext) -> Result<RemovalOutcome, Failure> {
         let kept = if self.keeps_copies {
-            self.keep(place)?
+            self.keep_copies(place)?
         } else {
             HashSet::new()
         };
@@ -99,20 +99,20 @@ impl RemovalPlan<'_> {
                 outcome.failures.extend(deletion.spared.iter().cloned());
                 continue;
             }
-            match remove(deletion, &vault, &mut keep) {
+            match remove_session(deletion, &vault, &mut keep) {
                 Ok(()) => {
                     outcome.gone.insert(number);
                 }
-                Err(errors) => outcome.failures.extend(told(errors)),
+                Err(errors) => outcome.failures.extend(error_texts(errors)),
             }
         }
-        self.forget(&outcome, place);
+        self.forget_in_index(&outcome, place);
         Ok(outcome)
     }
 
     /// Removes deleted sessions from the index.
     fn forget_in_index(&self, outcome: &RemovalOutcome, place: &SessionsContext) {
-        let gone = self.counted(outcome).into_iter();
+        let gone = self.counted_deletions(outcome).into_iter();
         let gone: Vec<PathBuf> = gone
             .flat_map(|(deletion, _)| deletion.sessions())
             .map(Path::to_owned)
@@ -124,7 +124,7 @@ impl RemovalPlan<'_> {
         if index.is_open()
             && let Err(error) = index.forget(&gone)
         {
-            place.invocation.complain(&format!(
+            place.invocation.print_message(&format!(
                 "warning: the index `{}` still knows what was removed: {error}",
                 path.display()
             ));
@@ -181,18 +181,18 @@ impl RemovalPlan<'_> {
         out: &mut Printer,
     ) -> Result<(), Failure> {
         if format == SessionsFormat::Json {
-            return Ok(line::write(out, &self.removal(outcome))?);
+            return Ok(line::write(out, &self.removal_report(outcome))?);
         }
         if !outcome.is_applied {
-            self.list(place, out)?;
+            self.list_deletions(place, out)?;
             return Ok(());
         }
         for failure in &outcome.failures {
-            out.complain(&format!("warning: {failure}"));
+            out.print_message(&format!("warning: {failure}"));
         }
-        for spared in self.spared() {
+        for spared in self.spared_files() {
             if !outcome.failures.contains(&spared) {
-                out.complain(&format!("warning: it stays: {spared}"));
+                out.print_message(&format!("warning: it stays: {spared}"));
             }
         }
         let failed = self.deletions.len() - outcome.gone.len();
@@ -201,12 +201,19 @@ impl RemovalPlan<'_> {
         } else {
             format!("; {failed} could not be removed")
         };
-        writeln!(out, "removed {}{left}", sum(&self.counted(outcome)))?;
+        writeln!(
+            out,
+            "removed {}{left}",
+            deletions_sum(&self.counted_deletions(outcome))
+        )?;
         Ok(())
     }
 
     /// The deletions that were carried out, or all of them before the first attempt.
-    fn counted_deletions(&self, outcome: &RemovalOutcome) -> Vec<&(SessionDeletion, RemovalReason)> {
+    fn counted_deletions(
+        &self,
+        outcome: &RemovalOutcome,
+    ) -> Vec<&(SessionDeletion, RemovalReason)> {
         let deletions = self.deletions.iter().enumerate();
         deletions
             .filter(|(place, _)| !outcome.is_applied || outcome.gone.contains(place))
@@ -215,11 +222,15 @@ impl RemovalPlan<'_> {
     }
 
     /// The plan for people: a line per session, and the paths below it.
-    pub(super) fn list_deletions(&self, place: &SessionsContext, out: &mut dyn io::Write) -> io::Result<()> {
+    pub(super) fn list_deletions(
+        &self,
+        place: &SessionsContext,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
         for (deletion, reason) in &self.deletions {
-            let entry = self.entry(deletion, reason);
+            let entry = self.removed_session(deletion, reason);
             let name = entry.display_name.as_deref().unwrap_or("(no session)");
-            let name = shortened(&sanitize(name), 60);
+            let name = shorten_to_width(&sanitize(name), 60);
             let id = entry.id.as_deref().map(|id| format!(" [{}]", sanitize(id)));
             let updated = entry.last_updated.as_deref();
             let updated = updated.and_then(|time| time.parse::<Timestamp>().ok());
@@ -227,16 +238,16 @@ impl RemovalPlan<'_> {
             writeln!(
                 out,
                 "{:>9}  {:<15} {:<14} {name}{}",
-                size::short(entry.bytes),
+                size::short_size(entry.bytes),
                 ago,
-                words(reason),
+                reason_text(reason),
                 id.unwrap_or_default()
             )?;
             for path in entry.files.iter().chain(&entry.artefacts) {
                 writeln!(out, "           {}", sanitize(path))?;
             }
         }
-        for warning in self.spared() {
+        for warning in self.spared_files() {
             writeln!(out, "     stays  {}", sanitize(&warning))?;
         }
         Ok(())
@@ -244,7 +255,7 @@ impl RemovalPlan<'_> {
 
     /// How much goes, in words.
     pub(super) fn sum_text(&self) -> String {
-        sum(&self.deletions.iter().collect::<Vec<_>>())
+        deletions_sum(&self.deletions.iter().collect::<Vec<_>>())
     }
 
     fn spared_files(&self) -> Vec<String> {
@@ -253,7 +264,7 @@ impl RemovalPlan<'_> {
     }
 
     fn removal_report(&self, outcome: &RemovalOutcome) -> Removal {
-        let removed = self.counted(outcome);
+        let removed = self.counted_deletions(outcome);
         let going: HashSet<_> = removed
             .iter()
             .filter_map(|(deletion, _)| Some((deletion.project, deletion.id.as_deref()?)))
@@ -263,22 +274,26 @@ impl RemovalPlan<'_> {
             .iter()
             .filter(|session| !going.contains(&(session.project, session.id())));
         let mut warnings = self.warnings.clone();
-        warnings.extend(self.spared());
+        warnings.extend(self.spared_files());
         Removal {
             schema: REMOVAL_SCHEMA.to_owned(),
             applied: outcome.is_applied,
             kept: kept.count() as u64,
-            bytes: bytes(&removed),
+            bytes: deletions_bytes(&removed),
             removed: removed
                 .iter()
-                .map(|(deletion, reason)| self.entry(deletion, reason))
+                .map(|(deletion, reason)| self.removed_session(deletion, reason))
                 .collect(),
             failures: outcome.failures.clone(),
             warnings,
         }
     }
 
-    fn removed_session(&self, deletion: &SessionDeletion, reason: &RemovalReason) -> RemovedSession {
+    fn removed_session(
+        &self,
+        deletion: &SessionDeletion,
+        reason: &RemovalReason,
+    ) -> RemovedSession {
         let project = &self.inventory.projects[deletion.project];
         let listed = self.inventory.listing.sessions.iter().find(|session| {
             session.project == deletion.project && Some(session.id()) == deletion.id.as_deref()
@@ -310,7 +325,7 @@ impl RemovalPlan<'_> {
 fn deletions_sum(deletions: &[&(SessionDeletion, RemovalReason)]) -> String {
     let count = deletions.len();
     let plural = if count == 1 { "" } else { "s" };
-    let size = size::short(bytes(deletions));
+    let size = size::short_size(deletions_bytes(deletions));
     format!("{count} session{plural}, {size}")
 }
 
@@ -357,8 +372,11 @@ fn reason_text(reason: &RemovalReason) -> &str {
 }
 
 /// Asks on the terminal. Any answer but yes is no, and so is an empty one.
-pub(in crate::commands) fn confirm_on_terminal(invocation: &Invocation, question: &str) -> io::Result<bool> {
-    let mut stderr = invocation.stderr();
+pub(in crate::commands) fn confirm_on_terminal(
+    invocation: &Invocation,
+    question: &str,
+) -> io::Result<bool> {
+    let mut stderr = invocation.stderr_writer();
     write!(stderr, "{} [y/N] ", sanitize(question))?;
     stderr.flush()?;
     let answer = invocation.read_line()?;

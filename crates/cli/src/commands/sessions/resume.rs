@@ -11,7 +11,9 @@ use lapidary::sessions::vault::{Guard, Vault, summary};
 use lapidary::sessions::{SelectionMode, SessionListing, SessionProject};
 
 use super::super::run::{self, RunExtras, RunRequest};
-use super::common::{ProjectScope, SessionsContext, other_named, selected, unsupported};
+use super::common::{
+    ProjectScope, SessionsContext, other_named, select_session, unsupported_failure,
+};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -46,7 +48,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let invocation = out.invocation.clone();
-    let choose = |job: &mut Job| choose(&args.session, job, &invocation);
+    let choose = |job: &mut Job| choose_session(&args.session, job, &invocation);
     if args.prompt.is_some() || args.with.has_prompt() {
         return run::carry_out(
             RunRequest::new(args.prompt.as_deref()),
@@ -71,7 +73,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.
-fn choose_session(session: &str, job: &mut Job, invocation: &Arc<Invocation>) -> Result<(), Failure> {
+fn choose_session(
+    session: &str,
+    job: &mut Job,
+    invocation: &Arc<Invocation>,
+) -> Result<(), Failure> {
     let scope = ProjectScope {
         project: Some(job.config.working_dir_in(&job.environment.dir)),
         all: false,
@@ -79,9 +85,9 @@ fn choose_session(session: &str, job: &mut Job, invocation: &Arc<Invocation>) ->
         no_index: true,
     };
     let place = SessionsContext::open(invocation)?;
-    finish_killed(job, &place.projects(&scope)?);
-    let listing = place.listing(&scope)?;
-    let found = selected(&listing, session, SelectionMode::Generous);
+    finish_killed(job, &place.scope_projects(&scope)?);
+    let listing = place.list_sessions(&scope)?;
+    let found = select_session(&listing, session, SelectionMode::Generous);
     let found = found.map_err(|failure| {
         of_another_provider(session, &place, &scope, &listing).unwrap_or(failure)
     });
@@ -105,7 +111,7 @@ fn of_another_provider(
     let others = place.only_others(scope, listing).ok()?;
     let session = other_named(named, &others).ok()??;
     let refused = session.capabilities().resume.check(session.listed);
-    refused.err().map(unsupported)
+    refused.err().map(unsupported_failure)
 }
 
 /// Restores the sessions that a killed run has lost, before one is chosen: else `latest` would be another session, and a lost one
@@ -136,7 +142,7 @@ mod tests {
             SessionsContext::of_test(&home),
             ProjectScope::of_test(&home),
         );
-        let listing = place.listing(&scope).ok()?;
+        let listing = place.list_sessions(&scope).ok()?;
         let failure = of_another_provider(named, &place, &scope, &listing)?;
         Some(format!("{}; {}", failure.error, failure.hint?))
     }

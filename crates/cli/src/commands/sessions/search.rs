@@ -15,7 +15,7 @@ use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch
 
 use super::super::time::{self, DayEnd};
 use super::common::{AgentFilter, ProjectScope, SessionsContext, SessionsFormat};
-use super::list::shortened;
+use super::list::shorten_to_width;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::live::terminal;
@@ -105,21 +105,21 @@ impl SearchSide {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
-    let search = search(args, place.now)?;
-    let projects = place.projects(&args.scope)?;
-    let mut index = place.index(&args.scope);
+    let search = session_search(args, place.now)?;
+    let projects = place.scope_projects(&args.scope)?;
+    let mut index = place.session_index(&args.scope);
     let is_indexed = index.is_open();
     let begun = Instant::now();
     let own = args.whose.gemini_projects(&projects);
     let mut found = search.with(&mut index, own, place.now);
-    beside(args, &search, &projects, &place, &mut found)?;
+    add_other_hits(args, &search, &projects, &place, &mut found)?;
     let was_slow = begun.elapsed().as_millis() > SLOW_MS;
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
-        SessionsFormat::Json => json(found, out)?,
-        SessionsFormat::Text => text(args, &found, &place, out)?,
+        SessionsFormat::Json => print_json(found, out)?,
+        SessionsFormat::Text => print_text(args, &found, &place, out)?,
     }
     if was_slow && !is_indexed && !args.regex && !args.scope.no_index {
-        out.note("`lapidary sessions index` makes searches like this one fast")?;
+        out.print_note("`lapidary sessions index` makes searches like this one fast")?;
     }
     Ok(CommandExit::Success)
 }
@@ -133,22 +133,22 @@ fn add_other_hits(
     found: &mut SearchHits,
 ) -> Result<(), Failure> {
     let kept = place.only_in_vault(args.whose.gemini_projects(projects));
-    let mut others = place.others(&args.scope, projects);
-    others.retain(|it| args.whose.takes(it.provider()));
+    let mut others = place.other_sessions(&args.scope, projects);
+    others.retain(|it| args.whose.takes_provider(it.provider()));
     found.warnings.append(&mut others.warnings);
     if kept.is_empty() && others.is_empty() {
         return Ok(());
     }
-    let listing = place.listing(&args.scope)?;
+    let listing = place.list_sessions(&args.scope)?;
     let kept = kept.without(&listing);
-    add(
+    append_hits(
         found,
         kept.search(search, projects, place.now),
         search.limit,
     );
     others.remove_listed(&listing);
     others.retain(|it| !kept.has(it.id()));
-    add(found, search.of_others(&others), search.limit);
+    append_hits(found, search.of_others(&others), search.limit);
     Ok(())
 }
 
@@ -170,11 +170,11 @@ fn session_search(args: &Args, now: SystemTime) -> Result<SessionSearch, Failure
     Ok(SessionSearch {
         query,
         filters: SearchFilters {
-            since_ms: time::bound(args.since.as_deref(), now, DayEnd::First)?,
-            until_ms: time::bound(args.until.as_deref(), now, DayEnd::Last)?,
+            since_ms: time::parse_bound(args.since.as_deref(), now, DayEnd::First)?,
+            until_ms: time::parse_bound(args.until.as_deref(), now, DayEnd::Last)?,
             tool: args.tool.clone(),
             model: args.model.clone(),
-            role: args.role.map(SearchSide::role),
+            role: args.role.map(SearchSide::entry_role),
         },
         limit: args.limit,
     })
@@ -184,7 +184,7 @@ fn print_json(found: SearchHits, out: &mut Printer) -> io::Result<()> {
     let result = SearchResult {
         schema: SEARCH_SCHEMA.to_owned(),
         total: found.total as u64,
-        hits: found.hits.into_iter().map(published).collect(),
+        hits: found.hits.into_iter().map(published_hit).collect(),
         warnings: found.warnings,
     };
     line::write(out, &result)
@@ -218,15 +218,15 @@ fn print_text(
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in &found.warnings {
-        out.complain(&format!("warning: {warning}"));
+        out.print_message(&format!("warning: {warning}"));
     }
     for (place_in_list, hit) in found.hits.iter().enumerate() {
         if place_in_list > 0 {
             writeln!(out)?;
         }
-        heading(args, hit, place, out)?;
+        print_heading(args, hit, place, out)?;
         for snippet in &hit.snippets {
-            quote(snippet, out)?;
+            print_snippet(snippet, out)?;
         }
     }
     if found.hits.is_empty() {
@@ -235,10 +235,10 @@ fn print_text(
         } else {
             "; --all looks in every project"
         };
-        out.note(&format!("nothing found{elsewhere}"))?;
+        out.print_note(&format!("nothing found{elsewhere}"))?;
     } else if found.total > found.hits.len() {
         let more = found.total - found.hits.len();
-        out.note(&format!("{more} more; --limit shows them"))?;
+        out.print_note(&format!("{more} more; --limit shows them"))?;
     }
     Ok(())
 }
@@ -252,7 +252,7 @@ fn print_heading(
 ) -> io::Result<()> {
     let info = hit.session.info();
     let age = age(hit.session.updated_ms, place.now);
-    let width = usize::from(terminal::size(&out.invocation).width);
+    let width = usize::from(terminal::terminal_size(&out.invocation).width);
     let room = if out.is_terminal { width } else { 160 };
     let mark = match &info.unlisted {
         Some(UnlistedPlace::Vault) => "(in the vault only)  ".to_owned(),
@@ -264,7 +264,11 @@ fn print_heading(
     let title = one_line(&info.display_name);
     let bold = Style::new().bold();
     let bold = if out.colour { bold } else { Style::new() };
-    writeln!(out, "{start}{bold}{}{bold:#}", shortened(&title, left))?;
+    writeln!(
+        out,
+        "{start}{bold}{}{bold:#}",
+        shorten_to_width(&title, left)
+    )?;
     if args.scope.all {
         let project = info.project.as_deref().unwrap_or(&info.project_id);
         writeln!(out, "    in {}", sanitize(project))?;

@@ -9,7 +9,7 @@ use lapidary::sessions::{ListedSession, OtherSession, SelectError, SelectionMode
 use super::super::runs::common::session_of_run;
 use super::super::sink::{EventSink, OutputFormat};
 use super::super::translate;
-use super::common::{AgentFilter, ProjectScope, SessionsContext, other_named, selected};
+use super::common::{AgentFilter, ProjectScope, SessionsContext, other_named, select_session};
 use super::identify::{beginning_with, not_found};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -46,19 +46,19 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         return view_file(Path::new(named), args, out);
     }
     let place = SessionsContext::open(&out.invocation)?;
-    let mut listing = place.listing(&args.scope)?;
-    let is_wanted = |it: &ListedSession| args.whose.takes(it.provider());
+    let mut listing = place.list_sessions(&args.scope)?;
+    let is_wanted = |it: &ListedSession| args.whose.takes_provider(it.provider());
     listing.sessions.retain(is_wanted);
     let Some(named) = args.session.as_deref() else {
-        return newest(args, &place, &listing, out);
+        return show_newest(args, &place, &listing, out);
     };
-    let failure = match selected(&listing, named, SelectionMode::Generous) {
+    let failure = match select_session(&listing, named, SelectionMode::Generous) {
         Ok(session) => return view_file(&session.path, args, out),
         Err(failure) => failure,
     };
     if let Some(kept) = in_vault(named, &args.scope, &place, &listing)? {
         let id = kept.id();
-        out.complain(&format!(
+        out.print_message(&format!(
             "note: the session is in the vault only; `lapidary sessions recover {id} --apply` brings it back"
         ));
         return view_file(&kept.path, args, out);
@@ -102,7 +102,7 @@ fn view_other(
     let mut printed = Ok(());
     let replayed = session.replay(&mut |event| {
         if printed.is_ok() {
-            printed = sink.take(&mut vec![event], out);
+            printed = sink.take_events(&mut vec![event], out);
         }
     });
     replayed.map_err(|error| Failure::bad_input(anyhow!(error)))?;
@@ -122,7 +122,7 @@ fn show_newest(
         return view_file(&session.path, args, out);
     }
     let mut others = place.only_others(&args.scope, listing)?;
-    others.retain(|it| args.whose.takes(it.provider()));
+    others.retain(|it| args.whose.takes_provider(it.provider()));
     match others.iter().max_by_key(|it| it.listed.updated_ms) {
         Some(session) => view_other(session, args, out),
         None => Err(not_found(SelectError::NoSessions)),
@@ -144,8 +144,8 @@ fn of_run(
         all: false,
         no_index: args.scope.no_index,
     };
-    let listing = SessionsContext::open(&out.invocation)?.listing(&scope)?;
-    let session = selected(&listing, &id, SelectionMode::Generous).map_err(|failure| {
+    let listing = SessionsContext::open(&out.invocation)?.list_sessions(&scope)?;
+    let session = select_session(&listing, &id, SelectionMode::Generous).map_err(|failure| {
         failure.with_hint(format!("`lapidary runs show {named}` shows the run itself"))
     })?;
     view_file(&session.path, args, out)
@@ -158,7 +158,7 @@ fn in_vault(
     place: &SessionsContext,
     listing: &SessionListing,
 ) -> Result<Option<ListedSession>, Failure> {
-    let projects = place.projects(scope)?;
+    let projects = place.scope_projects(scope)?;
     let kept = place.only_in_vault(&projects).without(listing);
     let mut kept = kept.listed(&projects, place.now);
     let ids: Vec<String> = kept.iter().map(|it| it.id().to_owned()).collect();

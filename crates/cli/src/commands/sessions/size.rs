@@ -23,7 +23,7 @@ pub(in crate::commands) fn short_size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::short_size;
 
     #[test]
     fn a_size_is_two_digits_and_a_unit() {
@@ -38,7 +38,7 @@ mod tests {
             (1_300_000_000, "1.3 GB"),
             (u64::MAX, "18447 PB"),
         ] {
-            assert_eq!(short(bytes), expected);
+            assert_eq!(short_size(bytes), expected);
         }
     }
 }

@@ -60,55 +60,56 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
     let request = StatsRequest {
-        since: time::bound(args.since.as_deref(), place.now, DayEnd::First)?,
+        since: time::parse_bound(args.since.as_deref(), place.now, DayEnd::First)?,
         // The first moment that does not count.
-        until: time::bound(args.until.as_deref(), place.now, DayEnd::Last)?.map(|last| last + 1),
+        until: time::parse_bound(args.until.as_deref(), place.now, DayEnd::Last)?
+            .map(|last| last + 1),
         model: args.model.clone(),
     };
-    let prices = prices(args, &place)?;
-    let projects = place.projects(&args.scope)?;
-    let mut others = place.others(&args.scope, &projects);
-    others.retain(|it| args.whose.takes(it.provider()));
+    let prices = stats_prices(args, &place)?;
+    let projects = place.scope_projects(&args.scope)?;
+    let mut others = place.other_sessions(&args.scope, &projects);
+    others.retain(|it| args.whose.takes_provider(it.provider()));
     let own = args.whose.gemini_projects(&projects);
     let mut stats = stats_with(own, &others, &request, &prices);
     stats.warnings.extend(others.warnings);
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => line::write(out, &stats)?,
-        SessionsFormat::Text => text(&stats, out)?,
+        SessionsFormat::Text => print_text(&stats, out)?,
     }
     Ok(CommandExit::Success)
 }
 
 /// The known prices, and those of the file that was named over them.
 fn stats_prices(args: &Args, place: &SessionsContext) -> Result<PriceTable, Failure> {
-    let known = prices::known(&place.environment)?;
+    let known = prices::known_prices(&place.environment)?;
     match &args.prices {
-        Some(named) => Ok(prices::read(named)?.over(known)),
+        Some(named) => Ok(prices::read_prices(named)?.over(known)),
         None => Ok(known),
     }
 }
 
 fn print_text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
     for warning in &stats.warnings {
-        out.complain(&format!("warning: {warning}"));
+        out.print_message(&format!("warning: {warning}"));
     }
     if stats.messages == 0 {
-        out.note("nothing was recorded here, or nothing that was asked for")?;
+        out.print_note("nothing was recorded here, or nothing that was asked for")?;
         return Ok(());
     }
-    let width = out.width().unwrap_or(80);
+    let width = out.terminal_width().unwrap_or(80);
     // Programs that read a file or a mail may know ASCII only.
     let marks = if out.colour {
-        terminal::marks(&out.invocation)
+        terminal::locale_marks(&out.invocation)
     } else {
         MarkSet::Ascii
     };
-    summary(stats, out)?;
-    providers(stats, width, out)?;
-    models(stats, width, out)?;
-    tools(stats, width, out)?;
+    write_summary(stats, out)?;
+    write_providers(stats, width, out)?;
+    write_models(stats, width, out)?;
+    write_tools(stats, width, out)?;
     writeln!(out)?;
-    chart::draw(stats, width, marks, out)?;
+    chart::draw_chart(stats, width, marks, out)?;
     Ok(())
 }
 
@@ -116,25 +117,25 @@ fn write_summary(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{}, {}, {}, {} ({} failed)",
-        counted(stats.sessions, "session"),
-        counted(stats.turns, "turn"),
-        counted(stats.answers, "answer"),
-        counted(stats.tool_calls, "tool call"),
-        grouped(stats.tool_errors)
+        counted_noun(stats.sessions, "session"),
+        counted_noun(stats.turns, "turn"),
+        counted_noun(stats.answers, "answer"),
+        counted_noun(stats.tool_calls, "tool call"),
+        grouped_digits(stats.tool_errors)
     )?;
     let tokens = &stats.tokens;
     writeln!(
         out,
         "{} tokens: {} read ({} of them cached), {} written, {} thought",
-        grouped(tokens.total),
-        grouped(tokens.input.saturating_add(tokens.tool)),
-        grouped(tokens.cached),
-        grouped(tokens.output),
-        grouped(tokens.thoughts)
+        grouped_digits(tokens.total),
+        grouped_digits(tokens.input.saturating_add(tokens.tool)),
+        grouped_digits(tokens.cached),
+        grouped_digits(tokens.output),
+        grouped_digits(tokens.thoughts)
     )?;
-    writeln!(out, "{}", sanitize(&cost(stats)))?;
+    writeln!(out, "{}", sanitize(&cost_line(stats)))?;
     if stats.answers_without_tokens > 0 {
-        let count = counted(stats.answers_without_tokens, "answer");
+        let count = counted_noun(stats.answers_without_tokens, "answer");
         writeln!(out, "{count} without token counts")?;
     }
     Ok(())
@@ -146,7 +147,7 @@ fn cost_line(stats: &Stats) -> String {
     let unpriced: Vec<_> = unpriced
         .filter_map(|model| model.model.as_deref())
         .collect();
-    let tokens = counted(stats.unpriced_tokens, "token");
+    let tokens = counted_noun(stats.unpriced_tokens, "token");
     let missing = match (stats.unpriced_tokens, unpriced.as_slice()) {
         (0, _) => None,
         (_, []) => Some(format!("no model named for {tokens}")),
@@ -155,13 +156,13 @@ fn cost_line(stats: &Stats) -> String {
     match (stats.cost, missing) {
         (Some(cost), None) => format!(
             "Cost: {} at the prices of {}",
-            dollars(cost),
+            dollar_text(cost),
             stats.prices_as_of
         ),
         (Some(cost), Some(missing)) => {
             format!(
                 "Cost: {} at the prices of {} ({missing})",
-                dollars(cost),
+                dollar_text(cost),
                 stats.prices_as_of
             )
         }
@@ -186,7 +187,7 @@ fn write_providers(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Resu
     writeln!(out)?;
     for provider in &stats.providers {
         let name = sanitize(provider.provider.as_str());
-        let cost = provider.cost.map_or_else(|| "?".to_owned(), dollars);
+        let cost = provider.cost.map_or_else(|| "?".to_owned(), dollar_text);
         let sessions = if provider.sessions == 1 {
             "session"
         } else {
@@ -195,9 +196,9 @@ fn write_providers(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Resu
         writeln!(
             out,
             "  {:<width$} {:>5} {sessions:<8} {:>14} tokens {cost:>9}",
-            super::list::shortened(&name, width),
-            grouped(provider.sessions),
-            grouped(provider.tokens.total)
+            super::list::shorten_to_width(&name, width),
+            grouped_digits(provider.sessions),
+            grouped_digits(provider.tokens.total)
         )?;
     }
     Ok(())
@@ -213,13 +214,13 @@ fn write_models(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<
         } else {
             "answers"
         };
-        let cost = model.cost.map_or_else(|| "?".to_owned(), dollars);
+        let cost = model.cost.map_or_else(|| "?".to_owned(), dollar_text);
         writeln!(
             out,
             "  {:<width$} {:>6} {answers:<7} {:>14} tokens {cost:>9}",
-            super::list::shortened(&name, width),
-            grouped(model.answers),
-            grouped(model.tokens.total)
+            super::list::shorten_to_width(&name, width),
+            grouped_digits(model.answers),
+            grouped_digits(model.tokens.total)
         )?;
     }
     Ok(())
@@ -234,16 +235,16 @@ fn write_tools(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<(
     let width = name_width(width);
     writeln!(out)?;
     for tool in stats.tools.iter().take(SHOWN) {
-        let name = super::list::shortened(&sanitize(&tool.name), width);
+        let name = super::list::shorten_to_width(&sanitize(&tool.name), width);
         let calls = if tool.calls == 1 { "call" } else { "calls" };
         let failed = match tool.errors {
             0 => String::new(),
-            errors => format!(", {} failed", grouped(errors)),
+            errors => format!(", {} failed", grouped_digits(errors)),
         };
         writeln!(
             out,
             "  {name:<width$} {:>6} {calls}{failed}",
-            grouped(tool.calls)
+            grouped_digits(tool.calls)
         )?;
     }
     if let Some(more) = stats
@@ -260,7 +261,7 @@ fn write_tools(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<(
 /// A number of things.
 fn counted_noun(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", grouped(number))
+    format!("{} {thing}{plural}", grouped_digits(number))
 }
 
 /// A number with its thousands apart.
@@ -291,12 +292,12 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_and_small_change_is_seen() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(dollars(0.0), "$0.00");
-        assert_eq!(dollars(0.0012), "$0.0012");
-        assert_eq!(dollars(12.345), "$12.35");
+        assert_eq!(grouped_digits(0), "0");
+        assert_eq!(grouped_digits(999), "999");
+        assert_eq!(grouped_digits(1_000), "1,000");
+        assert_eq!(grouped_digits(1_234_567), "1,234,567");
+        assert_eq!(dollar_text(0.0), "$0.00");
+        assert_eq!(dollar_text(0.0012), "$0.0012");
+        assert_eq!(dollar_text(12.345), "$12.35");
     }
 }

@@ -105,7 +105,7 @@ fn published_snapshot(snapshot: &Snapshot) -> VaultSnapshot {
         time: snapshot.time.clone(),
         reason: snapshot.reason.clone(),
         project: snapshot.project.clone(),
-        files: snapshot.files.iter().map(file).collect(),
+        files: snapshot.files.iter().map(published_file).collect(),
     }
 }
 

@@ -34,10 +34,13 @@ impl SkillTelling {
         out: &mut Printer,
     ) -> Result<CommandExit, Failure> {
         if self.format == SessionsFormat::Text {
-            outcome.words.iter().for_each(|words| out.complain(words));
+            outcome
+                .words
+                .iter()
+                .for_each(|words| out.print_message(words));
         }
         for remark in &outcome.change.remarks {
-            out.complain(&format!("warning: {remark}"));
+            out.print_message(&format!("warning: {remark}"));
         }
         if self.format == SessionsFormat::Json {
             line::write(out, &outcome.change)?;
@@ -80,7 +83,7 @@ impl SkillChangeOutcome {
         self.change.applied = true;
         self.change.skills.push(MovedSkill {
             name: skill.name.clone(),
-            location: shown(&skill.location),
+            location: path_text(&skill.location),
             replaced: skill.replaced,
         });
     }

@@ -9,7 +9,7 @@ use lapidary::vocab::skills::{CHECK_SCHEMA, SkillCandidate, SkillCheck, SkillFat
 
 use super::common::{self, SkillsContext, SkillsWorkspace};
 use super::problems::SkillProblems;
-use super::row::{on_a_line, row};
+use super::row::{on_a_line, write_row};
 use crate::commands::sessions::SessionsFormat;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -43,22 +43,22 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
-    let loaded = here.skills();
+    let here = SkillsContext::read_context(&args.workspace, &out.invocation)?;
+    let loaded = here.load_skills();
     let check = CheckedSkills::from_manager(&loaded);
-    let problems = SkillProblems::collect(&here, &loaded);
+    let problems = SkillProblems::collect_problems(&here, &loaded);
     let counts = ProblemCounts::new(&check, &problems);
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
-        SessionsFormat::Json => line::write(out, &report(&check, problems))?,
+        SessionsFormat::Json => line::write(out, &check_report(&check, problems))?,
         SessionsFormat::Text => {
             for error in &problems.errors {
-                out.complain(&format!("error: {error}"));
+                out.print_message(&format!("error: {error}"));
             }
             for warning in &problems.warnings {
-                out.complain(&format!("warning: {warning}"));
+                out.print_message(&format!("warning: {warning}"));
             }
-            text(&check, out)?;
-            counts.write(out)?;
+            print_text(&check, out)?;
+            counts.write_counts(out)?;
         }
     }
     if counts.errors > 0 || (args.strict && counts.warnings > 0) {
@@ -105,7 +105,7 @@ impl ProblemCounts {
 fn check_report(check: &CheckedSkills, problems: SkillProblems) -> SkillCheck {
     SkillCheck {
         schema: CHECK_SCHEMA.to_owned(),
-        candidates: check.candidates.iter().map(candidate).collect(),
+        candidates: check.candidates.iter().map(published_candidate).collect(),
         loaded: check.loaded() as u64,
         listed_tokens: check.listed_tokens,
         switched_off: check.switched_off.clone(),
@@ -118,11 +118,11 @@ fn published_candidate(found: &LoadCandidate) -> SkillCandidate {
     let shown = |path: &std::path::Path| path.display().to_string();
     let mut told = SkillCandidate {
         path: shown(&found.path),
-        tier: common::tier(found.tier),
+        tier: common::published_tier(found.tier),
         name: found.name.clone(),
-        fate: fate(&found.fate),
-        severity: found.severity.map(severity),
-        explanation: explanation(&found.fate),
+        fate: published_fate(&found.fate),
+        severity: found.severity.map(published_severity),
+        explanation: fate_explanation(&found.fate),
         disabled_by: Vec::new(),
         overridden_by: None,
         same_file_as: found.same_file_as.as_deref().map(shown),
@@ -183,11 +183,11 @@ fn print_text(check: &CheckedSkills, out: &mut Printer) -> io::Result<()> {
     }
     let mut tier = None;
     for found in &check.candidates {
-        let here = common::tier(found.tier);
+        let here = common::published_tier(found.tier);
         if tier.replace(found.tier) != Some(found.tier) {
             writeln!(out, "{}", here.as_str().replace('_', " "))?;
         }
-        one(found, out)?;
+        print_candidate(found, out)?;
     }
     let loaded = check.loaded();
     let skills = if loaded == 1 { "skill" } else { "skills" };
@@ -201,7 +201,7 @@ fn print_text(check: &CheckedSkills, out: &mut Printer) -> io::Result<()> {
 fn print_candidate(found: &LoadCandidate, out: &mut Printer) -> io::Result<()> {
     let path = found.path.display().to_string();
     let name = found.name.as_deref().unwrap_or(&path);
-    let word = match fate(&found.fate) {
+    let word = match published_fate(&found.fate) {
         SkillFate::LeftOut => "skipped".to_owned(),
         other => other.as_str().replace('_', " "),
     };
@@ -212,11 +212,11 @@ fn print_candidate(found: &LoadCandidate, out: &mut Printer) -> io::Result<()> {
     };
     let name = on_a_line(name, "    ");
     writeln!(out, "  {colour}{word:<14}{colour:#} {name}")?;
-    let mut say = |text: &str| row(out, "    ", text);
+    let mut say = |text: &str| write_row(out, "    ", text);
     if found.name.is_some() {
         say(&path)?;
     }
-    if let Some(why) = explanation(&found.fate) {
+    if let Some(why) = fate_explanation(&found.fate) {
         say(&why)?;
     }
     if let Some(to) = &found.links_to {

@@ -60,7 +60,7 @@ impl SkillsContext {
         invocation: &Arc<Invocation>,
     ) -> Result<Self, Failure> {
         let place = SessionsContext::open(invocation)?;
-        let root = place.root(workspace.project.as_deref())?;
+        let root = place.project_root(workspace.project.as_deref())?;
         if !root.is_dir() {
             let failure = anyhow!("`{}` is not a directory", root.display());
             return Err(Failure::bad_input(failure));
@@ -72,7 +72,7 @@ impl SkillsContext {
 
     /// The skills, loaded.
     pub(super) fn load_skills(&self) -> SkillManager {
-        let builtin = self.builtin();
+        let builtin = self.builtin_dir();
         let builtin = builtin.ok();
         let mut skills =
             SkillManager::new(SkillSources::from_setup(&self.setup, builtin.as_deref()));
@@ -144,7 +144,7 @@ pub(super) fn remove_leftovers(
     for one in &told {
         let is_well = one.trouble.is_none();
         let word = if is_well { "note" } else { "warning" };
-        invocation.complain(&format!("{word}: {one}"));
+        invocation.print_message(&format!("{word}: {one}"));
     }
     Ok(())
 }

@@ -44,9 +44,9 @@ impl ConsentQuestion<'_> {
     ) -> Result<bool, Failure> {
         if is_given_already {
             self.invocation
-                .complain("You have consented to the following:");
+                .print_message("You have consented to the following:");
         }
-        self.describe();
+        self.describe_skills();
         if is_given_already {
             return Ok(true);
         }
@@ -55,7 +55,7 @@ impl ConsentQuestion<'_> {
             return Err(failure.with_hint("look at the skills, then say --consent"));
         }
         self.say_replaced();
-        ask(stop, self.invocation).map_err(Failure::from)
+        ask_to_continue(stop, self.invocation).map_err(Failure::from)
     }
 
     /// Gemini CLI says it when it has been done.
@@ -68,7 +68,7 @@ impl ConsentQuestion<'_> {
             said.push(format!("and {more} more"));
         }
         if !said.is_empty() {
-            self.invocation.complain(&format!(
+            self.invocation.print_message(&format!(
                 "note: replaces what is there already: {}",
                 said.join(", ")
             ));
@@ -80,27 +80,30 @@ impl ConsentQuestion<'_> {
             InstallMode::Copy => ("Installing", "Install"),
             InstallMode::Link => ("Linking", "Link"),
         };
-        self.invocation.complain(&format!(
+        self.invocation.print_message(&format!(
             r#"{doing} agent skill(s) from "{}"."#,
             self.source
         ));
-        self.invocation.complain("");
+        self.invocation.print_message("");
         let doing = doing.to_lowercase();
         self.invocation
-            .complain(&format!("The following agent skill(s) will be {doing}:"));
-        self.invocation.complain("");
+            .print_message(&format!("The following agent skill(s) will be {doing}:"));
+        self.invocation.print_message("");
         for skill in &self.package.skills {
             let (name, about) = (in_short(&skill.name), in_short(&skill.description));
-            self.invocation.complain(&format!("  * {name}: {about}"));
-            let location = in_line(&skill.location.display().to_string());
             self.invocation
-                .complain(&format!("    (Source: {location}){}", items(skill)));
-            self.invocation.complain("");
+                .print_message(&format!("  * {name}: {about}"));
+            let location = in_line(&skill.location.display().to_string());
+            self.invocation.print_message(&format!(
+                "    (Source: {location}){}",
+                item_count_text(skill)
+            ));
+            self.invocation.print_message("");
         }
         self.invocation
-            .complain(&format!("{label} Destination: {}", self.target.display()));
-        self.invocation.complain("");
-        self.invocation.complain(WARNING);
+            .print_message(&format!("{label} Destination: {}", self.target.display()));
+        self.invocation.print_message("");
+        self.invocation.print_message(WARNING);
     }
 }
 
@@ -128,13 +131,13 @@ fn item_count_text(skill: &SkillDefinition) -> String {
 
 /// Only yes or an empty line is yes, as in Gemini CLI; the end of the input is no, and so is a signal to end.
 fn ask_to_continue(stop: &StopListener, invocation: &Arc<Invocation>) -> io::Result<bool> {
-    let mut stderr = invocation.stderr();
+    let mut stderr = invocation.stderr_writer();
     write!(stderr, "Do you want to continue? [Y/n]: ")?;
     stderr.flush()?;
     let (sender, answers) = mpsc::channel();
     // Reading cannot be given up, so that another thread does it. It ends with us.
     let invocation = invocation.clone();
-    let reader = std::thread::Builder::new().spawn(move || sender.send(answer(&invocation)));
+    let reader = std::thread::Builder::new().spawn(move || sender.send(read_answer(&invocation)));
     reader?;
     loop {
         if stop.is_wanted() {

@@ -34,21 +34,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
+    let here = SkillsContext::read_context(&args.workspace, &out.invocation)?;
     let scope = match args.scope {
         SkillScopeArg::User => SettingsScope::User,
         SkillScopeArg::Workspace => SettingsScope::Workspace,
     };
-    let missing = MissingSkill::find(&args.name, &here.skills());
+    let missing = MissingSkill::find_missing(&args.name, &here.load_skills());
     let toggled = skills::disable(&here.setup, &args.name, scope).map_err(toggle_failure)?;
     let mut outcome = SkillChangeOutcome::of_lists(SkillAction::Disable, &toggled);
-    outcome.change.scope = Some(args.scope.told());
-    let distrust = here.distrust(args.scope);
+    outcome.change.scope = Some(args.scope.skill_scope());
+    let distrust = here.untrusted_warning(args.scope);
     // An untrusted workspace explains a skipped skill; only an unknown name needs a remark of its own.
     let missing = missing.filter(|it| distrust.is_none() || matches!(it, MissingSkill::Unknown(_)));
-    let missing = missing.map(|missing| missing.remark(&args.name));
+    let missing = missing.map(|missing| missing.missing_remark(&args.name));
     outcome.change.remarks = missing.into_iter().chain(distrust).collect();
-    args.telling.tell(&outcome, out)
+    args.telling.print_outcome(&outcome, out)
 }
 
 pub(super) fn toggle_failure(error: ToggleError) -> Failure {

@@ -33,32 +33,35 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
+    let here = SkillsContext::read_context(&args.workspace, &out.invocation)?;
     let toggled = skills::enable(&here.setup, &args.name).map_err(toggle_failure)?;
     let is_changed = !toggled.modified.is_empty();
-    let loaded = SkillsContext::read(&args.workspace, &out.invocation)?.skills();
+    let loaded = SkillsContext::read_context(&args.workspace, &out.invocation)?.load_skills();
     let name = args.name.to_lowercase();
     let mut still = loaded.sources().disabled.iter();
     let still = still.find(|by| by.name.to_lowercase() == name);
     if let Some(by) = still {
         if is_changed {
-            out.complain(&toggled.message());
+            out.print_message(&toggled.message());
         }
         let file = by.file.display();
         let failure = anyhow!("skill `{}` is still disabled by `{file}`", args.name);
         return Err(Failure::bad_input(failure));
     }
     let mut outcome = SkillChangeOutcome::of_lists(SkillAction::Enable, &toggled);
-    match MissingSkill::find(&args.name, &loaded) {
+    match MissingSkill::find_missing(&args.name, &loaded) {
         Some(MissingSkill::Unknown(meant)) if !is_changed => {
-            return Err(unknown(&args.name, meant));
+            return Err(unknown_skill_failure(&args.name, meant));
         }
         Some(missing @ MissingSkill::LeftOut(_)) => {
-            outcome.change.remarks.push(missing.remark(&args.name));
+            outcome
+                .change
+                .remarks
+                .push(missing.missing_remark(&args.name));
         }
         _ => {}
     }
-    args.telling.tell(&outcome, out)
+    args.telling.print_outcome(&outcome, out)
 }
 
 fn unknown_skill_failure(name: &str, meant: Option<String>) -> Failure {

@@ -14,10 +14,10 @@ use lapidary::gemini::skills::{
 use lapidary::vocab::skills::SkillAction;
 
 use super::change::{SkillChangeOutcome, SkillTelling};
-use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, recover};
+use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, remove_leftovers};
 use super::consent::ConsentQuestion;
 use super::source::{FetchRequest, SkillSource};
-use super::stop::{StopListener, cancelled};
+use super::stop::{StopListener, cancelled_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -58,17 +58,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
-    let target = here.target(args.scope)?;
-    let stop = StopListener::listen(&out.invocation);
+    let here = SkillsContext::read_context(&args.workspace, &out.invocation)?;
+    let target = here.target_dir(args.scope)?;
+    let stop = StopListener::listen_for_signals(&out.invocation);
     let request = FetchRequest {
         source: &args.source,
         deadline: args.timeout,
         stop: &stop,
     };
-    let source = SkillSource::fetch(&request, &here)?;
+    let source = SkillSource::fetch_source(&request, &here)?;
     stop.check()?;
-    let package = found(args, &source, &out.invocation)?;
+    let package = find_package(args, &source, &out.invocation)?;
     say_refused(&package.refused, &out.invocation);
     let shown = git::shown(&args.source);
     let asked = ConsentQuestion {
@@ -78,16 +78,16 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         target: &target,
         way: InstallMode::Copy,
     };
-    if !asked.obtain(args.consent, &stop)? {
-        out.complain("Skill installation cancelled by user.");
+    if !asked.obtain_consent(args.consent, &stop)? {
+        out.print_message("Skill installation cancelled by user.");
         return Ok(CommandExit::Cancelled);
     }
-    recover(&target, &out.invocation, &|| stop.is_wanted())?;
+    remove_leftovers(&target, &out.invocation, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, InstallMode::Copy, &|| stop.is_wanted());
     let mut outcome = SkillChangeOutcome::new(SkillAction::Install);
     for skill in &placed.map_err(|error| not_copied(error, &source))? {
-        outcome.moved(skill);
-        outcome.words.extend(overwritten(skill, ""));
+        outcome.note_skill(skill);
+        outcome.words.extend(overwritten_remark(skill, ""));
         outcome.words.push(format!(
             "Successfully installed skill: {} (scope: {}, location: {})",
             skill.name,
@@ -96,9 +96,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         ));
     }
     outcome.change.source = Some(shown);
-    outcome.change.scope = Some(args.scope.told());
-    outcome.change.remarks.extend(here.distrust(args.scope));
-    args.telling.tell(&outcome, out)
+    outcome.change.scope = Some(args.scope.skill_scope());
+    outcome
+        .change
+        .remarks
+        .extend(here.untrusted_warning(args.scope));
+    args.telling.print_outcome(&outcome, out)
 }
 
 fn find_package(
@@ -106,10 +109,10 @@ fn find_package(
     source: &SkillSource,
     invocation: &Invocation,
 ) -> Result<SkillPackage, Failure> {
-    let root = source.root();
+    let root = source.root_dir();
     let searched = args.path.as_ref().map(|path| root.join(path));
     let searched = normalized(searched.as_deref().unwrap_or(root));
-    invocation.complain(&format!(
+    invocation.print_message(&format!(
         "Searching for skills in {}...",
         searched.display()
     ));
@@ -165,7 +168,7 @@ pub(super) fn nothing_found(
 
 fn say_refused(refused: &[RefusedSkill], invocation: &Invocation) {
     for refusal in refused {
-        invocation.complain(&format!(
+        invocation.print_message(&format!(
             "warning: `{}`: {}",
             refusal.path.display(),
             refusal.why
@@ -191,7 +194,7 @@ fn not_copied(error: InstallError, source: &SkillSource) -> Failure {
 
 pub(super) fn not_installed(error: InstallError) -> Failure {
     match &error {
-        InstallError::Stopped => cancelled(),
+        InstallError::Stopped => cancelled_failure(),
         // Only the author of the source can change an invalid name.
         InstallError::Io { source, .. } if source.kind() == ErrorKind::InvalidFilename => {
             Failure::bad_input(error)

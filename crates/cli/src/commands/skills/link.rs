@@ -8,9 +8,9 @@ use lapidary::gemini::skills::{InstallMode, PackageRequest, SkillPackage};
 use lapidary::vocab::skills::SkillAction;
 
 use super::change::{SkillChangeOutcome, SkillTelling};
-use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, recover};
+use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, remove_leftovers};
 use super::consent::ConsentQuestion;
-use super::install::{not_installed, nothing_found, overwritten};
+use super::install::{not_installed, nothing_found, overwritten_remark};
 use super::source::{FetchVerb, not_a_directory};
 use super::stop::StopListener;
 use crate::exit::CommandExit;
@@ -42,10 +42,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
-    let target = here.target(args.scope)?;
-    let stop = StopListener::listen(&out.invocation);
-    let package = found(args, &here)?;
+    let here = SkillsContext::read_context(&args.workspace, &out.invocation)?;
+    let target = here.target_dir(args.scope)?;
+    let stop = StopListener::listen_for_signals(&out.invocation);
+    let package = find_package(args, &here)?;
     let asked = ConsentQuestion {
         invocation: &out.invocation,
         package: &package,
@@ -53,22 +53,27 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         target: &target,
         way: InstallMode::Link,
     };
-    if !asked.obtain(args.consent, &stop)? {
-        out.complain("Skill linking cancelled by user.");
+    if !asked.obtain_consent(args.consent, &stop)? {
+        out.print_message("Skill linking cancelled by user.");
         return Ok(CommandExit::Cancelled);
     }
-    recover(&target, &out.invocation, &|| stop.is_wanted())?;
+    remove_leftovers(&target, &out.invocation, &|| stop.is_wanted())?;
     let placed = package.install_unless(&target, InstallMode::Link, &|| stop.is_wanted());
     let mut outcome = SkillChangeOutcome::new(SkillAction::Link);
     for skill in &placed.map_err(not_installed)? {
-        outcome.moved(skill);
-        outcome.words.extend(overwritten(skill, " at destination"));
+        outcome.note_skill(skill);
+        outcome
+            .words
+            .extend(overwritten_remark(skill, " at destination"));
     }
     outcome.words.push("Successfully linked skills.".to_owned());
     outcome.change.source = Some(args.path.clone());
-    outcome.change.scope = Some(args.scope.told());
-    outcome.change.remarks.extend(here.distrust(args.scope));
-    args.telling.tell(&outcome, out)
+    outcome.change.scope = Some(args.scope.skill_scope());
+    outcome
+        .change
+        .remarks
+        .extend(here.untrusted_warning(args.scope));
+    args.telling.print_outcome(&outcome, out)
 }
 
 fn find_package(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failure> {
@@ -82,7 +87,7 @@ fn find_package(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failu
     let name = root.display().to_string();
     here.place
         .invocation
-        .complain(&format!("Searching for skills in {name}..."));
+        .print_message(&format!("Searching for skills in {name}..."));
     let package = SkillPackage::find(&PackageRequest {
         root: &root,
         path: None,

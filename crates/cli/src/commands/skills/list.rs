@@ -10,7 +10,7 @@ use lapidary::vocab::skills::{LIST_SCHEMA, SkillInfo, SkillList};
 
 use super::common::{self, SkillsContext, SkillsWorkspace};
 use super::problems::{SkillProblems, left_out};
-use super::row::{on_a_line, row};
+use super::row::{on_a_line, write_row};
 use crate::commands::sessions::SessionsFormat;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -37,18 +37,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
-    let loaded = here.skills();
+    let here = SkillsContext::read_context(&args.workspace, &out.invocation)?;
+    let loaded = here.load_skills();
     let shown = loaded.all_skills().iter();
     let mut shown: Vec<_> = shown
         .filter(|skill| args.all || !skill.is_builtin)
         .collect();
-    shown.sort_by(|one, other| order(one, other));
-    let warnings = SkillProblems::collect(&here, &loaded).all();
-    let notes = notes(args, &here, &loaded);
+    shown.sort_by(|one, other| list_order(one, other));
+    let warnings = SkillProblems::collect_problems(&here, &loaded).into_messages();
+    let notes = missing_skill_notes(args, &here, &loaded);
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => {
-            let skills = shown.into_iter().map(info).collect();
+            let skills = shown.into_iter().map(skill_info).collect();
             let schema = LIST_SCHEMA.to_owned();
             line::write(
                 out,
@@ -62,11 +62,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
         SessionsFormat::Text => {
             for warning in &warnings {
-                out.complain(&format!("warning: {warning}"));
+                out.print_message(&format!("warning: {warning}"));
             }
-            text(&shown, out)?;
+            print_text(&shown, out)?;
             for note in &notes {
-                out.note(note)?;
+                out.print_note(note)?;
             }
         }
     }
@@ -78,7 +78,7 @@ fn missing_skill_notes(args: &Args, here: &SkillsContext, loaded: &SkillManager)
     if let Some(why) = &loaded.sources().switched_off {
         return vec![why.clone()];
     }
-    let builtin = args.all.then(|| here.builtin().err()).flatten();
+    let builtin = args.all.then(|| here.builtin_dir().err()).flatten();
     let builtin =
         builtin.map(|why| format!("the skills that come with Gemini CLI cannot be shown: {why}"));
     left_out(loaded).into_iter().chain(builtin).collect()
@@ -95,7 +95,7 @@ fn skill_info(skill: &SkillDefinition) -> SkillInfo {
         name: skill.name.clone(),
         description: skill.description.clone(),
         location: skill.location.display().to_string(),
-        tier: common::tier(skill.tier),
+        tier: common::published_tier(skill.tier),
         disabled: skill.disabled,
         is_builtin: skill.is_builtin,
         extension_name: skill.extension_name.clone(),
@@ -106,7 +106,7 @@ fn print_text(skills: &[&SkillDefinition], out: &mut Printer) -> io::Result<()> 
     if skills.is_empty() {
         return writeln!(out, "No skills discovered.");
     }
-    let bold = style(Style::new().bold(), out);
+    let bold = terminal_style(Style::new().bold(), out);
     writeln!(out, "{bold}Discovered Agent Skills:{bold:#}\n")?;
     for skill in skills {
         let (colour, state) = if skill.disabled {
@@ -114,15 +114,15 @@ fn print_text(skills: &[&SkillDefinition], out: &mut Printer) -> io::Result<()> 
         } else {
             (AnsiColor::Green, "[Enabled]")
         };
-        let colour = style(colour.on_default(), out);
+        let colour = terminal_style(colour.on_default(), out);
         let builtin = if skill.is_builtin { " [Built-in]" } else { "" };
         let name = on_a_line(&skill.name, "  ");
         writeln!(
             out,
             "{bold}{name}{bold:#} {colour}{state}{colour:#}{builtin}"
         )?;
-        row(out, "  Description: ", &skill.description)?;
-        row(
+        write_row(out, "  Description: ", &skill.description)?;
+        write_row(
             out,
             "  Location:    ",
             &skill.location.display().to_string(),

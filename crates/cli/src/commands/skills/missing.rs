@@ -41,11 +41,15 @@ impl MissingSkill {
 }
 
 /// The hint about a skill that is not installed in a scope.
-pub(super) fn not_installed_hint(name: &str, scope: SkillScopeArg, skills: &SkillManager) -> String {
+pub(super) fn not_installed_hint(
+    name: &str,
+    scope: SkillScopeArg,
+    skills: &SkillManager,
+) -> String {
     let found = skills.sources().whereabouts(name);
     let mut called = found.iter().filter(|found| goes_by(found, name));
     if let Some(found) = called.next() {
-        return elsewhere(found, scope);
+        return location_hint(found, scope);
     }
     match skills.sources().nearest(name) {
         Some(meant) => format!("did you mean `{meant}`?"),
@@ -70,12 +74,12 @@ fn location_hint(found: &SkillLocation, scope: SkillScopeArg) -> String {
         }
         (DiscoveryTier::Builtin, _) => format!(
             "it comes with Gemini CLI: `lapidary skills disable {}` switches it off",
-            quoted(name)
+            shell_quoted(name)
         ),
         (DiscoveryTier::Extension, _) => format!(
             "it comes with the extension `{}`: `lapidary skills disable {}` switches it off",
             found.extension.as_deref().unwrap_or_default(),
-            quoted(name)
+            shell_quoted(name)
         ),
         (DiscoveryTier::UserAgents | DiscoveryTier::WorkspaceAgents, _) => format!(
             "it is in `{directory}`, where nothing is installed or uninstalled: remove it by hand"

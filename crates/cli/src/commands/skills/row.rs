@@ -21,9 +21,11 @@ pub(crate) fn on_a_line(text: &str, indent: &str) -> String {
 /// Writes a text behind a label. On a terminal, long text continues below its beginning.
 pub(crate) fn write_row(out: &mut Printer, start: &str, text: &str) -> io::Result<()> {
     let indent = " ".repeat(start.width());
-    let room = out.width().map(|width| width.saturating_sub(start.width()));
+    let room = out
+        .terminal_width()
+        .map(|width| width.saturating_sub(start.width()));
     let text = match room.filter(|room| *room >= NARROWEST) {
-        Some(room) => folded(&sanitize(text), room),
+        Some(room) => fold_text(&sanitize(text), room),
         None => text.to_owned(),
     };
     writeln!(out, "{start}{}", on_a_line(&text, &indent))
@@ -49,14 +51,14 @@ fn fold_text(text: &str, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::folded;
+    use super::fold_text;
 
     #[test]
     fn lines_are_broken_between_words_and_nowhere_else() {
-        assert_eq!(folded("one two three", 7), "one two\nthree");
-        assert_eq!(folded("a /very/long/path b", 6), "a\n/very/long/path\nb");
-        assert_eq!(folded("one\ntwo  x", 7), "one\ntwo  x");
-        assert_eq!(folded("漢字 漢字", 8), "漢字\n漢字");
-        assert_eq!(folded("", 8), "");
+        assert_eq!(fold_text("one two three", 7), "one two\nthree");
+        assert_eq!(fold_text("a /very/long/path b", 6), "a\n/very/long/path\nb");
+        assert_eq!(fold_text("one\ntwo  x", 7), "one\ntwo  x");
+        assert_eq!(fold_text("漢字 漢字", 8), "漢字\n漢字");
+        assert_eq!(fold_text("", 8), "");
     }
 }

@@ -12,7 +12,7 @@ use lapidary::gemini::owned_dir::{self, OwnedDir};
 use lapidary::gemini::skills::{ArchiveError, FILE, normalized, unpack};
 
 use super::common::SkillsContext;
-use super::stop::{StopListener, cancelled};
+use super::stop::{StopListener, cancelled_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 
@@ -44,28 +44,31 @@ pub(super) struct FetchRequest<'a> {
 }
 
 impl SkillSource {
-    pub(super) fn fetch_source(request: &FetchRequest<'_>, here: &SkillsContext) -> Result<Self, Failure> {
+    pub(super) fn fetch_source(
+        request: &FetchRequest<'_>,
+        here: &SkillsContext,
+    ) -> Result<Self, Failure> {
         let source = request.source;
         let shown = git::shown(source);
         let path = normalized(&here.place.environment.dir.join(source));
         // `owner` that is a directory here makes it a path that was mistyped.
         let is_local = path.symlink_metadata().is_ok() || path.parent().is_some_and(Path::is_dir);
         if let Some(url) = github_url(source).filter(|_| !is_local) {
-            let fetched = cloned(request, &url, here);
+            let fetched = clone_source(request, &url, here);
             let hint = format!("there is no directory `{source}` here, so it means {url}");
             return fetched.map_err(|failure| failure.with_hint(hint));
         }
         if git::is_url(source) {
-            return cloned(request, source, here);
+            return clone_source(request, source, here);
         }
         if let Err(error) = path.metadata() {
             return Err(not_there(source, &error));
         }
         if source.to_lowercase().ends_with(".skill") {
-            let fetched = FetchedDir::make(&here.place.invocation.temp_dir())?;
+            let fetched = FetchedDir::make_dir(&here.place.invocation.temp_dir())?;
             here.place
                 .invocation
-                .complain(&format!("Extracting skill from {shown}..."));
+                .print_message(&format!("Extracting skill from {shown}..."));
             let is_stopped = || request.stop.is_wanted();
             unpack(&path, &fetched.source, &is_stopped).map_err(not_unpacked)?;
             return Ok(Self::Fetched(fetched));
@@ -93,10 +96,10 @@ fn clone_source(
     url: &str,
     here: &SkillsContext,
 ) -> Result<SkillSource, Failure> {
-    let fetched = FetchedDir::make(&here.place.invocation.temp_dir())?;
+    let fetched = FetchedDir::make_dir(&here.place.invocation.temp_dir())?;
     here.place
         .invocation
-        .complain(&format!("Cloning skill from {}...", git::shown(url)));
+        .print_message(&format!("Cloning skill from {}...", git::shown(url)));
     clone(request, url, here, &fetched.source)?;
     Ok(SkillSource::Fetched(fetched))
 }
@@ -174,7 +177,7 @@ pub(super) fn not_a_directory(source: &str, verb: FetchVerb) -> Failure {
 
 fn not_unpacked(error: ArchiveError) -> Failure {
     match error {
-        ArchiveError::Stopped => cancelled(),
+        ArchiveError::Stopped => cancelled_failure(),
         ArchiveError::Unwritable { .. } => Failure::internal(error),
         error => Failure::bad_input(error),
     }
@@ -238,7 +241,7 @@ fn clone(
     let program = here
         .place
         .invocation
-        .program()
+        .program_path()
         .context("cannot tell where this program is");
     let supervisor = Supervisor::at(program.map_err(Failure::internal)?);
     let request = CloneRequest {
@@ -248,7 +251,7 @@ fn clone(
         supervisor: &supervisor,
         deadline: request.deadline,
         limits: CloneLimits::default(),
-        cancel: request.stop.token(),
+        cancel: request.stop.cancel_token(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -259,7 +262,7 @@ fn clone(
 
 fn not_cloned(error: CloneError) -> Failure {
     let exit = match error {
-        CloneError::Cancelled(_) => return cancelled(),
+        CloneError::Cancelled(_) => return cancelled_failure(),
         CloneError::TimedOut { .. } => CommandExit::Timeout,
         CloneError::NoGit | CloneError::Start(_) => CommandExit::AgentMissing,
         CloneError::TooMuch { .. } => CommandExit::Limit,

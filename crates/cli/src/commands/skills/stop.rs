@@ -19,7 +19,7 @@ impl StopListener {
         let heard = token.clone();
         // Without it signals have their default effect, and the next installation removes the leftovers.
         let _ = invocation
-            .on_interruptions(async move |interruptions| obey(interruptions, &heard).await);
+            .on_interruptions(async move |interruptions| obey_signals(interruptions, &heard).await);
         Self { token }
     }
 
@@ -34,7 +34,7 @@ impl StopListener {
     /// Fails if a signal to end has come.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if self.is_wanted() {
-            return Err(cancelled());
+            return Err(cancelled_failure());
         }
         Ok(())
     }
@@ -53,5 +53,5 @@ async fn obey_signals(mut interruptions: Interruptions, heard: &CancellationToke
     interruptions.next().await;
     heard.cancel();
     interruptions.next().await;
-    std::process::exit(CommandExit::Cancelled.code().into());
+    std::process::exit(CommandExit::Cancelled.exit_code().into());
 }

@@ -6,9 +6,9 @@ use lapidary::gemini::skills::{self, SkillManager};
 use lapidary::vocab::skills::SkillAction;
 
 use super::change::{SkillChangeOutcome, SkillTelling};
-use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, recover};
+use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, remove_leftovers};
 use super::install::not_installed;
-use super::missing::instead;
+use super::missing::not_installed_hint;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -37,28 +37,28 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    let here = SkillsContext::read(&args.workspace, &out.invocation)?;
+    let here = SkillsContext::read_context(&args.workspace, &out.invocation)?;
     let (name, scope) = (&args.name, args.scope.as_str());
-    let target = here.target(args.scope)?;
-    recover(&target, &out.invocation, &|| false)?;
-    let before = here.skills();
+    let target = here.target_dir(args.scope)?;
+    remove_leftovers(&target, &out.invocation, &|| false)?;
+    let before = here.load_skills();
     let gone = skills::uninstall(&target, name).map_err(not_installed)?;
     let Some(gone) = gone else {
         let failure = anyhow!(r#"Skill "{name}" is not installed in the {scope} scope."#);
-        let hint = instead(name, args.scope, &before);
+        let hint = not_installed_hint(name, args.scope, &before);
         return Err(Failure::bad_input(failure).with_hint(hint));
     };
     let mut outcome = SkillChangeOutcome::new(SkillAction::Uninstall);
-    outcome.moved(&gone);
+    outcome.note_skill(&gone);
     outcome.words.push(format!(
         "Successfully uninstalled skill: {name} (scope: {scope}, location: {})",
         gone.location.display()
     ));
     outcome.change.name = Some(name.clone());
-    outcome.change.scope = Some(args.scope.told());
-    let after = SkillsContext::read(&args.workspace, &out.invocation)?.skills();
-    outcome.change.remarks = namesake(name, &before, &after).into_iter().collect();
-    args.telling.tell(&outcome, out)
+    outcome.change.scope = Some(args.scope.skill_scope());
+    let after = SkillsContext::read_context(&args.workspace, &out.invocation)?.load_skills();
+    outcome.change.remarks = namesake_remark(name, &before, &after).into_iter().collect();
+    args.telling.print_outcome(&outcome, out)
 }
 
 /// A remark that another skill of the same name is active, and whether it was before.

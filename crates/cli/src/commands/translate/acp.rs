@@ -32,31 +32,31 @@ pub(super) fn translate_acp(
     mut input: TranslateInput,
     out: &mut Printer,
 ) -> Result<u64, Failure> {
-    let normalizer = AcpNormalizer::new(&args.options(format), Provider::Acp);
+    let normalizer = AcpNormalizer::new(&args.normalize_options(format), Provider::Acp);
     let mut reading = TranscriptReading::new(normalizer);
     let mut sink = EventSink::new(format, args.run_id(), args.extract_data, out);
-    let mut lines = input.lines(args.max_line);
-    let mut received = input.now();
+    let mut lines = input.line_buffer(args.max_line);
+    let mut received = input.arrival_time();
     loop {
         while let Some(line) = lines.next_line() {
-            reading.line(line, received.as_deref());
-            sink.take(&mut reading.events, out)?;
+            reading.take_line(line, received.as_deref());
+            sink.take_events(&mut reading.events, out)?;
         }
         out.flush()?;
-        let count = input.read(lines.room())?;
+        let count = input.read_bytes(lines.room())?;
         if count == 0 {
             break;
         }
         lines.filled(count);
-        received = input.now();
+        received = input.arrival_time();
     }
     if let Some(line) = lines.last_line() {
-        reading.line(line, received.as_deref());
+        reading.take_line(line, received.as_deref());
     }
-    let mut ending = args.ending();
+    let mut ending = args.process_end();
     ending.stderr = reading.stderr;
     reading.normalizer.finish(&ending, &mut reading.events);
-    sink.take(&mut reading.events, out)?;
+    sink.take_events(&mut reading.events, out)?;
     sink.finish(out)
 }
 
@@ -77,14 +77,14 @@ impl TranscriptReading {
             RawLine::TooLong { .. } => None,
         };
         let Some(record) = record else {
-            let direction = self.direction(&line);
+            let direction = self.line_direction(&line);
             return self.push(direction, line, received);
         };
         let written = RawLine::Whole(record.line.as_bytes());
         match record.author {
             LineAuthor::Agent => self.push(LineDirection::FromAgent, written, received),
             LineAuthor::Client => self.push(LineDirection::FromClient, written, received),
-            LineAuthor::Stderr => self.complained(&record.line),
+            LineAuthor::Stderr => self.keep_stderr_line(&record.line),
             // A remark of the recorder is no action of the agent or the client.
             LineAuthor::Recorder => {}
         }

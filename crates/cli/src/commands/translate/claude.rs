@@ -26,27 +26,27 @@ pub(super) fn translate_claude(
     let bytes = input.read_all()?;
     let log = ClaudeLog::read(&bytes);
     if log.is_empty() {
-        let error = anyhow!("`{}` holds no record of a session", input.name());
+        let error = anyhow!("`{}` holds no record of a session", input.input_name());
         return Err(Failure::bad_input(error));
     }
     let file = args.file.as_deref().unwrap_or(Path::new(""));
     let subagents = ClaudeSubagentFiles::beside(file);
-    let options = args.options(format);
+    let options = args.normalize_options(format);
     let each = |take: &mut dyn FnMut(Event)| {
         session_events::events_with_subagents(&log, &options, &subagents, take);
     };
     let outline = || {
         let mut outline = Outline::default();
         let prices = TranscriptPrices::new(&out.invocation);
-        each(&mut |event| outline.event(&prices.priced(&event)));
+        each(&mut |event| outline.event(&prices.priced_event(&event)));
         outline
     };
-    let mut sink =
-        EventSink::knowing(format, outline, out).unwrap_or_else(|| args.sink(format, out));
+    let mut sink = EventSink::with_outline(format, outline, out)
+        .unwrap_or_else(|| args.event_sink(format, out));
     let mut written = Ok(());
     each(&mut |event| {
         if written.is_ok() {
-            written = sink.take(&mut vec![event], out);
+            written = sink.take_events(&mut vec![event], out);
         }
     });
     written?;

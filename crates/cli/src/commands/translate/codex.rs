@@ -15,16 +15,16 @@ pub(super) fn translate_codex(
     out: &mut Printer,
 ) -> Result<u64, Failure> {
     refuse_outcome_views(args, format, out)?;
-    let mut normalizer = RolloutNormalizer::new(&args.options(format));
-    let mut sink = args.sink(format, out);
+    let mut normalizer = RolloutNormalizer::new(&args.normalize_options(format));
+    let mut sink = args.event_sink(format, out);
     let mut events = Vec::new();
-    let mut lines = input.lines(args.max_line);
+    let mut lines = input.line_buffer(args.max_line);
     loop {
         while let Some(line) = lines.next_line() {
             normalizer.push(line, &mut events);
-            sink.take(&mut events, out)?;
+            sink.take_events(&mut events, out)?;
         }
-        let count = input.read(lines.room())?;
+        let count = input.read_bytes(lines.room())?;
         if count == 0 {
             break;
         }
@@ -34,6 +34,6 @@ pub(super) fn translate_codex(
         normalizer.push(line, &mut events);
     }
     normalizer.finish(&mut events);
-    sink.take(&mut events, out)?;
+    sink.take_events(&mut events, out)?;
     sink.finish(out)
 }

@@ -32,7 +32,7 @@ pub(super) fn translate_events(
 ) -> Result<u64, Failure> {
     refuse_other_chunks(args)?;
     if args.exit_code.is_some() {
-        out.note("the events say how the run ended: --exit-code judges nothing here")?;
+        out.print_note("the events say how the run ended: --exit-code judges nothing here")?;
     }
     let mut stream = EventStream {
         args,
@@ -41,20 +41,20 @@ pub(super) fn translate_events(
         before: Vec::new(),
         sink: None,
     };
-    let mut lines = input.lines(args.max_line);
+    let mut lines = input.line_buffer(args.max_line);
     loop {
         while let Some(line) = lines.next_line() {
-            stream.line(line, out)?;
+            stream.take_line(line, out)?;
         }
         out.flush()?;
-        let count = input.read(lines.room())?;
+        let count = input.read_bytes(lines.room())?;
         if count == 0 {
             break;
         }
         lines.filled(count);
     }
     if let Some(line) = lines.last_line() {
-        stream.line(line, out)?;
+        stream.take_line(line, out)?;
     }
     stream.finish(out)
 }
@@ -81,10 +81,10 @@ impl EventStream<'_> {
                 sink.take_as_written(&event, bytes, out)
             }
             (Some(sink), EventLine::Event(event), _) => {
-                sink.take(&mut vec![without_raw(event)], out)
+                sink.take_events(&mut vec![without_raw(event)], out)
             }
             (Some(sink), EventLine::NotAnEvent(diagnostic), _) => {
-                sink.take(&mut vec![diagnostic], out)
+                sink.take_events(&mut vec![diagnostic], out)
             }
             (None, EventLine::Event(event) | EventLine::NotAnEvent(event), _) => {
                 self.before.push(event);
@@ -95,7 +95,7 @@ impl EventStream<'_> {
 
     fn open(&mut self, out: &mut Printer) -> Result<(), Failure> {
         if let Some(schema) = self.reader.other_schema() {
-            out.note(&format!(
+            out.print_note(&format!(
                 "these events are `{schema}`: fields and kinds that this version does not know are kept as they are"
             ))?;
         }
@@ -106,7 +106,7 @@ impl EventStream<'_> {
         }
         let run = given.unwrap_or(own);
         let mut sink = EventSink::new(self.format, run, self.args.extract_data, out);
-        sink.take(&mut self.before, out)?;
+        sink.take_events(&mut self.before, out)?;
         self.sink = Some(sink);
         Ok(())
     }
@@ -117,7 +117,7 @@ impl EventStream<'_> {
         }
         let is_judged = matches!(self.format, OutputFormat::Result | OutputFormat::Runtime);
         if is_judged && !self.reader.has_run_end() {
-            out.note("the events have no `run_end`: how the run ended is unknown")?;
+            out.print_note("the events have no `run_end`: how the run ended is unknown")?;
         }
         self.sink.map_or(Ok(0), |sink| sink.finish(out))
     }

@@ -20,7 +20,7 @@ use lapidary::wire::gemini::session::ReplayedLog;
 use lapidary::wire::lines::{DEFAULT_LIMIT, RawLine};
 
 use super::acp::TranscriptReading;
-use super::input::{TranslateInput, shown};
+use super::input::{TranslateInput, display_path};
 use super::recording;
 use super::source::InputSource;
 use crate::failure::Failure;
@@ -63,7 +63,7 @@ pub(crate) fn each_event(
     }
     let mut input = TranslateInput::open(Some(path), invocation)?;
     let mut events = Vec::new();
-    let source = input.recognise(DEFAULT_LIMIT)?;
+    let source = input.recognise_format(DEFAULT_LIMIT)?;
     let source = source.ok_or_else(|| no_recording(path))?;
     let mut happens = source.is_session();
     let mut take = |event: Event| {
@@ -88,7 +88,7 @@ pub(crate) fn each_event(
         InputSource::Acp => {
             let mut reading = TranscriptReading::new(AcpNormalizer::new(&options, Provider::Acp));
             each_line(&mut input, |line| {
-                reading.line(line, None);
+                reading.take_line(line, None);
                 reading.events.drain(..).for_each(&mut take);
             })?;
             reading
@@ -144,19 +144,19 @@ fn is_of_a_run(event: &Event) -> bool {
 }
 
 fn no_recording(path: &Path) -> Failure {
-    let error = anyhow!("`{}` is not a recording of a run", shown(path));
+    let error = anyhow!("`{}` is not a recording of a run", display_path(path));
     Failure::bad_input(error).with_hint(format!(
         "a recording is a directory with a `{MANIFEST}`, which `lapidary run` and `record` make; a file is one if it holds what `gemini -o stream-json` or `-o json` printed, a session, a transcript of ACP, or events of `lapidary`"
     ))
 }
 
 fn each_line(input: &mut TranslateInput, mut take: impl FnMut(RawLine<'_>)) -> Result<(), Failure> {
-    let mut lines = input.lines(DEFAULT_LIMIT);
+    let mut lines = input.line_buffer(DEFAULT_LIMIT);
     loop {
         while let Some(line) = lines.next_line() {
             take(line);
         }
-        let count = input.read(lines.room())?;
+        let count = input.read_bytes(lines.room())?;
         if count == 0 {
             break;
         }

@@ -38,13 +38,13 @@ pub(super) struct TranslateInput {
 impl TranslateInput {
     pub(super) fn open(path: Option<&Path>, invocation: &Arc<Invocation>) -> Result<Self, Failure> {
         match path {
-            Some(path) if path.as_os_str() != "-" => Self::file(path, invocation),
-            _ => Ok(Self::stdin(invocation)),
+            Some(path) if path.as_os_str() != "-" => Self::open_file(path, invocation),
+            _ => Ok(Self::open_stdin(invocation)),
         }
     }
 
     pub(super) fn open_file(path: &Path, invocation: &Arc<Invocation>) -> Result<Self, Failure> {
-        let name = shown(path);
+        let name = display_path(path);
         let file = File::open(path)
             .with_context(|| format!("cannot read `{name}`"))
             .map_err(Failure::bad_input)?;
@@ -68,7 +68,8 @@ impl TranslateInput {
 
     fn open_stdin(invocation: &Arc<Invocation>) -> Self {
         if invocation.is_stdin_terminal() {
-            invocation.complain("note: reading from the terminal; end with Ctrl-D, or name a file");
+            invocation
+                .print_message("note: reading from the terminal; end with Ctrl-D, or name a file");
         }
         let (reader, file_size) = stdin_reader(invocation);
         Self {
@@ -87,7 +88,7 @@ impl TranslateInput {
 
     /// The format that it has.
     pub(super) fn detect_format(&mut self, limit: usize) -> Result<InputSource, Failure> {
-        match self.recognise(limit)? {
+        match self.recognise_format(limit)? {
             Some(format) => Ok(format),
             None if self.is_blank() => {
                 let failure = Failure::bad_input(anyhow!("`{}` is empty", self.name));
@@ -95,13 +96,16 @@ impl TranslateInput {
                     "if that is all the agent printed, --from stream-json translates it: a run without a result",
                 ))
             }
-            None => Err(self.unknown()),
+            None => Err(self.unknown_format_failure()),
         }
     }
 
     /// Reads until a line shows the format, if it has one. The first line of a known format identifies a stream, so no line of a
     /// stream is delayed; a document has to be read to its end.
-    pub(super) fn recognise_format(&mut self, limit: usize) -> Result<Option<InputSource>, Failure> {
+    pub(super) fn recognise_format(
+        &mut self,
+        limit: usize,
+    ) -> Result<Option<InputSource>, Failure> {
         let mut looked_at = 0;
         let mut searched = 0;
         let mut may_be_document = false;
@@ -202,7 +206,7 @@ impl TranslateInput {
         let mut buffer = vec![0; CHUNK];
         loop {
             out.flush()?;
-            let count = self.read(&mut buffer)?;
+            let count = self.read_bytes(&mut buffer)?;
             if count == 0 {
                 return Ok(());
             }
@@ -220,7 +224,7 @@ impl TranslateInput {
 /// Stdin, and its size if it is a file: then its lines do not arrive now, they did long ago.
 fn stdin_reader(invocation: &Invocation) -> (Box<dyn Read>, Option<u64>) {
     let Ok(file) = invocation.stdin_file() else {
-        return (invocation.stdin(), None);
+        return (invocation.stdin_reader(), None);
     };
     let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
     (Box::new(file), metadata.map(|metadata| metadata.len()))

@@ -46,7 +46,7 @@ impl ReadProgress {
             self.shown = Some(Instant::now());
             let percent = self.done.min(total) * 100 / total;
             // A closed stderr is ignored: progress is not necessary.
-            let _ = write!(self.invocation.stderr(), "\rreading {percent:3} %");
+            let _ = write!(self.invocation.stderr_writer(), "\rreading {percent:3} %");
         }
     }
 }
@@ -55,7 +55,7 @@ impl ReadProgress {
     /// Removes the line: at the end, and before any other message.
     fn clear(&mut self) {
         if self.shown.take().is_some() {
-            let _ = write!(self.invocation.stderr(), "\r\x1b[K");
+            let _ = write!(self.invocation.stderr_writer(), "\r\x1b[K");
         }
     }
 }

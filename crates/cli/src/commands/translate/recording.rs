@@ -12,7 +12,7 @@ use lapidary::engine::replay::{
 use lapidary::vocab::recording::RecordedConfinement;
 use lapidary::vocab::{Body, Event};
 
-use super::input::{TranslateInput, shown};
+use super::input::{TranslateInput, display_path};
 use super::progress::ReadProgress;
 use super::{Args, InputSource, OutputFormat, TranslateFrom};
 use crate::failure::Failure;
@@ -32,18 +32,18 @@ pub(super) fn open(path: &Path) -> Result<Option<RecordingReader>, Failure> {
     }
     if !RecordingReader::is_in(path) {
         if path.join(TIMING).is_file() {
-            return Err(unfinished(path));
+            return Err(unfinished_failure(path));
         }
-        let failure = Failure::bad_input(anyhow!("`{}` is a directory", shown(path)));
+        let failure = Failure::bad_input(anyhow!("`{}` is a directory", display_path(path)));
         return Err(failure.with_hint("name a file in it"));
     }
-    let opened = RecordingReader::open(path).map_err(|error| failed(path, error))?;
+    let opened = RecordingReader::open(path).map_err(|error| damaged_failure(path, error))?;
     Ok(Some(opened))
 }
 
 /// A recording without a manifest. It has the agent's output at most.
 fn unfinished_failure(path: &Path) -> Failure {
-    let (name, stdout) = (shown(path), shown(&path.join(STDOUT)));
+    let (name, stdout) = (display_path(path), display_path(&path.join(STDOUT)));
     let error =
         anyhow!("the recording `{name}` has no `{MANIFEST}`: the run ended before it began");
     Failure::bad_input(error).with_hint(format!(
@@ -61,7 +61,7 @@ fn damaged_failure(path: &Path, error: ReplayError) -> Failure {
     if !is_torn {
         return failure;
     }
-    let stdout = shown(&path.join("stdout"));
+    let stdout = display_path(&path.join("stdout"));
     failure.with_hint(format!(
         "the output of the agent is in `{stdout}`: translate that file"
     ))
@@ -78,29 +78,29 @@ pub(super) fn translate_recording(
         return Err(Failure::usage(error));
     }
     if format == OutputFormat::Raw {
-        TranslateInput::file(&past.stdout(), &out.invocation)?.copy_to(out)?;
+        TranslateInput::open_file(&past.stdout(), &out.invocation)?.copy_to(out)?;
         return Ok(0);
     }
     let is_running = past.is_running();
-    if let Some(sentence) = caution(args, past, is_running) {
-        out.note(&sentence)?;
+    if let Some(sentence) = incomplete_caution(args, past, is_running) {
+        out.print_note(&sentence)?;
     }
     if let (OutputFormat::Text, Some(confinement)) = (format, &past.manifest().confinement) {
-        out.note(&told_confinement(confinement))?;
+        out.print_note(&told_confinement(confinement))?;
     }
     let args = &args.with_run_id(&past.manifest().run);
     let how = PastReading {
-        options: past.options(args.options(format)),
+        options: past.options(args.normalize_options(format)),
         max_line: args.max_line,
         exit_code: args.exit_code,
         attempts: PastAttempts::AllThatFollow,
     };
-    let mut sink = args.sink(format, out);
+    let mut sink = args.event_sink(format, out);
     let invocation = out.invocation.clone();
     each_event(past, &how, &invocation, &mut |events| {
         // A run that is still recorded has no `run_end` yet, even if its last line looks like one.
         events.retain(|event| !(is_running && matches!(event.body, Body::RunEnd(_))));
-        sink.take(events, out)
+        sink.take_events(events, out)
     })?;
     sink.finish(out)
 }
@@ -142,14 +142,14 @@ pub(super) fn each_event(
     invocation: &Arc<Invocation>,
     take: &mut EventTaker<'_>,
 ) -> Result<InputSource, Failure> {
-    let source = source(past, how, invocation)?;
+    let source = recorded_source(past, how, invocation)?;
     let format = match source {
         InputSource::Acp => PastFormat::Acp,
         InputSource::Written(dialect) => PastFormat::Written(dialect),
         InputSource::Session
         | InputSource::ClaudeSession
         | InputSource::CodexSession
-        | InputSource::Events => return Err(unspoken(past)),
+        | InputSource::Events => return Err(unknown_format_failure(past)),
     };
     let mut progress = ReadProgress::new(Some(past.size()), invocation);
     let mut shown = 0;
@@ -174,8 +174,10 @@ fn recorded_source(
         Some(PastFormat::Acp) => Ok(InputSource::Acp),
         Some(PastFormat::Written(dialect)) => Ok(InputSource::Written(dialect)),
         None => {
-            match TranslateInput::file(&past.stdout(), invocation)?.detect(how.max_line)? {
-                InputSource::Acp => Err(unspoken(past)), // one side of it
+            match TranslateInput::open_file(&past.stdout(), invocation)?
+                .detect_format(how.max_line)?
+            {
+                InputSource::Acp => Err(unknown_format_failure(past)), // one side of it
                 source => Ok(source),
             }
         }
@@ -184,7 +186,7 @@ fn recorded_source(
 
 /// The failure of a recorded program whose output is no known format.
 fn unknown_format_failure(past: &RecordingReader) -> Failure {
-    let stdout = shown(&past.stdout());
+    let stdout = display_path(&past.stdout());
     let error = anyhow!("the recorded program spoke nothing that Lapidary knows");
     Failure::bad_input(error).with_hint(format!(
         "translate the output of the agent instead: `{stdout}`"

@@ -120,7 +120,7 @@ proptest! {
         for (size, colour) in [(NARROW, true), (TINY, true), (WIDE, false)] {
             let (mut view, terminal) = view(size, colour);
             for chunk in cut(&text, &places) {
-                view.event(&events(&[delta(&chunk)])[0]).unwrap();
+                view.show_event(&events(&[delta(&chunk)])[0]).unwrap();
                 let shown = terminal.everything();
                 prop_assert_eq!(shown.matches(" · writing").count(), 1, "{}", shown);
                 prop_assert!(shown.ends_with(" · writing\n"), "{}", shown);
@@ -193,7 +193,7 @@ fn a_line_that_never_ends_is_not_waited_for() {
     for endless in ["*a ", "[", "`x", "\u{301}", "世", "```", "- "] {
         let text = endless.repeat(20_000);
         let (mut view, terminal) = view(NARROW, true);
-        view.event(&events(&[delta(&text)])[0]).unwrap();
+        view.show_event(&events(&[delta(&text)])[0]).unwrap();
         let written = terminal.bytes.borrow().len();
         assert!(written > text.len() * 9 / 10, "{endless:?}: {written}");
     }

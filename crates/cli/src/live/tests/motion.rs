@@ -20,7 +20,7 @@ fn result(id: &str) -> String {
 /// Shows events, one after the other.
 fn show(view: &mut LiveView<Terminal>, bodies: &[String]) {
     for event in events(bodies) {
-        view.event(&event).unwrap();
+        view.show_event(&event).unwrap();
     }
 }
 
@@ -31,7 +31,7 @@ fn check(terminal: &Terminal, expected: &[&str]) {
 #[test]
 fn calls_run_side_by_side_and_settle_one_by_one() {
     let (mut view, terminal) = view(WIDE, false);
-    view.tick(Duration::ZERO).unwrap();
+    view.show_elapsed(Duration::ZERO).unwrap();
     check(&terminal, &["⠋ 0 s · starting"]);
     show(
         &mut view,
@@ -41,7 +41,7 @@ fn calls_run_side_by_side_and_settle_one_by_one() {
             call("b", "ls"),
         ],
     );
-    view.tick(Duration::from_secs(12)).unwrap();
+    view.show_elapsed(Duration::from_secs(12)).unwrap();
     let running = [
         "  Let me look.",
         "",
@@ -59,7 +59,7 @@ fn calls_run_side_by_side_and_settle_one_by_one() {
         "⠦ 12 s · running run_shell_command",
     ];
     check(&terminal, &settled);
-    view.cancelling().unwrap();
+    view.show_cancelling().unwrap();
     settled[4] = "⠦ 12 s · cancelling… (Ctrl-C again to kill)";
     check(&terminal, &settled);
     view.finish().unwrap();
@@ -148,11 +148,11 @@ fn a_line_that_becomes_shorter_leaves_nothing_behind() {
 fn a_tick_writes_the_status_line_and_nothing_else() {
     let (mut view, terminal) = view(WIDE, false);
     show(&mut view, &[delta("some words"), call("a", "sleep 5")]);
-    view.tick(Duration::from_secs(3)).unwrap();
+    view.show_elapsed(Duration::from_secs(3)).unwrap();
     terminal.bytes.borrow_mut().clear();
-    view.tick(Duration::from_secs(3)).unwrap();
+    view.show_elapsed(Duration::from_secs(3)).unwrap();
     assert_eq!(terminal.bytes.borrow().len(), 0);
-    view.tick(Duration::from_secs(4)).unwrap();
+    view.show_elapsed(Duration::from_secs(4)).unwrap();
     let written = String::from_utf8(terminal.bytes.borrow().clone()).unwrap();
     assert!(!written.contains("some words"), "{written:?}");
 }

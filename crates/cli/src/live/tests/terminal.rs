@@ -171,8 +171,8 @@ pub(super) fn view(size: TerminalSize, colour: bool) -> (LiveView<Terminal>, Ter
 pub(super) fn played(events: &[Event], size: TerminalSize, colour: bool) -> Terminal {
     let (mut view, terminal) = view(size, colour);
     for (index, event) in events.iter().enumerate() {
-        view.event(event).unwrap();
-        view.tick(Duration::from_millis(300 * index as u64))
+        view.show_event(event).unwrap();
+        view.show_elapsed(Duration::from_millis(300 * index as u64))
             .unwrap();
     }
     view.finish().unwrap();

@@ -21,7 +21,11 @@ const TOOLS: &[ToolRow] = &[
 ];
 
 pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
-    let mut ask: Vec<_> = input.asked_tools(TOOLS).into_iter().map(str::to_owned).collect();
+    let mut ask: Vec<_> = input
+        .asked_tools(TOOLS)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     if input.asks_about_servers() {
         ask.push("mcp__*".to_owned());
     }

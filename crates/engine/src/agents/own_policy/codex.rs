@@ -253,6 +253,9 @@ mod tests {
             "features": { "goals": true, "view_image": false },
         });
         assert_eq!(merged_settings(Some(before), ours.clone()), expected);
-        assert_eq!(merged_settings(Some("[]"), ours.clone()), Value::Object(ours));
+        assert_eq!(
+            merged_settings(Some("[]"), ours.clone()),
+            Value::Object(ours)
+        );
     }
 }

@@ -12,7 +12,9 @@ use lapidary_vocab::event::{DiagnosticKind, Provider};
 use lapidary_vocab::{Json, Text};
 use tokio::time::{Instant, timeout_at};
 
-use super::results::{CommandDone, CommandError, CommandLabel, CommandOutcome, answered_outcome, require_offered};
+use super::results::{
+    CommandDone, CommandError, CommandLabel, CommandOutcome, answered_outcome, require_offered,
+};
 use super::session_queues::{CLOSED, InterruptEpoch, SessionQueue, SessionQueues};
 use crate::acp::{InitializeAnswer, PromptAnswer};
 use crate::config::PermissionMode;
@@ -54,8 +56,14 @@ impl CommandExecutor {
     pub(super) async fn carry_out(&self, command: Command) -> CommandOutcome {
         let client = &self.state.client;
         match command {
-            Command::SendMessage(message) => self.send_message(message, self.queues.current_epoch()).await,
-            Command::CreateSession(wanted) => self.create_session(wanted, self.queues.current_epoch()).await,
+            Command::SendMessage(message) => {
+                self.send_message(message, self.queues.current_epoch())
+                    .await
+            }
+            Command::CreateSession(wanted) => {
+                self.create_session(wanted, self.queues.current_epoch())
+                    .await
+            }
             Command::LoadSession(wanted) => {
                 let id = wanted.session_id.to_string();
                 let opened = self.open(SessionTarget::Load(&id), wanted.cwd.as_ref());
@@ -131,7 +139,8 @@ impl CommandExecutor {
         if let Some(schema) = schema.as_ref().filter(|_| !is_told) {
             blocks.extend(self.text_blocks(&session, &schema.instructions().into()));
         }
-        self.prompt_session(&session, blocks, (schema.as_ref(), came)).await
+        self.prompt_session(&session, blocks, (schema.as_ref(), came))
+            .await
     }
 
     /// The schema of the command, else that of the connection.
@@ -289,7 +298,10 @@ impl CommandExecutor {
             ..SendMessage::default()
         };
         let turn = self.send_message(message, came).await?;
-        let members = turn.result.as_ref().map(|result| answer_with_session(result, &opened.id));
+        let members = turn
+            .result
+            .as_ref()
+            .map(|result| answer_with_session(result, &opened.id));
         Ok(CommandDone {
             result: members,
             ..turn
@@ -338,7 +350,9 @@ impl CommandExecutor {
     /// Asks the agent to end its turn in a session. Prompts in the session's queue are dropped.
     pub(super) fn cancel_turn(&self, session: &str) {
         self.queues.queue_for(session).interrupt_waiting();
-        self.state.observer.with_hook_calls(|calls| calls.cut_off(session));
+        self.state
+            .observer
+            .with_hook_calls(|calls| calls.cut_off(session));
         let is_busy = self.state.lock_table().is_busy(session);
         if is_busy {
             self.state.cancel_turn(session);

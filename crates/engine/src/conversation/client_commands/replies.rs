@@ -44,7 +44,8 @@ impl CommandLoop {
     fn settle_reply(&mut self, early: EarlyAnswer) {
         let (id, inbox) = (&early.response.request_id, self.client_inbox());
         // In this order: a prompt that comes out between the two is found.
-        let may_come = inbox.is_some_and(|inbox| inbox.is_prompt_expected(id)) && self.early.len() < MOST;
+        let may_come =
+            inbox.is_some_and(|inbox| inbox.is_prompt_expected(id)) && self.early.len() < MOST;
         let outcome = match inbox.and_then(|inbox| self.answer_prompt(inbox, &early)) {
             Some(outcome) => outcome,
             None if may_come => return self.early.push(early),
@@ -92,7 +93,9 @@ impl CommandLoop {
     pub(super) fn fill_in(&self, response: ElicitationResponse, label: CommandLabel) {
         let id = response.request_id.clone();
         let outcome = ElicitationReply::from_response(response).and_then(|reply| {
-            let inbox = self.client_inbox().ok_or("no elicitation waits for an answer")?;
+            let inbox = self
+                .client_inbox()
+                .ok_or("no elicitation waits for an answer")?;
             Ok(inbox.answer_elicitation(&id, reply)?)
         });
         let outcome = outcome
@@ -135,7 +138,11 @@ fn check_response(
 
 /// A named option has to be one of the request's, and its kind must not contradict the answer that names it. An option of an
 /// unknown kind is refused.
-fn check_named_option(options: Option<&Json>, named: Option<&str>, allowed: bool) -> Result<(), CommandError> {
+fn check_named_option(
+    options: Option<&Json>,
+    named: Option<&str>,
+    allowed: bool,
+) -> Result<(), CommandError> {
     let Some(named) = named else {
         return Ok(());
     };

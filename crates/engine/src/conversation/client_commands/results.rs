@@ -131,7 +131,9 @@ impl CommandLabel {
             Err(failed) => failed.after,
         };
         let session = self.session.get().cloned();
-        state.say.inject_body(after, session, self.into_result_body(outcome));
+        state
+            .say
+            .inject_body(after, session, self.into_result_body(outcome));
     }
 
     fn into_result_body(self, outcome: CommandOutcome) -> Body {

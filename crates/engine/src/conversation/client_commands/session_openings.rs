@@ -155,7 +155,9 @@ impl CommandExecutor {
         if let Err(error) = self.state.enter_mode(session, &wanted).await {
             let message = wanted.refusal_message(&error.to_string());
             let after = CommandError::from(error).after;
-            self.state.say.inject_diagnostic(after, DiagnosticKind::Notice, message);
+            self.state
+                .say
+                .inject_diagnostic(after, DiagnosticKind::Notice, message);
         }
     }
 }

@@ -85,7 +85,8 @@ impl SessionQueues {
         if queue.closed.is_cancelled() {
             return Err(CLOSED.into());
         }
-        let is_interrupted = self.current_epoch().0 != came.0 || *queue.interrupts.borrow() != before;
+        let is_interrupted =
+            self.current_epoch().0 != came.0 || *queue.interrupts.borrow() != before;
         if is_interrupted {
             return Err(INTERRUPTED.into());
         }

@@ -50,7 +50,10 @@ fn take(inbox: &ClientInbox, name: &str) -> Option<PermissionPrompt> {
 #[test]
 fn a_prompt_is_expected_from_its_line_until_it_is_out_or_its_request_is_dropped() {
     let inbox = Arc::new(ClientInbox::default());
-    let (first, second) = (inbox.expect_prompt(1, id("a")), inbox.expect_prompt(2, id("b")));
+    let (first, second) = (
+        inbox.expect_prompt(1, id("a")),
+        inbox.expect_prompt(2, id("b")),
+    );
     assert!(inbox.is_prompt_expected(&id("a")) && inbox.is_prompt_expected(&id("b")));
     let (out, _replied) = prompt("a");
     assert!(inbox.put_prompt(1, out));
@@ -90,7 +93,10 @@ fn an_inbox_without_commands_denies_what_waits_and_what_comes() {
     inbox.put_prompt(1, first);
     inbox.close();
     let (second, mut comes) = prompt("b");
-    assert!(inbox.put_prompt(2, second), "the prompt is told, then denied");
+    assert!(
+        inbox.put_prompt(2, second),
+        "the prompt is told, then denied"
+    );
     assert!(is_denied(&mut waits) && is_denied(&mut comes));
     inbox.end_conversation();
     assert!(!inbox.put_prompt(3, prompt("c").0));

@@ -21,7 +21,10 @@ mod tests {
         let fits = "x".repeat(MOST_WORDS);
         assert_eq!(cut_message(&fits), fits);
         let long = "ä".repeat(MOST_WORDS / 2) + "ä";
-        assert_eq!(cut_message(&long), fits.replace("xx", "ä") + "… (2 bytes more)");
+        assert_eq!(
+            cut_message(&long),
+            fits.replace("xx", "ä") + "… (2 bytes more)"
+        );
         let odd = "x".to_owned() + &long;
         let told = cut_message(&odd);
         assert!(told.ends_with("ä… (4 bytes more)"), "{}", told.len());

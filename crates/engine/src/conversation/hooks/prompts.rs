@@ -86,7 +86,9 @@ impl HookRunner {
                 return Err(cut_message(&reason));
             }
         }
-        let first = self.first_context(session).map(|context| context_block(&context));
+        let first = self
+            .first_context(session)
+            .map(|context| context_block(&context));
         let last = joined_context(&fired).map(|context| context_block(&context));
         let prompt = prompt.iter().cloned();
         Ok(first.into_iter().chain(prompt).chain(last).collect())

@@ -39,7 +39,10 @@ pub(in crate::conversation) enum HookVerdict {
 
 impl HookVerdict {
     /// The decision after this verdict. `decision` supplies the decision of rules and mode.
-    pub(in crate::conversation) fn decide_over(self, decision: impl FnOnce() -> Decision) -> Decision {
+    pub(in crate::conversation) fn decide_over(
+        self,
+        decision: impl FnOnce() -> Decision,
+    ) -> Decision {
         match self {
             Self::Denied(denied) | Self::Stopped(denied) => denied,
             Self::Silent => decision(),
@@ -58,11 +61,17 @@ impl HookVerdict {
     /// Joins two verdicts: the stricter one holds, and reasons add up, as far as there is room.
     fn join_stricter(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Stopped(one), Self::Stopped(other)) => Self::Stopped(with_both_reasons(one, &other)),
-            (Self::Denied(one), Self::Denied(other)) => Self::Denied(with_both_reasons(one, &other)),
+            (Self::Stopped(one), Self::Stopped(other)) => {
+                Self::Stopped(with_both_reasons(one, &other))
+            }
+            (Self::Denied(one), Self::Denied(other)) => {
+                Self::Denied(with_both_reasons(one, &other))
+            }
             (stopped @ Self::Stopped(_), _) | (_, stopped @ Self::Stopped(_)) => stopped,
             (denied @ Self::Denied(_), _) | (_, denied @ Self::Denied(_)) => denied,
-            (Self::Ask(Some(one)), Self::Ask(Some(other))) => Self::Ask(Some(joined_reasons(one, &other))),
+            (Self::Ask(Some(one)), Self::Ask(Some(other))) => {
+                Self::Ask(Some(joined_reasons(one, &other)))
+            }
             (Self::Ask(one), Self::Ask(other)) => Self::Ask(one.or(other)),
             (ask @ Self::Ask(_), Self::Silent) | (Self::Silent, ask) => ask,
         }
@@ -112,7 +121,9 @@ impl HookRunner {
         let rounds = self.hook_rounds(HookEvent::AfterTool, done.wanted_call(), place);
         let mut stops = false;
         for round in &rounds {
-            let fired = self.fire_round(round, done.wanted_call(), place, details).await;
+            let fired = self
+                .fire_round(round, done.wanted_call(), place, details)
+                .await;
             stops |= fired.effects().iter().any(|it| matches!(it, Wish::Stop(_)));
             self.lost_on_results(&fired, place);
         }
@@ -158,7 +169,8 @@ impl HookRunner {
     fn note_unasked_call(&self, done: &FinishedCall, place: HookPlace<'_>) {
         let sides = done.wanted_call().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
-        let Some(name) = names.find(|name| self.has_hooks(HookEvent::BeforeTool, Some(name))) else {
+        let Some(name) = names.find(|name| self.has_hooks(HookEvent::BeforeTool, Some(name)))
+        else {
             return;
         };
         self.notice_once("unasked", place, || {
@@ -201,7 +213,9 @@ impl HookRunner {
         let around = self.hook_context(place.session);
         let input = around.input(details(wanted.call(&round.name, round.file)));
         let plan = round.plan.clone();
-        let fired = self.running.fire_plan(plan, input, around, self.results_reporter(place));
+        let fired = self
+            .running
+            .fire_plan(plan, input, around, self.results_reporter(place));
         fired.await
     }
 
@@ -293,7 +307,8 @@ mod tests {
 
     #[test]
     fn an_asking_hook_does_not_soften_a_denial() {
-        let over = |effect| HookVerdict::Ask(Some("really?".to_owned())).decide_over(|| decided(effect));
+        let over =
+            |effect| HookVerdict::Ask(Some("really?".to_owned())).decide_over(|| decided(effect));
         assert_eq!(
             over(PermissionEffect::Deny),
             decided(PermissionEffect::Deny)
@@ -314,7 +329,8 @@ mod tests {
     #[test]
     fn a_denying_hook_overrides_an_allow() {
         for refuses in [HookVerdict::Denied, HookVerdict::Stopped] {
-            let over = refuses(denied_decision("no")).decide_over(|| decided(PermissionEffect::Allow));
+            let over =
+                refuses(denied_decision("no")).decide_over(|| decided(PermissionEffect::Allow));
             assert_eq!(
                 (over.effect, over.by),
                 (PermissionEffect::Deny, DecidedBy::Hook)

@@ -57,7 +57,8 @@ fn a_grant_holds_for_the_same_files_until_its_turn_is_over() {
     let asks = decision(PermissionEffect::Ask, DecidedBy::Default, "an edit");
     table.begin_turn("s");
     table.grant_action("s", &edit_of("/project/here/a"), &allowed, None);
-    let granted = |table: &SessionTable, path| table.granted_decision("s", &edit_of(path), &asks, None);
+    let granted =
+        |table: &SessionTable, path| table.granted_decision("s", &edit_of(path), &asks, None);
     assert_eq!(granted(&table, "/project/here/a"), Some(allowed.clone()));
     assert_eq!(granted(&table, "/project/here/b"), None);
     table.end_turn("s");
@@ -71,9 +72,17 @@ fn a_session_that_moves_to_another_directory_loses_its_grants() {
     let action = edit_of("/project/here/a");
     table.grant_action("s", &action, &allowed, None);
     table.works_in("s", Path::new(HERE));
-    assert!(table.granted_decision("s", &action, &allowed, None).is_some());
+    assert!(
+        table
+            .granted_decision("s", &action, &allowed, None)
+            .is_some()
+    );
     table.works_in("s", Path::new("/project/there"));
-    assert!(table.granted_decision("s", &action, &allowed, None).is_none());
+    assert!(
+        table
+            .granted_decision("s", &action, &allowed, None)
+            .is_none()
+    );
 }
 
 #[test]
@@ -94,7 +103,11 @@ fn a_hook_that_wants_a_prompt_is_answered_only_by_a_grant_for_the_same_reason() 
             .granted_decision("s", &action, &hook("a secret?"), None)
             .is_some()
     );
-    assert!(table.granted_decision("s", &action, &hook("a key?"), None).is_none());
+    assert!(
+        table
+            .granted_decision("s", &action, &hook("a key?"), None)
+            .is_none()
+    );
 }
 
 #[test]

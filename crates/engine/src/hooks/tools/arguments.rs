@@ -61,7 +61,11 @@ fn known_arguments(
 }
 
 /// The members of an object that was read, with each number as it stands.
-fn verbatim_members(token: Token<'_>, given: &Map<String, Value>, known: &Map<String, Value>) -> String {
+fn verbatim_members(
+    token: Token<'_>,
+    given: &Map<String, Value>,
+    known: &Map<String, Value>,
+) -> String {
     let member = |(name, value): (&String, &Value)| {
         let own = token.members().filter(|(own, _)| {
             let own = own.string();

@@ -109,7 +109,11 @@ impl RecordingReader {
         Ok(None)
     }
 
-    fn recorded_events(&self, format: PastFormat, limit: usize) -> Result<RecordedEvents, ReplayError> {
+    fn recorded_events(
+        &self,
+        format: PastFormat,
+        limit: usize,
+    ) -> Result<RecordedEvents, ReplayError> {
         let reading = self.line_reading(limit);
         let mut recorded = RecordedEvents::open(&self.directory, format, reading)?;
         recorded.mark_complete();

@@ -74,8 +74,8 @@ fn import_local(table: &Table) -> Result<ImportedAgent, ImportError> {
     );
     drop_unknown(&model, "model.", &["model", "temperature"], &mut dropped);
     drop_unknown(&run, "run.", &["max_turns", "timeout_mins"], &mut dropped);
-    let body =
-        string_at(&prompts, "system_prompt").ok_or(ImportError::Missing("prompts.system_prompt"))?;
+    let body = string_at(&prompts, "system_prompt")
+        .ok_or(ImportError::Missing("prompts.system_prompt"))?;
     dropped.extend(template_remarks(body));
     file.finish(&name, body, dropped)
 }

@@ -14,13 +14,22 @@ pub(super) fn check_definitions(report: &mut FindingReport<'_>, registry: &HookR
         let found = match left.misfit {
             HookProblem::Event => unknown_event_finding(left),
             // An extension that is not active has its reasons.
-            HookProblem::Extension => skipped_finding(left, LintSeverity::Note, "inactive_extension", None),
-            HookProblem::Type => skipped_finding(left, LintSeverity::Error, "bad_type", repair_hint(left)),
+            HookProblem::Extension => {
+                skipped_finding(left, LintSeverity::Note, "inactive_extension", None)
+            }
+            HookProblem::Type => {
+                skipped_finding(left, LintSeverity::Error, "bad_type", repair_hint(left))
+            }
             HookProblem::Shape
             | HookProblem::Command
             | HookProblem::Matcher
             | HookProblem::Trust
-            | HookProblem::File => skipped_finding(left, LintSeverity::Error, "bad_definition", repair_hint(left)),
+            | HookProblem::File => skipped_finding(
+                left,
+                LintSeverity::Error,
+                "bad_definition",
+                repair_hint(left),
+            ),
         };
         report.add_finding(&left.origin, &left.place, found);
     }

@@ -50,12 +50,20 @@ fn report_odd_switches(report: &mut FindingReport<'_>, path: &Path, config: Opti
             Some(odd) => {
                 let place = owned_keys(&["hooksConfig", "disabled"]);
                 let so = if odd.is_string() { ONE } else { NOTHING };
-                (so, place, format!("{}, not a list of names", value_kind(odd)))
+                (
+                    so,
+                    place,
+                    format!("{}, not a list of names", value_kind(odd)),
+                )
             }
         },
         Some(odd) => {
             let place = owned_keys(&["hooksConfig"]);
-            (NOTHING, place, format!("{}, not an object", value_kind(odd)))
+            (
+                NOTHING,
+                place,
+                format!("{}, not an object", value_kind(odd)),
+            )
         }
     };
     let name = place.join(".");

@@ -64,7 +64,9 @@ pub(super) fn check_keys(report: &mut FindingReport<'_>, registry: &HookRegistry
             continue;
         };
         let unknown = find_unknown_keys(text).into_iter();
-        let placed: Vec<_> = unknown.map(|it| (text.byte_position(it.start), it)).collect();
+        let placed: Vec<_> = unknown
+            .map(|it| (text.byte_position(it.start), it))
+            .collect();
         for (place, unknown) in placed {
             report.add_at(&path, Some(place), unknown_key_finding(&unknown));
         }
@@ -110,7 +112,11 @@ fn find_unknown_keys(text: &PositionedText) -> Vec<UnlistedKey> {
     if let Some(config) = root.child_by_key("hooksConfig") {
         collect_unknown_keys(&config.node, "hooksConfig", KeyContext::Config, &mut found);
     }
-    for event in root.child_by_key("hooks").iter().flat_map(|it| &it.node.children) {
+    for event in root
+        .child_by_key("hooks")
+        .iter()
+        .flat_map(|it| &it.node.children)
+    {
         if event.key.parse::<HookEvent>().is_ok() {
             for definition in list_items(text, &event.node) {
                 definition_keys(text, definition, &event.key, &mut found);
@@ -140,7 +146,12 @@ fn definition_keys(
     }
 }
 
-fn collect_unknown_keys(object: &JsoncNode, subject: &str, within: KeyContext, found: &mut Vec<UnlistedKey>) {
+fn collect_unknown_keys(
+    object: &JsoncNode,
+    subject: &str,
+    within: KeyContext,
+    found: &mut Vec<UnlistedKey>,
+) {
     // Where comments are not allowed, people write them as keys.
     let is_remark = |key: &str| key.starts_with(['_', '$', '/', '#']);
     for child in &object.children {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::names::{nearest, tool_meant, known_tools};
+use super::super::names::{known_tools, nearest, tool_meant};
 use super::super::{Hook, HookEntry, HookEvent, MatcherKind};
 use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::js;
@@ -52,7 +52,9 @@ fn matcher_subjects(hook: &Hook) -> Vec<MatcherSubject> {
     };
     match hook.event.matching() {
         MatcherKind::ToolName => tool_subjects(pattern),
-        MatcherKind::Exact(words) => session_subject(hook.event, pattern, words).into_iter().collect(),
+        MatcherKind::Exact(words) => session_subject(hook.event, pattern, words)
+            .into_iter()
+            .collect(),
         MatcherKind::Ignored => vec![ignored_subject(hook.event)],
     }
 }
@@ -75,7 +77,11 @@ fn ignored_subject(event: HookEvent) -> MatcherSubject {
 }
 
 /// Session events compare letter for letter.
-fn session_subject(event: HookEvent, pattern: &str, words: &[&'static str]) -> Option<MatcherSubject> {
+fn session_subject(
+    event: HookEvent,
+    pattern: &str,
+    words: &[&'static str],
+) -> Option<MatcherSubject> {
     if NEVER_SENT.contains(&pattern) && words.contains(&pattern) {
         let sentence =
             format!("nothing ends with `{pattern}` in Gemini CLI 0.61, so the hook never runs");
@@ -117,7 +123,9 @@ fn tool_subjects(pattern: &str) -> Vec<MatcherSubject> {
 
 /// A matcher that is more than words.
 fn expression_subject(pattern: &str) -> Option<MatcherSubject> {
-    let found: Vec<PatternMatch> = known_tools().map(|tool| regex::search_pattern(pattern, tool)).collect();
+    let found: Vec<PatternMatch> = known_tools()
+        .map(|tool| regex::search_pattern(pattern, tool))
+        .collect();
     let may_be_others = pattern.contains("mcp") || pattern.contains("discovered");
     let pattern = shortened_pattern(pattern);
     if let Some(PatternMatch::Unknown(why)) = found

@@ -36,7 +36,9 @@ impl PositionedText {
         let mut node = &self.tree.root;
         let mut found = None;
         for key in keys {
-            let Some(child) = child_at(node, key) else { break };
+            let Some(child) = child_at(node, key) else {
+                break;
+            };
             found = Some(child.start);
             node = &child.node;
         }
@@ -64,6 +66,7 @@ impl FilePositions {
     /// Where a path of keys leads, or as far as it leads.
     pub(super) fn key_position(&mut self, path: &Path, keys: &[String]) -> Option<TextPosition> {
         let text = self.positioned_text(path)?;
-        text.follow_keys(keys).map(|start| text.byte_position(start))
+        text.follow_keys(keys)
+            .map(|start| text.byte_position(start))
     }
 }

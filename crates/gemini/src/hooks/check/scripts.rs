@@ -67,7 +67,12 @@ enum FileUse {
     Read,
 }
 
-fn check_script_file(report: &mut FindingReport<'_>, entry: &HookEntry, path: &Path, wanted: FileUse) {
+fn check_script_file(
+    report: &mut FindingReport<'_>,
+    entry: &HookEntry,
+    path: &Path,
+    wanted: FileUse,
+) {
     let shown = path.display();
     let found = match fs::metadata(path) {
         Err(error) => {

@@ -17,7 +17,9 @@ pub(super) fn look_at_script(report: &mut FindingReport<'_>, entry: &HookEntry, 
     if !report.scripts.insert((path.to_owned(), entry.hook.event)) {
         return;
     }
-    let Some(text) = script_text(path) else { return };
+    let Some(text) = script_text(path) else {
+        return;
+    };
     let subject = entry.hook.display_name().to_owned();
     let is_heard = can_object(entry.hook.event);
     for place in silent_exits(&text).into_iter().filter(|_| is_heard) {
@@ -99,11 +101,16 @@ fn silent_exit_finding<'a>(subject: &'a str, what: &str) -> UnplacedFinding<'a> 
 }
 
 /// A script that looks as if it cannot say no at all.
-fn mute_script_finding<'a>(subject: &'a str, event: HookEvent, text: &str) -> Option<UnplacedFinding<'a>> {
+fn mute_script_finding<'a>(
+    subject: &'a str,
+    event: HookEvent,
+    text: &str,
+) -> Option<UnplacedFinding<'a>> {
     if exits_with_one(text) {
         return Some(only_warns(subject, event, "script"));
     }
-    let says_nothing = !text.lines().map(code_of).any(has_output_command) && !has_exit_with(text, "2");
+    let says_nothing =
+        !text.lines().map(code_of).any(has_output_command) && !has_exit_with(text, "2");
     says_nothing.then(|| UnplacedFinding {
         severity: LintSeverity::Note,
         code: "never_speaks",

@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn the_project_is_named_so_that_a_path_with_a_blank_holds() {
-        let check = |command: &str, expected: &str| assert_eq!(translate_command(command), expected);
+        let check =
+            |command: &str, expected: &str| assert_eq!(translate_command(command), expected);
         check("$CLAUDE_PROJECT_DIR/a.sh", "$GEMINI_PROJECT_DIR/a.sh");
         check(
             r#""$CLAUDE_PROJECT_DIR"/a.sh"#,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::SourceSpot;
-use super::timeout::{timeout_milliseconds, default_milliseconds};
+use super::timeout::{default_milliseconds, timeout_milliseconds};
 
 /// The fields of a hook that mean nothing to Gemini CLI.
 pub(super) fn lost_fields(spot: &SourceSpot<'_>, hook: &Value) -> Vec<String> {

@@ -208,7 +208,13 @@ mod tests {
             some(&["exit"])
         );
         assert_eq!(translate_words(HookEvent::PreCompress, "").matchers, [None]);
-        assert_eq!(translate_words(HookEvent::PreCompress, "never").matchers, []);
-        assert_eq!(translate_words(HookEvent::PreCompress, "never").lost.len(), 1);
+        assert_eq!(
+            translate_words(HookEvent::PreCompress, "never").matchers,
+            []
+        );
+        assert_eq!(
+            translate_words(HookEvent::PreCompress, "never").lost.len(),
+            1
+        );
     }
 }

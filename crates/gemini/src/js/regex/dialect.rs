@@ -81,7 +81,8 @@ impl PatternTranslation<'_> {
             if std::mem::take(&mut self.is_edge) && self.is_quantifier(letter) {
                 return Err(UntranslatedPattern::Wrong);
             }
-            self.translate_item(letter).ok_or(UntranslatedPattern::Foreign)?;
+            self.translate_item(letter)
+                .ok_or(UntranslatedPattern::Foreign)?;
         }
         Ok(())
     }

@@ -112,7 +112,12 @@ impl SettingsDocument {
         }
     }
 
-    fn odd_value_error(&self, keys: &[&str], found: &'static str, expected: &'static str) -> EditError {
+    fn odd_value_error(
+        &self,
+        keys: &[&str],
+        found: &'static str,
+        expected: &'static str,
+    ) -> EditError {
         EditError::OddValue {
             path: self.path.clone(),
             key: keys.join("."),

@@ -82,7 +82,8 @@ impl EditTarget {
         change(&mut document)?;
         let before = before.as_deref();
         let is_new = before.is_none_or(|before| before.trim().is_empty());
-        let is_same = before == Some(document.document_text()) || is_new && document.object().is_empty();
+        let is_same =
+            before == Some(document.document_text()) || is_new && document.object().is_empty();
         if is_same {
             return Ok(EditOutcome::No);
         }
@@ -122,7 +123,8 @@ impl EditTarget {
 
     /// Locks all files of the directory as long as this lives. The directory itself is locked, which leaves no lock file behind.
     fn lock_folder(&self) -> Result<File, EditError> {
-        let file = lockable(self.parent_folder()).map_err(|source| self.unwritable_error(source))?;
+        let file =
+            lockable(self.parent_folder()).map_err(|source| self.unwritable_error(source))?;
         let ours = lock::wait(lock::PATIENCE, || file.try_lock())
             .map_err(|source| self.unwritable_error(source))?;
         let busy = || EditError::Busy {
@@ -211,6 +213,9 @@ mod tests {
         target.write_text("{}\n", true).unwrap();
         assert_eq!(mode(&File::open(&path).unwrap()), 0o644);
         let private = EditTarget::open_private(&path).unwrap();
-        assert_eq!(mode(private.temporary_file(false).unwrap().as_file()), 0o600);
+        assert_eq!(
+            mode(private.temporary_file(false).unwrap().as_file()),
+            0o600
+        );
     }
 }

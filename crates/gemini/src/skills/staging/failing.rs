@@ -10,7 +10,11 @@ use super::*;
 const NAMES: [&str; 3] = ["first", "fresh", "last"];
 
 /// An install of three skills, of which `fresh` has no predecessor, with a disk that fails at some of its moves.
-fn install_failing(target: &Path, fails: &Range<usize>, can_exchange: bool) -> Result<(), InstallError> {
+fn install_failing(
+    target: &Path,
+    fails: &Range<usize>,
+    can_exchange: bool,
+) -> Result<(), InstallError> {
     let count = Cell::new(0);
     let attempt = |is_able: bool, go: &dyn Fn() -> io::Result<()>| {
         if !is_able {

@@ -74,7 +74,8 @@ impl<'a> Merge<'a> {
         let in_file = common_lines(self.old, self.file).ok_or(TOO_LONG)?;
         let in_new = common_lines(self.old, self.new).ok_or(TOO_LONG)?;
         for (old, file) in &in_file {
-            self.indentation.learn_line(self.old[*old], self.file[*file]);
+            self.indentation
+                .learn_line(self.old[*old], self.file[*file]);
         }
         let mut shared = in_file.iter().filter_map(|(old, file)| {
             let new = in_new.iter().find(|(line, _)| line == old)?.1;
@@ -159,13 +160,20 @@ impl<'a> Merge<'a> {
     }
 
     /// A new line with the indentation that it has there.
-    fn indented_line(&self, gap: &Gap<'a>, place: usize, line: &str) -> Result<String, &'static str> {
+    fn indented_line(
+        &self,
+        gap: &Gap<'a>,
+        place: usize,
+        line: &str,
+    ) -> Result<String, &'static str> {
         let inside = js::trim(line);
         if inside.is_empty() {
             return Ok(String::new());
         }
         let known = self.indentation.file_indentation(indent_of(line));
-        let indent = known.or_else(|| nearby_indentation(gap, place)).ok_or(INDENTATION)?;
+        let indent = known
+            .or_else(|| nearby_indentation(gap, place))
+            .ok_or(INDENTATION)?;
         Ok(indent + line.trim_start_matches([' ', '\t']))
     }
 }

@@ -57,7 +57,9 @@ fn best_window(lines: &[&str], wanted: &[&str]) -> Option<(usize, f64)> {
                 continue;
             };
             let window = lines[start..start + words.len()].iter().zip(&words);
-            let sum: f64 = window.map(|(line, wanted)| line_likeness(line, wanted)).sum();
+            let sum: f64 = window
+                .map(|(line, wanted)| line_likeness(line, wanted))
+                .sum();
             let alike = sum / words.len() as f64;
             if best.is_none_or(|(_, most)| alike > most) {
                 best = Some((start, alike));

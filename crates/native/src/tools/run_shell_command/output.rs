@@ -159,7 +159,10 @@ mod tests {
         let path = first.strip_prefix("Output too large. Showing first 8,000 and last 32,000 characters. For full output see: ");
         assert_eq!(std::fs::read_to_string(path.unwrap()).unwrap(), text);
         assert!(rest.contains("... [20,000 characters omitted] ..."));
-        assert_eq!(shortened_output("short".to_owned(), 40_000, folder.path()), "short");
+        assert_eq!(
+            shortened_output("short".to_owned(), 40_000, folder.path()),
+            "short"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::output::{ShellOutput, shortened_output, mark_untrusted};
+use super::output::{ShellOutput, mark_untrusted, shortened_output};
 use super::{ShellCall, ShellSettings};
 use crate::tool::{ToolErrorKind, ToolOutput};
 
@@ -114,7 +114,10 @@ impl ShellCall {
                 let words = format!(
                     "Command was automatically cancelled because it exceeded the timeout of {minutes:.1} minutes without output."
                 );
-                (cancelled_text(&words, output), cancelled_display(&words, output))
+                (
+                    cancelled_text(&words, output),
+                    cancelled_display(&words, output),
+                )
             }
         };
         ToolOutput {

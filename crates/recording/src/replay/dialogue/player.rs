@@ -215,7 +215,12 @@ impl<A: Audience> DialoguePlayer<A> {
         self.asked.insert(id.key.clone(), asked);
     }
 
-    fn compare_decisions(&mut self, id: &MessageId, recorded: &AnswerDecision, live: &AnswerDecision) {
+    fn compare_decisions(
+        &mut self,
+        id: &MessageId,
+        recorded: &AnswerDecision,
+        live: &AnswerDecision,
+    ) {
         if recorded != live {
             let (id, live, recorded) = (&id.token, decision_text(live), decision_text(recorded));
             self.note_difference(&format!(

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use lapidary_json::Token;
 
 use super::merge::replace_content;
-use super::{GuardAction, RepairKind, SeenFile, project_of, sweep, listed_file};
+use super::{GuardAction, RepairKind, SeenFile, listed_file, project_of, sweep};
 use crate::names;
 use crate::vault::error::ErrorContext as _;
 use crate::vault::rebuild::{self, RebuiltHeader};
@@ -64,7 +64,12 @@ impl HiddenMessages<'_> {
                 "had messages of `{}`, which are in there now",
                 target.file_name()
             );
-            return Ok(Some(brought_out_action(file, id, target.path.clone(), &why)));
+            return Ok(Some(brought_out_action(
+                file,
+                id,
+                target.path.clone(),
+                &why,
+            )));
         }
         let is_same = |it: &GuardAction| {
             it.did == RepairKind::BroughtOut && it.session_id.as_ref() == Some(&id)

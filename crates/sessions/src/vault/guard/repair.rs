@@ -11,8 +11,8 @@ use super::lost::{self, LostFile};
 use super::merge::{StateMerge, replace_content};
 use super::sweep::DeletionRisk;
 use super::{
-    ChatDir, Guard, GuardAction, RepairKind, RetentionSettings, SeenFile, SessionRepair, failure_action,
-    take_in_directory, seen_files, set_aside, settle_directory, listed_file,
+    ChatDir, Guard, GuardAction, RepairKind, RetentionSettings, SeenFile, SessionRepair,
+    failure_action, listed_file, seen_files, set_aside, settle_directory, take_in_directory,
 };
 use crate::names;
 use crate::vault::error::ErrorContext as _;
@@ -191,7 +191,11 @@ impl RepairJob<'_> {
                 ) {
                     return Ok(false);
                 }
-                replace_content(&new.path, &late, &set_aside::joined_lines(&lost.bytes, &late))
+                replace_content(
+                    &new.path,
+                    &late,
+                    &set_aside::joined_lines(&lost.bytes, &late),
+                )
             });
             match done {
                 Ok(true) => {

@@ -69,7 +69,9 @@ pub(super) fn finish_held(vault: &Vault, chats: &[PathBuf], now: SystemTime) -> 
     let mut actions = Vec::new();
     // A project's own directory, where older versions have sessions, shares its held files with `chats`.
     for chats in chats.iter().filter(|it| it.ends_with("chats")) {
-        if HeldFiles::open(chats).held_files().is_empty() || HeldFiles::open(chats).lock_for_release().is_none() {
+        if HeldFiles::open(chats).held_files().is_empty()
+            || HeldFiles::open(chats).lock_for_release().is_none()
+        {
             continue;
         }
         match held_only(vault, chats).after(now) {

@@ -61,7 +61,10 @@ pub(super) fn one_moved_aside(session: &str) -> String {
 }
 
 /// The sessions of these actions, by the eight characters in the names of their files. Files of subagents are skipped.
-fn affected_sessions(actions: &[GuardAction], is_meant: impl Fn(RepairKind) -> bool) -> BTreeSet<&str> {
+fn affected_sessions(
+    actions: &[GuardAction],
+    is_meant: impl Fn(RepairKind) -> bool,
+) -> BTreeSet<&str> {
     let names = actions.iter().filter(|it| is_meant(it.did));
     let names = names.filter_map(|it| it.path.file_name()?.to_str());
     let names = names.filter(|name| names::is_session(name));

@@ -47,11 +47,11 @@ impl DefinitionOptions {
 
 impl Args for DefinitionOptions {
     fn augment_args(command: Command) -> Command {
-        hidden(RunExtras::augment_args(command))
+        hide_options(RunExtras::augment_args(command))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        hidden(RunExtras::augment_args_for_update(command))
+        hide_options(RunExtras::augment_args_for_update(command))
     }
 }
 

@@ -15,7 +15,7 @@ use lapidary::vocab::doctor::ShutdownBy;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use super::offer::clip;
+use super::offer::clip_text;
 use super::turn::{ObservedTurn, TurnCancel};
 
 /// A card's worth of lines is a few kilobytes. An agent that writes more than this floods.
@@ -67,7 +67,7 @@ impl AcpProbe {
             command: Box::new(command),
             supervisor: supervisor.clone(),
         };
-        Self::connect(source, root).await
+        Self::connect_agent(source, root).await
     }
 
     /// Starts or reaches the agent.
@@ -94,7 +94,7 @@ impl AcpProbe {
     ) -> Result<InitializeAnswer, RequestError> {
         let none =
             json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false });
-        let client = self.client(time);
+        let client = self.acp_client(time);
         client
             .initialize_with(&Json::from_value(&none), Some(time))
             .await
@@ -112,7 +112,7 @@ impl AcpProbe {
             mcp_servers: &[],
             meta,
         };
-        self.client(time).new_session(&setting).await
+        self.acp_client(time).new_session(&setting).await
     }
 
     pub(super) async fn send_prompt(
@@ -122,11 +122,14 @@ impl AcpProbe {
         cancel: TurnCancel,
         time: Duration,
     ) -> ObservedTurn {
-        let client = self.client(time);
-        ObservedTurn::play(self, &client, session, (text, cancel, time)).await
+        let client = self.acp_client(time);
+        ObservedTurn::play_turn(self, &client, session, (text, cancel, time)).await
     }
 
-    pub(super) async fn send_unknown_method(&self, time: Duration) -> Result<RequestAnswer, RequestError> {
+    pub(super) async fn send_unknown_method(
+        &self,
+        time: Duration,
+    ) -> Result<RequestAnswer, RequestError> {
         let nothing = Json::empty_object();
         let connection = &self.agent.connection;
         connection
@@ -170,7 +173,7 @@ impl AcpProbe {
 
     async fn listen_to_the_end(&mut self) {
         while let Some(observed) = self.agent.observer.next().await {
-            self.noise.note(&observed.traffic);
+            self.noise.note_traffic(&observed.traffic);
         }
     }
 }
@@ -196,7 +199,8 @@ impl NoiseSeen {
                 | LineNoise::TooLong(_),
             ) => {
                 self.lines += 1;
-                self.first.get_or_insert_with(|| clip(received.line.text()));
+                self.first
+                    .get_or_insert_with(|| clip_text(received.line.text()));
             }
             MessageContent::Noise(LineNoise::Blank)
             | MessageContent::Request { .. }

@@ -37,7 +37,7 @@ pub(super) fn card_script() -> Script {
         let look = json!({ "command": format!("cat {LOOK}"), "description": "Reads a file" });
         let turn = Turn::call(shell, args).and_call(shell, look);
         let rule = ScriptRule::new(turn).kind(RequestKind::Stream);
-        rule.body(quoted(shell)).times(1)
+        rule.body(quote_word(shell)).times(1)
     });
     // Later requests have the earlier prompt in them, too.
     let script = Script::new().rule(waits);
@@ -51,13 +51,13 @@ fn quote_word(word: &str) -> String {
 
 /// Whether the prompt has come to the model.
 pub(super) fn was_asked(api: &FakeApi) -> bool {
-    requests(api).iter().any(|body| body.contains(CALL))
+    model_requests(api).iter().any(|body| body.contains(CALL))
 }
 
 /// Whether a request offers the model a shell.
 pub(super) fn has_shell(api: &FakeApi) -> bool {
-    let told = |body: &String| SHELLS.iter().any(|shell| body.contains(&quoted(shell)));
-    requests(api).iter().any(told)
+    let told = |body: &String| SHELLS.iter().any(|shell| body.contains(&quote_word(shell)));
+    model_requests(api).iter().any(told)
 }
 
 fn model_requests(api: &FakeApi) -> Vec<String> {

@@ -20,15 +20,15 @@ pub(super) fn whole_milliseconds(time: Duration) -> u64 {
 
 /// Puts the answer to `initialize` on the card.
 pub(super) fn note_initialize(card: &mut Card, theirs: &InitializeAnswer, took: Duration) {
-    let info = &read(&theirs.whole)["agentInfo"];
-    let text = |name: &str| info[name].as_str().map(clip);
+    let info = &json_value(&theirs.whole)["agentInfo"];
+    let text = |name: &str| info[name].as_str().map(clip_text);
     let methods = theirs.auth_methods.iter().take(ITEMS);
     let can = theirs.offered;
-    card.start_ms = Some(millis(took));
+    card.start_ms = Some(whole_milliseconds(took));
     card.protocol_version = Some(theirs.protocol_version);
     card.agent_name = text("name");
     card.agent_version = text("version");
-    card.auth_methods = methods.map(|method| clip(&method.id)).collect();
+    card.auth_methods = methods.map(|method| clip_text(&method.id)).collect();
     card.abilities = Some(CardAbilities {
         load: can.load,
         list: can.list,
@@ -45,20 +45,24 @@ pub(super) fn note_initialize(card: &mut Card, theirs: &InitializeAnswer, took: 
 
 /// The modes, models and options of an opened session.
 pub(super) fn card_session(opened: &OpenedSession) -> CardSession {
-    let options = opened.config_options.as_ref().map(read).unwrap_or_default();
+    let options = opened
+        .config_options
+        .as_ref()
+        .map(json_value)
+        .unwrap_or_default();
     let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
     let modes = opened.modes.as_ref();
-    let current = modes.map(|modes| clip(&modes.current));
+    let current = modes.map(|modes| clip_text(&modes.current));
     CardSession {
         opened: true,
         error_code: None,
         mode: current.filter(|mode| !mode.is_empty()),
         modes: modes.map_or_else(Vec::new, |modes| {
             let listed = modes.available.iter().take(ITEMS);
-            listed.map(|mode| clip(mode)).collect()
+            listed.map(|mode| clip_text(mode)).collect()
         }),
-        options: texts(options, "id"),
-        models: models(opened, options),
+        options: member_texts(options, "id"),
+        models: session_models(opened, options),
     }
 }
 
@@ -70,16 +74,16 @@ fn session_models(opened: &OpenedSession, options: &[Value]) -> Vec<String> {
             Value::Array(inner) => inner.clone(),
             _ => vec![choice.clone()],
         });
-        return texts(&groups.take(ITEMS).collect::<Vec<_>>(), "value");
+        return member_texts(&groups.take(ITEMS).collect::<Vec<_>>(), "value");
     }
-    let older = opened.models.as_ref().map(read).unwrap_or_default();
+    let older = opened.models.as_ref().map(json_value).unwrap_or_default();
     let older = older["availableModels"].as_array();
-    texts(older.map(Vec::as_slice).unwrap_or_default(), "modelId")
+    member_texts(older.map(Vec::as_slice).unwrap_or_default(), "modelId")
 }
 
 fn member_texts(items: &[Value], name: &str) -> Vec<String> {
     let texts = items.iter().filter_map(|item| item[name].as_str());
-    texts.take(ITEMS).map(clip).collect()
+    texts.take(ITEMS).map(clip_text).collect()
 }
 
 /// JSON that is nested too deeply to be parsed is null here.

@@ -10,9 +10,9 @@ use lapidary::engine::acp::{
 };
 use lapidary::vocab::doctor::{Card, CardSession, Check, CheckName, CheckState};
 
-use super::offer::{self, clip};
-pub(super) use conversation::{SeenConversation, cancel, turn};
-pub(super) use ending::{shutdown, unknown};
+use super::offer::{self, clip_text};
+pub(super) use conversation::{SeenConversation, cancel_check, turn_checks};
+pub(super) use ending::{shutdown_checks, unknown_method_check};
 
 /// The version of the protocol that we speak.
 const OURS: u64 = 1;
@@ -25,7 +25,7 @@ pub(super) fn not_started(error: &anyhow::Error) -> Check {
 /// A failed check, with the last lines of the agent's stderr.
 pub(super) fn failed_check(name: CheckName, what: &str, error: &RequestError) -> Check {
     const LINES: usize = 3;
-    let message = format!("{what}: {}", clip(&error.to_string()));
+    let message = format!("{what}: {}", clip_text(&error.to_string()));
     let check = Check::new(name, CheckState::Problem, message);
     if let RequestError::Connection(ConnectionError::Lost(loss)) = error {
         return match &loss.hint {
@@ -39,7 +39,7 @@ pub(super) fn failed_check(name: CheckName, what: &str, error: &RequestError) ->
     let lines = stderr_tail.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<_> = lines.collect();
     let last = &lines[lines.len().saturating_sub(LINES)..];
-    check.details(last.iter().map(|line| clip(line)))
+    check.details(last.iter().map(|line| clip_text(line)))
 }
 
 pub(super) fn started_check(card: &Card, took: Duration) -> Check {
@@ -105,35 +105,39 @@ pub(super) fn session_check(
             (Check::new(name, CheckState::Problem, message), None)
         }
         Ok(opened) => {
-            card.session = Some(offer::session(&opened));
+            card.session = Some(offer::card_session(&opened));
             let message = "a session is opened without an account";
             (Check::new(name, CheckState::Ok, message), Some(opened))
         }
         Err(error) => {
             let RequestError::Refused(refusal) = &error else {
-                return (failed(name, "no session was opened", &error), None);
+                return (failed_check(name, "no session was opened", &error), None);
             };
             card.session = Some(CardSession {
                 error_code: Some(refusal.code),
                 ..CardSession::default()
             });
-            (refused(theirs, refusal, &error), None)
+            (refused_session_check(theirs, refusal, &error), None)
         }
     }
 }
 
-fn refused_session_check(theirs: &InitializeAnswer, refusal: &RpcError, error: &RequestError) -> Check {
+fn refused_session_check(
+    theirs: &InitializeAnswer,
+    refusal: &RpcError,
+    error: &RequestError,
+) -> Check {
     let name = CheckName::AcpSession;
     if refusal.code != RpcError::LOG_IN {
-        return failed(name, "no session was opened", error);
+        return failed_check(name, "no session was opened", error);
     }
-    let said = clip(&refusal.message.to_str());
+    let said = clip_text(&refusal.message.to_str());
     let message = format!(
         "the agent needs a login, which is not possible here: {said} ({})",
         refusal.code
     );
     let ways = theirs.auth_methods.iter();
-    let ways = ways.map(|way| clip(&format!("{}: {} ({})", way.id, way.name, way.kind)));
+    let ways = ways.map(|way| clip_text(&format!("{}: {} ({})", way.id, way.name, way.kind)));
     Check::new(name, CheckState::Unproven, message).details(ways)
 }
 
@@ -141,8 +145,8 @@ pub(super) fn modes_check(card: &Card) -> Check {
     let session = card.session.clone().unwrap_or_default();
     let message = match (session.modes.as_slice(), &session.mode) {
         ([], _) => "it offers none".to_owned(),
-        (modes, Some(mode)) => format!("{}; now {mode}", few(modes)),
-        (modes, None) => few(modes),
+        (modes, Some(mode)) => format!("{}; now {mode}", first_names(modes)),
+        (modes, None) => first_names(modes),
     };
     Check::new(CheckName::AcpModes, CheckState::Ok, message)
 }
@@ -151,9 +155,9 @@ pub(super) fn options_check(card: &Card) -> Check {
     let session = card.session.clone().unwrap_or_default();
     let message = match session.options.as_slice() {
         [] => "it offers none".to_owned(),
-        options => few(options),
+        options => first_names(options),
     };
-    let models = Some(few(&session.models)).filter(|models| !models.is_empty());
+    let models = Some(first_names(&session.models)).filter(|models| !models.is_empty());
     Check::new(CheckName::AcpOptions, CheckState::Ok, message)
         .details(models.map(|models| format!("models: {models}")))
 }

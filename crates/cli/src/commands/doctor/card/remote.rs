@@ -21,11 +21,11 @@ pub(in crate::commands::doctor) async fn prove_remote(
     };
     let started = Instant::now();
     let source = AgentSource::Local(agent.agent.clone());
-    match AcpProbe::connect(source, &around.scratch.join("acp")).await {
-        Err(error) => report.tell(outcome::not_started(&error)),
-        Ok(probe) => ask(probe, started, around, &mut card, report).await,
+    match AcpProbe::connect_agent(source, &around.scratch.join("acp")).await {
+        Err(error) => report.add_check(outcome::not_started(&error)),
+        Ok(probe) => ask_remote_agent(probe, started, around, &mut card, report).await,
     }
-    report.card(card);
+    report.add_card(card);
 }
 
 async fn ask_remote_agent(
@@ -35,29 +35,35 @@ async fn ask_remote_agent(
     card: &mut Card,
     report: &mut DoctorReport<'_>,
 ) {
-    match probe.initialize(around.patience).await {
+    match probe.initialize_agent(around.patience).await {
         Ok(theirs) => {
-            offer::introduced(card, &theirs, started.elapsed());
-            report.tell(outcome::started(card, started.elapsed()));
-            report.tell(outcome::abilities(card));
+            offer::note_initialize(card, &theirs, started.elapsed());
+            report.add_check(outcome::started_check(card, started.elapsed()));
+            report.add_check(outcome::abilities_check(card));
             let asked = Instant::now();
-            let answer = probe.unknown(UNKNOWN.min(around.patience)).await;
-            report.tell(outcome::unknown(card, &answer, asked.elapsed()));
+            let answer = probe
+                .send_unknown_method(UNKNOWN.min(around.patience))
+                .await;
+            report.add_check(outcome::unknown_method_check(
+                card,
+                &answer,
+                asked.elapsed(),
+            ));
             let message = "no turn was taken: the agent's model is its own";
-            report.tell(Check::new(CheckName::AcpTurn, CheckState::Skipped, message));
+            report.add_check(Check::new(CheckName::AcpTurn, CheckState::Skipped, message));
         }
         Err(error) => {
-            let check = outcome::failed(CheckName::AcpStart, "it cannot be reached", &error);
-            report.tell(check.took(started.elapsed()));
+            let check = outcome::failed_check(CheckName::AcpStart, "it cannot be reached", &error);
+            report.add_check(check.took(started.elapsed()));
         }
     }
     let was_there = probe.agent.connection.ended().is_none();
-    let end = probe.end().await;
+    let end = probe.end_agent().await;
     card.noise_lines = end.noise.lines;
     if was_there && end.by == ShutdownBy::Eof {
         let ms = u64::try_from(end.took.as_millis()).unwrap_or(u64::MAX);
         card.shutdown = Some(CardShutdown { by: end.by, ms });
         let message = "the connection ends when we hang up";
-        report.tell(Check::new(CheckName::AcpShutdown, CheckState::Ok, message));
+        report.add_check(Check::new(CheckName::AcpShutdown, CheckState::Ok, message));
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn tell_ask_rules(
     if told.keeping == RuleKeeping::Watched {
         return Ok(told);
     }
-    let file = world.root().join("rules.toml");
+    let file = world.root_dir().join("rules.toml");
     let policy = Policy::new(Rules::default(), PermissionMode::Default);
     let configured = config_variable(family).and_then(|name| command.variable(name));
     let configured = configured.map(|value| value.to_string_lossy().into_owned());

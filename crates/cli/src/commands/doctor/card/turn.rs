@@ -87,11 +87,11 @@ impl ObservedTurn {
                     cancel,
                     until: began + time,
                 };
-                seen.follow(spoken, waiting, &plan, stop).await
+                seen.follow_turn(spoken, waiting, &plan, stop).await
             }
         };
         if let Ok(prompted) = &outcome {
-            seen.answered(&prompted.whole);
+            seen.note_answer(&prompted.whole);
         }
         Self {
             outcome,
@@ -142,14 +142,14 @@ impl TurnSightings {
                     return Ok(prompted);
                 }
                 Some(asked) = spoken.agent.requests.next() => {
-                    self.permit(asked);
+                    self.permit_own_command(asked);
                     false
                 }
                 Some(observed) = spoken.agent.observer.next() => {
-                    self.note(spoken, &observed);
+                    self.note_line(spoken, &observed);
                     false
                 }
-                () = sleep_until(plan.anyway(began)), if is_due => true,
+                () = sleep_until(plan.latest_cancel(began)), if is_due => true,
                 () = sleep_until(until) => {
                     self.since_cancel = self.cancelled.map(|at| at.elapsed());
                     let method = "session/prompt".to_owned();
@@ -170,13 +170,13 @@ impl TurnSightings {
             let Some(observed) = spoken.agent.observer.next().await else {
                 return;
             };
-            self.note(spoken, &observed);
+            self.note_line(spoken, &observed);
         }
     }
 
     fn note_line(&mut self, spoken: &mut AcpProbe, observed: &ObservedLine) {
         self.number = Some(observed.number);
-        spoken.noise.note(&observed.traffic);
+        spoken.noise.note_traffic(&observed.traffic);
         let TrafficLine::Received(received) = &observed.traffic else {
             return;
         };
@@ -184,8 +184,8 @@ impl TurnSightings {
             return;
         };
         if method.to_str() == "session/update" {
-            let params = params.as_ref().map(value).unwrap_or_default();
-            self.update(&params["update"]);
+            let params = params.as_ref().map(json_value).unwrap_or_default();
+            self.note_update(&params["update"]);
         }
     }
 
@@ -205,7 +205,7 @@ impl TurnSightings {
             "tool_call" | "tool_call_update" => {
                 self.has_begun = true;
                 self.is_ours |= update.to_string().contains(MARK);
-                self.looks.extend(look(update));
+                self.looks.extend(read_call_id(update));
             }
             "usage_update" => {
                 self.usage_in.insert("usage_update");
@@ -215,7 +215,7 @@ impl TurnSightings {
     }
 
     fn note_answer(&mut self, answer: &Json) {
-        let answer = value(answer);
+        let answer = json_value(answer);
         if answer["usage"].is_object() {
             self.usage_in.insert("usage");
         }
@@ -226,11 +226,11 @@ impl TurnSightings {
 
     /// Allows the command that our own model called for, and nothing else.
     fn permit_own_command(&mut self, asked: IncomingRequest) {
-        let params = asked.params.as_ref().map(value).unwrap_or_default();
+        let params = asked.params.as_ref().map(json_value).unwrap_or_default();
         let is_ours = self.is_ours || params["toolCall"].to_string().contains(MARK);
         let id = params["toolCall"]["toolCallId"].as_str();
-        let is_look =
-            look(&params["toolCall"]).is_some() || id.is_some_and(|id| self.looks.contains(id));
+        let is_look = read_call_id(&params["toolCall"]).is_some()
+            || id.is_some_and(|id| self.looks.contains(id));
         self.permissions += 1;
         self.asked |= is_ours && !is_look;
         self.asked_to_look |= is_look;

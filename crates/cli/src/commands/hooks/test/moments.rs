@@ -45,7 +45,7 @@ pub(super) fn hook_moments(
     if let Some(recording) = &args.recording {
         return recorded::recorded_report(recording, event, around, invocation);
     }
-    let said = said(args, event, around, invocation)?;
+    let said = input_from_args(args, event, around, invocation)?;
     Ok(vec![TestMoment::new(vec![vec![said]])])
 }
 
@@ -74,12 +74,12 @@ fn input_from_args(
         }
         (None, _) => given.unwrap_or_default(),
     };
-    let mut told = around.input(usual(event)).to_object();
+    let mut told = around.input(default_details(event)).to_object();
     told.extend(own);
     told.insert("hook_event_name".to_owned(), event.as_str().into());
     HookInput::from_object(&told).ok_or_else(|| {
         let error = anyhow!("`--input` has a field of a type that `{event}` hooks do not get");
-        let usual = Value::Object(around.input(usual(event)).to_object());
+        let usual = Value::Object(around.input(default_details(event)).to_object());
         Failure::bad_input(error).with_hint(format!("such hooks get, for example, {usual}"))
     })
 }
@@ -89,12 +89,12 @@ fn read_input(said: &str, invocation: &Invocation) -> Result<JsonObject, Failure
     let (name, text) = match said.strip_prefix('@') {
         Some(path) => {
             let file = File::open(path).context(format!("cannot read `{path}`"));
-            (path, bounded(file.map_err(Failure::bad_input)?, path)?)
+            (path, read_bounded(file.map_err(Failure::bad_input)?, path)?)
         }
-        None if said == "-" => ("stdin", bounded(invocation.stdin(), "stdin")?),
+        None if said == "-" => ("stdin", read_bounded(invocation.stdin_reader(), "stdin")?),
         None => ("--input", said.to_owned()),
     };
-    object(&text, name)
+    parse_object(&text, name)
 }
 
 /// The whole text, unless it is too long.

@@ -38,7 +38,7 @@ pub(super) fn recorded_report(
         let error = anyhow!("a recording does not have the input of `{event}` hooks");
         return Err(Failure::usage(error).with_hint("pass it with `--input`"));
     }
-    let dir = directory(recording).unwrap_or_else(|| around.cwd.clone());
+    let dir = recorded_directory(recording).unwrap_or_else(|| around.cwd.clone());
     let mut reading = RecordedTest {
         event,
         actions: ToolActions::new(&dir),
@@ -49,7 +49,7 @@ pub(super) fn recorded_report(
         answer: String::new(),
     };
     let source = each_event(recording, FileHandling::Shown, invocation, |told| {
-        reading.take(&told);
+        reading.take_event(&told);
     })?;
     let teller = match source {
         InputSource::Acp | InputSource::ClaudeSession | InputSource::CodexSession => {
@@ -58,7 +58,7 @@ pub(super) fn recorded_report(
         InputSource::Written(_) | InputSource::Session => CallTeller::Gemini,
         InputSource::Events => return Err(only_events(recording)),
     };
-    Ok(reading.moments(teller, around))
+    Ok(reading.into_moments(teller, around))
 }
 
 /// Events may lack parts of an input: `--no-raw`, and files that the agent reads through us, leave them out.
@@ -125,20 +125,22 @@ impl RecordedTest {
                         .chain(call.asked.left_out(teller))
                         .collect(),
                     is_fixed: teller == CallTeller::Lapidary,
-                    ..rounds(call.asked.told(teller), &EventDetails::BeforeTool)
+                    ..rounds(call.asked.hook_inputs(teller), &EventDetails::BeforeTool)
                 });
                 all.collect()
             }
             HookEvent::AfterTool => {
                 let done = done.iter().map(|(call, response)| {
                     let details = |call| EventDetails::AfterTool(call, response.clone());
-                    rounds(call.told(teller), &details)
+                    rounds(call.hook_inputs(teller), &details)
                 });
                 done.collect()
             }
             HookEvent::Notification => {
-                let asked = questions.asked();
-                asked.map(|known| moment(known.notice())).collect()
+                let asked = questions.asked_calls();
+                asked
+                    .map(|known| moment(known.permission_notice()))
+                    .collect()
             }
             _ => self.others.into_iter().map(moment).collect(),
         }
@@ -149,14 +151,14 @@ impl RecordedTest {
             return; // it was done long ago
         }
         let action = self.actions.note(told);
-        self.calls.note(told, action);
+        self.calls.note_event(told, action);
         match &told.body {
-            Body::SessionInit(init) => self.began(told, init.cwd.as_ref()),
+            Body::SessionInit(init) => self.begin_session(told, init.cwd.as_ref()),
             Body::UserInput(input) if !input.is_synthetic => {
                 self.prompt = input.text.to_string();
                 self.answer.clear();
                 let prompt = self.prompt.clone();
-                self.add(EventDetails::BeforeAgent { prompt });
+                self.add_moment(EventDetails::BeforeAgent { prompt });
             }
             Body::StreamDelta(delta) => {
                 let text = delta.text_delta.as_ref().map(Text::to_str);
@@ -165,8 +167,8 @@ impl RecordedTest {
             Body::Text(text) if text.kind == TextKind::Text => {
                 self.answer.push_str(&text.text.to_str());
             }
-            Body::TurnComplete(_) => self.turned(),
-            Body::RunEnd(_) => self.add(EventDetails::SessionEnd {
+            Body::TurnComplete(_) => self.end_turn(),
+            Body::RunEnd(_) => self.add_moment(EventDetails::SessionEnd {
                 reason: "exit".to_owned(),
             }),
             _ => {}
@@ -185,7 +187,7 @@ impl RecordedTest {
             let dir = self.dir.join(dir.to_str().as_ref());
             self.actions.works_in(told.base.session_id.as_ref(), &dir);
         }
-        self.add(EventDetails::SessionStart {
+        self.add_moment(EventDetails::SessionStart {
             source: "startup".to_owned(),
         });
     }
@@ -193,7 +195,7 @@ impl RecordedTest {
     fn end_turn(&mut self) {
         let answer = std::mem::take(&mut self.answer);
         let silent = "[no response text]".to_owned();
-        self.add(EventDetails::AfterAgent {
+        self.add_moment(EventDetails::AfterAgent {
             prompt: self.prompt.clone(),
             prompt_response: Some(answer).filter(|it| !it.is_empty()).unwrap_or(silent),
             stop_hook_active: false,

@@ -25,22 +25,26 @@ pub(super) fn left_out(registry: &HookRegistry, event: HookEvent) -> Vec<String>
 
 pub(super) fn moment_report(planned: &PlannedTest, fired: &HookResults) -> HookMoment {
     let PlannedTest { input, plan, .. } = planned;
-    let effects = fired.effects().into_iter().map(effect).collect();
+    let effects = fired.effects().into_iter().map(published_effect).collect();
     let aggregate = fired.aggregate.as_ref();
     let unheard = fired.runs.iter().filter_map(HookResult::unheard);
     let unheard = unheard.filter(|_| fired.event == HookEvent::BeforeTool);
     let unheard = unheard.map(|why| format!("with `--hooks` the call is held back: {why}"));
     HookMoment {
         context: input.context().map(str::to_owned),
-        payload: json(&input.to_object()),
+        payload: published_json(&input.to_object()),
         order: match plan.order {
             RunOrder::Parallel => HookOrder::Parallel,
             RunOrder::Sequential => HookOrder::Sequential,
         },
-        aggregate: aggregate.map(|output| json(&output.0)),
+        aggregate: aggregate.map(|output| published_json(&output.0)),
         effects,
         diagnostics: plan.diagnostics.iter().cloned().chain(unheard).collect(),
-        hooks: fired.runs.iter().map(|ran| trial(ran, input)).collect(),
+        hooks: fired
+            .runs
+            .iter()
+            .map(|ran| hook_trial(ran, input))
+            .collect(),
         not_run: planned.passed_over.iter().map(not_run).collect(),
     }
 }
@@ -69,11 +73,11 @@ fn hook_trial(ran: &HookResult, first: &HookInput) -> HookTrial {
         origin: hook.origin.display().to_string(),
         source: hook.source.as_str().to_owned(),
         matcher: hook.matcher.clone(),
-        timeout_ms: milliseconds(hook.deadline()),
-        payload: is_changed.then(|| json(&ran.input.to_object())),
+        timeout_ms: whole_milliseconds(hook.deadline()),
+        payload: is_changed.then(|| published_json(&ran.input.to_object())),
         exit_code,
         signal,
-        duration_ms: milliseconds(ran.duration),
+        duration_ms: whole_milliseconds(ran.duration),
         stdout: ran.stdout.text(),
         stderr: ran.stderr.text(),
         left_out_bytes: Some(left_out).filter(|bytes| *bytes > 0),
@@ -81,7 +85,11 @@ fn hook_trial(ran: &HookResult, first: &HookInput) -> HookTrial {
             AnswerFormat::Json => HookFormat::Json,
             AnswerFormat::Text => HookFormat::Text,
         }),
-        output: ran.answer.output.as_ref().map(|output| json(&output.0)),
+        output: ran
+            .answer
+            .output
+            .as_ref()
+            .map(|output| published_json(&output.0)),
         stricter: ran.answer.is_stricter,
         timed_out: matches!(ran.error, Some(HookError::TimedOut { .. })),
         error: ran.error.as_ref().map(ToString::to_string),

@@ -18,11 +18,11 @@ const LONGEST: usize = 2000;
 
 pub(super) fn print_test(test: &HookTest, out: &mut Printer) -> io::Result<()> {
     for left_out in &test.left_out {
-        out.complain(&format!("warning: skipped: {left_out}"));
+        out.print_message(&format!("warning: skipped: {left_out}"));
     }
     if test.moments.is_empty() {
         let event = &test.event;
-        return out.note(&format!("the recording has no moment for `{event}` hooks"));
+        return out.print_note(&format!("the recording has no moment for `{event}` hooks"));
     }
     for (number, moment) in test.moments.iter().enumerate() {
         if number > 0 {
@@ -32,8 +32,8 @@ pub(super) fn print_test(test: &HookTest, out: &mut Printer) -> io::Result<()> {
     }
     if let Some(untrusted) = &test.untrusted {
         out.flush()?;
-        out.complain(&format!("warning: {}", one_line(untrusted)));
-        out.complain("hint: `--trust-workspace` runs them, for this test only");
+        out.print_message(&format!("warning: {}", one_line(untrusted)));
+        out.print_message("hint: `--trust-workspace` runs them, for this test only");
     }
     Ok(())
 }
@@ -53,17 +53,17 @@ fn show_moment(test: &HookTest, moment: &HookMoment, out: &mut Printer) -> io::R
     for diagnostic in &moment.diagnostics {
         writeln!(out, "  note      {}", one_line(diagnostic))?;
     }
-    writeln!(out, "  payload   {}", shortened(moment.payload.as_str()))?;
+    writeln!(out, "  payload   {}", shorten_line(moment.payload.as_str()))?;
     for (number, trial) in moment.hooks.iter().enumerate() {
         show_trial(number + 1, trial, out)?;
     }
     for HookNotRun { hook, reason, .. } in &moment.not_run {
         let (hook, reason) = (one_line(hook), one_line(reason));
-        writeln!(out, "  not run   {hook}: {}", cut(&reason))?;
+        writeln!(out, "  not run   {hook}: {}", cut_text(&reason))?;
     }
     let none = || "nothing".to_owned();
     let aggregate = moment.aggregate.as_ref();
-    let aggregate = aggregate.map_or_else(none, |it| shortened(it.as_str()));
+    let aggregate = aggregate.map_or_else(none, |it| shorten_line(it.as_str()));
     writeln!(out, "  together  {aggregate}")?;
     if test.untrusted.is_some() {
         writeln!(
@@ -89,16 +89,16 @@ fn show_trial(number: usize, trial: &HookTrial, out: &mut Printer) -> io::Result
     let origin = format!("{}{}", trial.origin, matcher.unwrap_or_default());
     writeln!(out, "     from     {}", one_line(&origin))?;
     if let Some(payload) = &trial.payload {
-        writeln!(out, "     input    {}", shortened(payload.as_str()))?;
+        writeln!(out, "     input    {}", shorten_line(payload.as_str()))?;
     }
-    writeln!(out, "     ended    {}", ended(trial))?;
+    writeln!(out, "     ended    {}", trial_end(trial))?;
     show_output("stdout", &trial.stdout, out)?;
     show_output("stderr", &trial.stderr, out)?;
     if let (Some(format), Some(output)) = (&trial.format, &trial.output) {
-        let output = shortened(output.as_str());
+        let output = shorten_line(output.as_str());
         writeln!(out, "     {:8} {output}", format!("as {}", format.as_str()))?;
     } else if let (None, Some(output)) = (&trial.format, &trial.output) {
-        writeln!(out, "     means    {}", shortened(output.as_str()))?;
+        writeln!(out, "     means    {}", shorten_line(output.as_str()))?;
     } else if trial.error.is_none() {
         writeln!(out, "     means    nothing: it decides nothing")?;
     }
@@ -129,7 +129,7 @@ fn show_output(name: &str, text: &str, out: &mut Printer) -> io::Result<()> {
     let lines: Vec<_> = text.lines().collect();
     for (number, line) in lines.iter().take(MOST_LINES).enumerate() {
         let name = if number == 0 { name } else { "" };
-        writeln!(out, "     {name:8} {}", cut(line))?;
+        writeln!(out, "     {name:8} {}", cut_text(line))?;
     }
     match lines.len().checked_sub(MOST_LINES) {
         Some(more @ 1..) => writeln!(out, "              … {more} more lines"),
@@ -138,15 +138,18 @@ fn show_output(name: &str, text: &str, out: &mut Printer) -> io::Result<()> {
 }
 
 fn show_effect(effect: &HookEffect, out: &mut Printer) -> io::Result<()> {
-    let style = styled(&effect.effect, out.colour);
+    let style = effect_style(&effect.effect, out.colour);
     let word = match effect.effect {
         // Claude Code gives it to the model.
         HookEffectKind::Tell => "shown to you, not to the model".to_owned(),
         _ => effect.effect.as_str().replace('_', " "),
     };
     let text = effect.text.as_deref().map(one_line);
-    let value = effect.value.as_ref().map(|value| shortened(value.as_str()));
-    let what = text.or(value).map(|what| format!(": {}", cut(&what)));
+    let value = effect
+        .value
+        .as_ref()
+        .map(|value| shorten_line(value.as_str()));
+    let what = text.or(value).map(|what| format!(": {}", cut_text(&what)));
     writeln!(
         out,
         "  effect    {style}{word}{style:#}{}",
@@ -166,7 +169,7 @@ fn effect_style(effect: &HookEffectKind, colour: bool) -> Style {
 }
 
 fn shorten_line(text: &str) -> String {
-    cut(&one_line(text))
+    cut_text(&one_line(text))
 }
 
 fn cut_text(text: &str) -> String {

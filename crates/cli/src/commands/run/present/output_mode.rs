@@ -34,24 +34,24 @@ pub(super) struct LiveOutput {
 impl LiveOutput {
     fn new(out: &Printer) -> Self {
         let options = LiveOptions {
-            size: terminal::size(&out.invocation),
+            size: terminal::terminal_size(&out.invocation),
             colour: out.colour,
-            marks: terminal::marks(&out.invocation),
+            marks: terminal::locale_marks(&out.invocation),
         };
         Self {
-            view: LiveView::new(LineWriter::new(out.invocation.stdout()), options),
+            view: LiveView::new(LineWriter::new(out.invocation.stdout_writer()), options),
             invocation: out.invocation.clone(),
             size: options.size,
         }
     }
 
     fn show_elapsed(&mut self, elapsed: Duration) -> Result<(), Failure> {
-        let now = terminal::size(&self.invocation);
+        let now = terminal::terminal_size(&self.invocation);
         if now != self.size {
             self.size = now;
             self.view.resize(now)?;
         }
-        self.view.tick(elapsed)?;
+        self.view.show_elapsed(elapsed)?;
         Ok(())
     }
 }
@@ -63,7 +63,7 @@ impl OutputMode {
         match format {
             _ if args.quiet => Self::Quiet,
             OutputFormat::Raw => {
-                let stdout = out.invocation.stdout();
+                let stdout = out.invocation.stdout_writer();
                 Self::Raw(TerminalFilter::new(stdout, out.is_terminal))
             }
             OutputFormat::Text if out.is_terminal && !is_dumb && !args.verbose => {
@@ -77,15 +77,19 @@ impl OutputMode {
         matches!(self, Self::Live(..))
     }
 
-    pub(super) fn take_batch(&mut self, mut batch: EventBatch, out: &mut Printer) -> Result<(), Failure> {
+    pub(super) fn take_batch(
+        &mut self,
+        mut batch: EventBatch,
+        out: &mut Printer,
+    ) -> Result<(), Failure> {
         match self {
             Self::Live(live) => {
                 for event in &batch.events {
-                    live.view.event(event)?;
+                    live.view.show_event(event)?;
                 }
                 return Ok(());
             }
-            Self::Printed(sink) => sink.take(&mut batch.events, out)?,
+            Self::Printed(sink) => sink.take_events(&mut batch.events, out)?,
             Self::Quiet => {}
             Self::Raw(stdout) => {
                 stdout.write_all(&batch.stdout)?;
@@ -98,14 +102,14 @@ impl OutputMode {
 
     pub(super) fn show_elapsed(&mut self, elapsed: Duration) -> Result<(), Failure> {
         match self {
-            Self::Live(live) => live.tick(elapsed),
+            Self::Live(live) => live.show_elapsed(elapsed),
             Self::Printed(_) | Self::Quiet | Self::Raw(_) => Ok(()),
         }
     }
 
     pub(super) fn show_cancelling(&mut self) -> Result<(), Failure> {
         if let Self::Live(live) = self {
-            live.view.cancelling()?;
+            live.view.show_cancelling()?;
         }
         Ok(())
     }

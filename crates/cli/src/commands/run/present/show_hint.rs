@@ -13,25 +13,25 @@ pub(super) fn print_hint(recording: &Path, invocation: &Invocation) {
         return;
     }
     let usual = RunStore::open(None, invocation).map(|store| store.root);
-    invocation.complain(&line(recording, usual.ok().as_deref()));
+    invocation.print_message(&hint_line(recording, usual.ok().as_deref()));
 }
 
 /// The last lines of the demo, for a reader who sees a run for the first time.
 pub(super) fn print_demo(recording: &Path, cause: &Cause, invocation: &Invocation) {
     let usual = RunStore::open(None, invocation).map(|store| store.root);
-    let named = named(recording, usual.ok().as_deref());
+    let named = recording_name(recording, usual.ok().as_deref());
     let code = cause.exit_code();
-    invocation.complain(&format!("run {named} is recorded; exit code {code}"));
-    invocation.complain(&format!(
+    invocation.print_message(&format!("run {named} is recorded; exit code {code}"));
+    invocation.print_message(&format!(
         "its transcript in the browser: lapidary runs open {named}"
     ));
-    invocation.complain("agents that are installed here: lapidary doctor");
+    invocation.print_message("agents that are installed here: lapidary doctor");
 }
 
 fn hint_line(recording: &Path, usual: Option<&Path>) -> String {
     format!(
         "show it again: lapidary runs show {}",
-        named(recording, usual)
+        recording_name(recording, usual)
     )
 }
 
@@ -54,11 +54,11 @@ mod tests {
     fn a_run_is_named_so_that_the_command_finds_it() {
         let usual = Some(Path::new("/state/runs"));
         assert_eq!(
-            line(Path::new("/state/runs/r-1"), usual),
+            hint_line(Path::new("/state/runs/r-1"), usual),
             "show it again: lapidary runs show r-1"
         );
         assert_eq!(
-            line(Path::new("/my tests/r-1"), usual),
+            hint_line(Path::new("/my tests/r-1"), usual),
             "show it again: lapidary runs show '/my tests/r-1'"
         );
     }

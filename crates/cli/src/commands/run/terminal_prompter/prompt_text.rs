@@ -52,19 +52,19 @@ pub(super) fn shown_prompt(
     let mut indented = options;
     indented.size.width = options.size.width.saturating_sub(2);
     let (request, action) = (&question.request, &question.action);
-    let mut text = heading(question, options);
+    let mut text = prompt_heading(question, options);
     let mut body = PromptBody::new(extent);
     if let Some(command) = &action.command {
-        body.add(&approval::command_rows(command, indented));
+        body.add_rows(&approval::command_rows(command, indented));
     }
     for block in &request.content {
         if let ContentBlock::Diff(diff) = block {
-            body.add(&approval::diff_rows(change(diff).trim_end(), indented));
+            body.add_rows(&approval::diff_rows(diff_text(diff).trim_end(), indented));
         }
     }
     let input = request.tool_input.to_display();
     if body.is_empty() && input != "{}" {
-        body.add(&approval::text_rows(&input, indented));
+        body.add_rows(&approval::text_rows(&input, indented));
     }
     text += &body.text;
     if body.left_out > 0 {
@@ -76,14 +76,14 @@ pub(super) fn shown_prompt(
         );
     }
     let why = one_line(&question.reason);
-    text += &sentence("  ", &format!("Why this is asked: {why}"), options);
+    text += &sentence_rows("  ", &format!("Why this is asked: {why}"), options);
     if offers_only_always(question) {
         let warning = "The agent offers no single yes: if you allow it, it will not ask again.";
-        text += &sentence("  ", warning, options);
+        text += &sentence_rows("  ", warning, options);
     }
     let always = StandingAnswer::from_policy(action).map(|answer| in_few_words(&answer));
     if let Some(always) = &always {
-        text += &sentence("  ", &format!("Always would allow: {always}"), options);
+        text += &sentence_rows("  ", &format!("Always would allow: {always}"), options);
     }
     ShownPrompt {
         text,
@@ -96,15 +96,15 @@ pub(super) fn shown_prompt(
 fn prompt_heading(question: &PermissionPrompt, options: LiveOptions) -> String {
     let (request, action) = (&question.request, &question.action);
     let title = request.title.as_ref().unwrap_or(&request.tool_name);
-    let (verb, title) = (verb(&request.tool_kind), one_line(&title.to_str()));
-    let mut text = sentence(
+    let (verb, title) = (kind_verb(&request.tool_kind), one_line(&title.to_str()));
+    let mut text = sentence_rows(
         "? ",
         &format!("The agent wants to {verb}: {title}"),
         options,
     );
     for path in action.paths.iter().take(MOST_PATHS) {
         let path = one_line(&path.display().to_string());
-        text += &sentence("  ", &format!("file: {path}"), options);
+        text += &sentence_rows("  ", &format!("file: {path}"), options);
     }
     if let Some(more @ 1..) = action.paths.len().checked_sub(MOST_PATHS) {
         let _ = writeln!(text, "  and {more} more files");

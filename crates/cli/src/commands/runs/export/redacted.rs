@@ -49,7 +49,11 @@ impl RedactedRun {
         })
     }
 
-    pub(super) fn print_redacted(&self, to: OutputFormat, out: &mut Printer) -> Result<(), Failure> {
+    pub(super) fn print_redacted(
+        &self,
+        to: OutputFormat,
+        out: &mut Printer,
+    ) -> Result<(), Failure> {
         let view = translate::Args::of_events(self.events.path(), &self.id, to);
         translate::run(&view, out).map(drop)
     }

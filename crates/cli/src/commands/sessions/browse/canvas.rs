@@ -53,7 +53,7 @@ impl<W: Write> CellTerminal<W> {
     fn write_changes(&mut self, canvas: &Canvas) -> io::Result<()> {
         let mut style = CellStyle::default();
         let mut next = None;
-        for (at, text, its_style) in canvas.changes(&self.shown) {
+        for (at, text, its_style) in canvas.changed_cells(&self.shown) {
             // Terminals disagree about the width of some characters: the place behind one column alone is certain.
             if next != Some(at) {
                 queue!(self.out, MoveTo(at.x, at.y))?;

@@ -122,8 +122,8 @@ impl FooterQuestion {
                 })
             }
             Self::Delete { .. } | Self::Export { .. } | Self::Resume { .. } => {
-                let (line, longest) = self.line();
-                key.edits(line, longest);
+                let (line, longest) = self.typed_line();
+                key.edit_line(line, longest);
                 FooterAnswer::Open(self)
             }
         }
@@ -146,16 +146,16 @@ mod tests {
 
     #[test]
     fn only_a_yes_deletes() {
-        let entry = BrowseEntry::sample(1, "one", 1, 1);
+        let entry = BrowseEntry::sample_entry(1, "one", 1, 1);
         let answered = |word: &str, last: BrowseKey| {
-            let mut asked = FooterQuestion::delete(&entry, DeletionPlan::sample());
+            let mut asked = FooterQuestion::delete_question(&entry, DeletionPlan::sample_plan());
             for letter in word.chars() {
-                asked = match asked.answer(BrowseKey::Char(letter)) {
+                asked = match asked.take_key(BrowseKey::Char(letter)) {
                     FooterAnswer::Open(asked) => asked,
                     other => panic!("{letter}: {other:?}"),
                 };
             }
-            asked.answer(last)
+            asked.take_key(last)
         };
         for word in ["", "y", "no", "ye", "yesterday".get(3..).unwrap()] {
             assert_eq!(answered(word, BrowseKey::Enter), FooterAnswer::No, "{word}");
@@ -169,9 +169,10 @@ mod tests {
 
     #[test]
     fn a_transcript_is_called_like_its_session_or_as_was_typed() {
-        let mut entry = BrowseEntry::sample(1, "one", 1, 1);
+        let mut entry = BrowseEntry::sample_entry(1, "one", 1, 1);
         entry.id = "../../x/.bashrc".to_owned();
-        let FooterAnswer::Open(asked) = FooterQuestion::export(&entry).answer(BrowseKey::Char('c'))
+        let FooterAnswer::Open(asked) =
+            FooterQuestion::export_question(&entry).take_key(BrowseKey::Char('c'))
         else {
             panic!("it is being typed");
         };
@@ -182,19 +183,19 @@ mod tests {
                 name: "xbashrc.mdc".to_owned()
             }
         );
-        let FooterAnswer::Open(asked) = asked.answer(BrowseKey::Ctrl('u')) else {
+        let FooterAnswer::Open(asked) = asked.take_key(BrowseKey::Ctrl('u')) else {
             panic!("it is being typed");
         };
         assert!(
             matches!(
-                asked.clone().answer(BrowseKey::Enter),
+                asked.clone().take_key(BrowseKey::Enter),
                 FooterAnswer::Open(_)
             ),
             "no name is no answer"
         );
-        assert_eq!(asked.answer(BrowseKey::Esc), FooterAnswer::No);
+        assert_eq!(asked.take_key(BrowseKey::Esc), FooterAnswer::No);
         entry.id = "a1".to_owned();
-        let done = FooterQuestion::export(&entry).answer(BrowseKey::Enter);
+        let done = FooterQuestion::export_question(&entry).take_key(BrowseKey::Enter);
         assert_eq!(
             done,
             FooterAnswer::Export {

@@ -99,7 +99,10 @@ impl PlannedDeletion {
         let itself = format!("`{}`", self.path.display());
         let short = |failure: &String| failure.replace(&itself, "it");
         match &failures[..] {
-            [] => Ok(format!("removed {}; the vault has a copy", going.sum())),
+            [] => Ok(format!(
+                "removed {}; the vault has a copy",
+                going.sum_text()
+            )),
             [one] => bail!("{}", short(one)),
             [one, more @ ..] => bail!("{} (and {} more)", short(one), more.len()),
         }

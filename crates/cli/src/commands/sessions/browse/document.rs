@@ -1,6 +1,6 @@
 //! A transcript on the screen: its lines, broken to the width at hand, and how far it is scrolled.
 
-use super::text::wrap;
+use super::text::wrap_line;
 
 /// A text that is scrolled.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl ScrolledDocument {
             lines,
             ..Self::default()
         };
-        document.fit(width);
+        document.fit_width(width);
         document
     }
 
@@ -35,7 +35,7 @@ impl ScrolledDocument {
         self.width = width;
         self.rows.clear();
         for line in &self.lines {
-            wrap(line, width, |row| self.rows.push(row.to_owned()));
+            wrap_line(line, width, |row| self.rows.push(row.to_owned()));
         }
         self.top = self.top * self.rows.len() / before;
     }
@@ -111,41 +111,41 @@ mod tests {
     #[test]
     fn a_document_scrolls_no_further_than_its_text() {
         let mut document = document();
-        document.scroll(99, 2);
-        assert_eq!(document.page(2).collect::<Vec<_>>(), ["five", "six"]);
-        assert_eq!(document.percent(2), Some(100));
-        document.scroll(-99, 2);
-        assert_eq!(document.percent(2), Some(0));
-        assert_eq!(document.percent(5), None);
-        document.scroll(1, 5);
-        assert_eq!(document.page(1).collect::<Vec<_>>(), ["one two"]);
+        document.scroll_by(99, 2);
+        assert_eq!(document.page_rows(2).collect::<Vec<_>>(), ["five", "six"]);
+        assert_eq!(document.scrolled_percent(2), Some(100));
+        document.scroll_by(-99, 2);
+        assert_eq!(document.scrolled_percent(2), Some(0));
+        assert_eq!(document.scrolled_percent(5), None);
+        document.scroll_by(1, 5);
+        assert_eq!(document.page_rows(1).collect::<Vec<_>>(), ["one two"]);
     }
 
     #[test]
     fn a_document_search_goes_both_directions_and_wraps_around() {
         let mut document = document();
         let two = ["two".to_owned()];
-        assert!(document.find(&two, SearchDirection::Here, 1));
+        assert!(document.find_row(&two, SearchDirection::Here, 1));
         assert_eq!(document.top, 0);
-        assert!(document.find(&two, SearchDirection::Down, 1));
+        assert!(document.find_row(&two, SearchDirection::Down, 1));
         assert_eq!(document.top, 2);
-        assert!(document.find(&two, SearchDirection::Down, 1));
+        assert!(document.find_row(&two, SearchDirection::Down, 1));
         assert_eq!(document.top, 0);
-        assert!(document.find(&two, SearchDirection::Up, 1));
+        assert!(document.find_row(&two, SearchDirection::Up, 1));
         assert_eq!(document.top, 2);
-        assert!(!document.find(&["seven".to_owned()], SearchDirection::Down, 1));
-        assert!(!ScrolledDocument::default().find(&two, SearchDirection::Up, 1));
+        assert!(!document.find_row(&["seven".to_owned()], SearchDirection::Down, 1));
+        assert!(!ScrolledDocument::default().find_row(&two, SearchDirection::Up, 1));
     }
 
     #[test]
     fn a_match_at_the_end_of_a_document_fills_the_page() {
         let mut document = document();
-        assert!(document.find(&["i".to_owned()], SearchDirection::Down, 3));
+        assert!(document.find_row(&["i".to_owned()], SearchDirection::Down, 3));
         assert_eq!(
-            document.page(3).collect::<Vec<_>>(),
+            document.page_rows(3).collect::<Vec<_>>(),
             ["four TWO", "five", "six"]
         );
-        assert!(document.find(&["i".to_owned()], SearchDirection::Down, 3));
+        assert!(document.find_row(&["i".to_owned()], SearchDirection::Down, 3));
         assert_eq!(
             document.found,
             Some(4),
@@ -157,10 +157,10 @@ mod tests {
     fn another_width_keeps_the_place() {
         let mut document =
             ScrolledDocument::new(vec!["word ".repeat(100).trim_end().to_owned()], 50);
-        document.scroll(5, 5);
-        document.fit(25);
-        assert_eq!(document.percent(10), Some(100));
-        document.fit(0);
-        assert!(document.page(1).next().is_some());
+        document.scroll_by(5, 5);
+        document.fit_width(25);
+        assert_eq!(document.scrolled_percent(10), Some(100));
+        document.fit_width(0);
+        assert!(document.page_rows(1).next().is_some());
     }
 }

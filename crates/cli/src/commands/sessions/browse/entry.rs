@@ -68,17 +68,23 @@ impl BrowseEntry {
         others: &OtherSessions,
         marks: MarkSet,
     ) -> Vec<Self> {
-        let sessions = listing.sessions.iter().map(|one| Self::session(one, marks));
-        let others = others.iter().map(|one| Self::other(&one, marks));
-        let hidden = listing.hidden.iter().map(|one| Self::hidden(one, marks));
+        let sessions = listing
+            .sessions
+            .iter()
+            .map(|one| Self::session_entry(one, marks));
+        let others = others.iter().map(|one| Self::other_entry(&one, marks));
+        let hidden = listing
+            .hidden
+            .iter()
+            .map(|one| Self::hidden_entry(one, marks));
         sessions.chain(others).chain(hidden).collect()
     }
 
     fn other_entry(session: &OtherSession<'_>, marks: MarkSet) -> Self {
         Self {
             number: None,
-            refusals: Some(EntryRefusals::of(session, marks)),
-            ..Self::session(session.listed, marks)
+            refusals: Some(EntryRefusals::of_other_session(session, marks)),
+            ..Self::session_entry(session.listed, marks)
         }
     }
 
@@ -136,7 +142,7 @@ impl BrowseEntry {
 
     /// Whether its text in the list has each of these terms.
     pub(super) fn has_terms(&self, terms: &[TitleTerm]) -> bool {
-        terms.iter().all(|term| self.words.has(term))
+        terms.iter().all(|term| self.words.has_term(term))
     }
 
     /// The time since the last update, in few letters: `now`, `5m`, `3h`, `12d`, `2y`.
@@ -204,7 +210,7 @@ impl BrowseEntry {
                 resume: refused("show it"),
                 delete: refused("delete the run"),
             }),
-            ..Self::sample(9, title, 0, updated_ms)
+            ..Self::sample_entry(9, title, 0, updated_ms)
         }
     }
 
@@ -213,7 +219,7 @@ impl BrowseEntry {
         Self {
             number: None,
             id: String::new(),
-            ..Self::sample(0, title, 0, 0)
+            ..Self::sample_entry(0, title, 0, 0)
         }
     }
 }

@@ -23,13 +23,13 @@ pub(super) fn find_matches(
     marks: MarkSet,
     watch: &SearchProgress<'_>,
 ) -> Option<FoundPlaces> {
-    let hits = sources.search(&as_search(query), watch)?;
+    let hits = sources.search_sessions(&as_search(query), watch)?;
     let files = files.iter().map(|(place, path)| (path.as_path(), *place));
     let places: HashMap<&Path, usize> = files.collect();
     let found = hits.iter().filter_map(|hit| {
         let place = places.get(hit.session.path.as_path())?;
         let first = hit.snippets.first();
-        Some((*place, first.map(|first| snippet(first, marks))))
+        Some((*place, first.map(|first| list_snippet(first, marks))))
     });
     Some(found.collect())
 }
@@ -56,7 +56,7 @@ mod tests {
             tool: None,
             message: Some(1),
         };
-        let snippet = snippet(&found, MarkSet::Unicode);
+        let snippet = list_snippet(&found, MarkSet::Unicode);
         assert_eq!(
             (snippet.before.as_str(), snippet.matched.as_str()),
             ("a ", "needle")

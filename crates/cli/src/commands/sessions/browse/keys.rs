@@ -68,7 +68,7 @@ impl BrowseKey {
     pub(super) fn motion_while_typing(self, height: usize) -> Option<isize> {
         match self {
             Self::Char(_) => None,
-            other => other.motion(height),
+            other => other.row_motion(height),
         }
     }
 
@@ -137,20 +137,20 @@ mod tests {
     #[test]
     fn a_line_is_edited_letter_by_letter_and_word_by_word() {
         let mut line = "one two".to_owned();
-        assert!(BrowseKey::Char('!').edits(&mut line, 8));
+        assert!(BrowseKey::Char('!').edit_line(&mut line, 8));
         assert!(
-            !BrowseKey::Char('!').edits(&mut line, 8),
+            !BrowseKey::Char('!').edit_line(&mut line, 8),
             "it is long enough"
         );
         assert_eq!(line, "one two!");
-        assert!(BrowseKey::Ctrl('w').edits(&mut line, 8));
+        assert!(BrowseKey::Ctrl('w').edit_line(&mut line, 8));
         assert_eq!(line, "one ");
-        BrowseKey::Backspace.edits(&mut line, 8);
+        BrowseKey::Backspace.edit_line(&mut line, 8);
         assert_eq!(line, "one");
-        BrowseKey::Ctrl('w').edits(&mut line, 8);
+        BrowseKey::Ctrl('w').edit_line(&mut line, 8);
         assert_eq!(line, "");
-        BrowseKey::Backspace.edits(&mut line, 8);
-        assert!(!BrowseKey::Enter.edits(&mut line, 8));
+        BrowseKey::Backspace.edit_line(&mut line, 8);
+        assert!(!BrowseKey::Enter.edit_line(&mut line, 8));
     }
 
     #[test]

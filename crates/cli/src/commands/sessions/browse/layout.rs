@@ -65,9 +65,9 @@ impl ScreenAreas {
     /// The head, the foot and all between them, for a page that takes the whole screen.
     pub(super) fn page_areas(screen: Rect) -> (Rect, Rect, Rect) {
         let areas = Self::new(screen, false);
-        let top = areas.head.bottom().max(screen.y);
+        let top = areas.head.bottom_edge().max(screen.y);
         let bottom = if areas.foot.is_empty() {
-            screen.bottom()
+            screen.bottom_edge()
         } else {
             areas.foot.y
         };
@@ -115,7 +115,7 @@ mod tests {
                 }
             }
             proptest::prop_assert!(!areas.list.is_empty());
-            let (head, body, foot) = ScreenAreas::page(screen);
+            let (head, body, foot) = ScreenAreas::page_areas(screen);
             proptest::prop_assert_eq!(head.height + body.height + foot.height, height);
         }
     }

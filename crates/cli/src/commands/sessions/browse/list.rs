@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::entry::BrowseEntry;
-use super::text::width;
+use super::text::text_width;
 use super::title_terms::{TitleTerm, title_terms};
 
 /// The order of the list.
@@ -81,12 +81,12 @@ pub(super) struct BrowseList {
 impl BrowseList {
     /// Takes a listing; the cursor stays on its session if that is still there.
     pub(super) fn fill_entries(&mut self, entries: Vec<BrowseEntry>) {
-        let path = self.selected().map(|entry| entry.path.clone());
+        let path = self.selected_entry().map(|entry| entry.path.clone());
         self.entries = entries;
-        let names = self.entries.iter().map(|entry| width(&entry.project));
+        let names = self.entries.iter().map(|entry| text_width(&entry.project));
         self.project_width = names.max().unwrap_or(0);
         self.found.clear();
-        self.arrange(None);
+        self.arrange_rows(None);
         let place = path.and_then(|path| {
             let mut rows = self.rows.iter();
             rows.position(|&place| self.entries[place].path == path)
@@ -137,7 +137,7 @@ impl BrowseList {
 
     /// The terms of the search, in lower case.
     pub(super) fn search_words(&self) -> Vec<String> {
-        super::title_terms::terms(&self.query)
+        super::title_terms::query_terms(&self.query)
     }
 
     /// The terms of the search, as titles are compared with them.
@@ -151,7 +151,7 @@ impl BrowseList {
 
     /// The snippet of the row under the cursor.
     pub(super) fn selected_snippet(&self) -> Option<&ListSnippet> {
-        self.snippet(*self.rows.get(self.cursor)?)
+        self.entry_snippet(*self.rows.get(self.cursor)?)
     }
 
     /// Starts another search. The matches in files were for other words.
@@ -160,39 +160,39 @@ impl BrowseList {
         self.is_placed = false;
         self.found.clear();
         let place = self.rows.get(self.cursor).copied();
-        self.arrange(place.filter(|_| self.query.is_empty()));
+        self.arrange_rows(place.filter(|_| self.query.is_empty()));
     }
 
     /// Adds matches in files.
     pub(super) fn add_found(&mut self, found: super::full_text::FoundPlaces) {
         self.found.extend(found);
         let place = self.rows.get(self.cursor).copied();
-        self.arrange(place.filter(|_| self.is_placed));
+        self.arrange_rows(place.filter(|_| self.is_placed));
     }
 
     pub(super) fn next_sort(&mut self) {
         self.sort = self.sort.next();
         self.is_reversed = false;
-        self.rearrange();
+        self.rearrange_rows();
     }
 
     pub(super) fn reverse_order(&mut self) {
         self.is_reversed = !self.is_reversed;
-        self.rearrange();
+        self.rearrange_rows();
     }
 
     pub(super) fn toggle_hidden(&mut self) {
         self.shows_hidden = !self.shows_hidden;
-        self.rearrange();
+        self.rearrange_rows();
     }
 
     /// Shows only the project of the row under the cursor, or all again.
     pub(super) fn toggle_project(&mut self) {
         self.project = match self.project {
             Some(_) => None,
-            None => self.selected().map(|entry| entry.project.clone()),
+            None => self.selected_entry().map(|entry| entry.project.clone()),
         };
-        self.rearrange();
+        self.rearrange_rows();
     }
 
     /// Takes a row away whose file is gone.
@@ -200,7 +200,7 @@ impl BrowseList {
         let row = self.cursor;
         self.entries.retain(|entry| entry.path != path);
         self.found.clear();
-        self.arrange(None);
+        self.arrange_rows(None);
         self.cursor = row.min(self.rows.len().saturating_sub(1));
     }
 
@@ -221,7 +221,7 @@ impl BrowseList {
 
     fn rearrange_rows(&mut self) {
         let place = self.rows.get(self.cursor).copied();
-        self.arrange(place);
+        self.arrange_rows(place);
     }
 
     /// Chooses and orders the rows; the cursor stays on its entry, or else goes to the first.
@@ -254,7 +254,7 @@ impl BrowseList {
             .is_none_or(|name| *name == entry.project);
         is_of_project
             && (entry.is_session() || self.shows_hidden)
-            && (entry.says(terms) || self.found.contains_key(&place))
+            && (entry.has_terms(terms) || self.found.contains_key(&place))
     }
 }
 
@@ -264,17 +264,17 @@ mod tests {
 
     fn list() -> BrowseList {
         let mut list = BrowseList::default();
-        list.fill(vec![
-            BrowseEntry::sample(1, "beta plan", 5, 100),
-            BrowseEntry::sample(2, "Alpha work", 9, 300),
-            BrowseEntry::sample(3, "gamma Plan", 1, 200),
+        list.fill_entries(vec![
+            BrowseEntry::sample_entry(1, "beta plan", 5, 100),
+            BrowseEntry::sample_entry(2, "Alpha work", 9, 300),
+            BrowseEntry::sample_entry(3, "gamma Plan", 1, 200),
             BrowseEntry::sample_hidden("torn.jsonl: it is empty"),
         ]);
         list
     }
 
     fn numbers(list: &BrowseList) -> Vec<Option<u64>> {
-        list.rows().map(|(_, entry)| entry.number).collect()
+        list.visible_rows().map(|(_, entry)| entry.number).collect()
     }
 
     #[test]
@@ -282,34 +282,34 @@ mod tests {
         let mut list = list();
         assert_eq!(numbers(&list), [Some(2), Some(3), Some(1)]);
         list.toggle_hidden();
-        list.reverse();
+        list.reverse_order();
         assert_eq!(numbers(&list), [Some(1), Some(3), Some(2), None]);
         list.next_sort();
         assert_eq!(numbers(&list), [Some(2), Some(1), Some(3), None]);
         list.next_sort();
         assert_eq!(numbers(&list), [Some(2), Some(1), Some(3), None]);
-        list.reverse();
+        list.reverse_order();
         assert_eq!(numbers(&list), [Some(3), Some(1), Some(2), None]);
     }
 
     #[test]
     fn all_words_have_to_be_there_in_any_case_and_order() {
         let mut list = list();
-        list.search("PLAN gam".to_owned());
+        list.start_search("PLAN gam".to_owned());
         assert_eq!(numbers(&list), [Some(3)]);
-        list.search("plan".to_owned());
+        list.start_search("plan".to_owned());
         assert_eq!(numbers(&list), [Some(3), Some(1)]);
-        list.search("00000002-".to_owned());
+        list.start_search("00000002-".to_owned());
         assert_eq!(numbers(&list), [Some(2)], "ids are searched");
-        list.search("nowhere".to_owned());
+        list.start_search("nowhere".to_owned());
         assert_eq!(numbers(&list), []);
-        assert!(list.selected().is_none());
+        assert!(list.selected_entry().is_none());
     }
 
     #[test]
     fn full_text_matches_stay_in_the_list_until_the_query_changes() {
         let mut list = list();
-        list.search("plan".to_owned());
+        list.start_search("plan".to_owned());
         let snippet = ListSnippet {
             before: "the ".to_owned(),
             matched: "plan".to_owned(),
@@ -317,29 +317,29 @@ mod tests {
         };
         list.add_found(vec![(1, Some(snippet))]);
         assert_eq!(numbers(&list), [Some(2), Some(3), Some(1)]);
-        assert_eq!(list.cursor(), 0, "nobody has moved it");
-        list.search("plans".to_owned());
+        assert_eq!(list.cursor_row(), 0, "nobody has moved it");
+        list.start_search("plans".to_owned());
         assert_eq!(numbers(&list), []);
     }
 
     #[test]
     fn the_cursor_stays_with_its_session_and_on_the_screen() {
         let mut list = list();
-        list.step(1);
-        assert_eq!(list.selected().unwrap().number, Some(3));
+        list.step_cursor(1);
+        assert_eq!(list.selected_entry().unwrap().number, Some(3));
         list.next_sort();
-        assert_eq!(list.selected().unwrap().number, Some(3));
-        assert_eq!(list.cursor(), 2);
-        list.scroll(2);
-        assert_eq!(list.top(), 1);
-        list.step(-99);
-        list.scroll(2);
-        assert_eq!((list.cursor(), list.top()), (0, 0));
-        list.step(99);
-        assert_eq!(list.cursor(), 2);
-        list.scroll(0);
-        assert_eq!(list.top(), 2);
-        list.remove(&list.selected().unwrap().path.clone());
-        assert_eq!(list.cursor(), 1);
+        assert_eq!(list.selected_entry().unwrap().number, Some(3));
+        assert_eq!(list.cursor_row(), 2);
+        list.scroll_to_cursor(2);
+        assert_eq!(list.top_row(), 1);
+        list.step_cursor(-99);
+        list.scroll_to_cursor(2);
+        assert_eq!((list.cursor_row(), list.top_row()), (0, 0));
+        list.step_cursor(99);
+        assert_eq!(list.cursor_row(), 2);
+        list.scroll_to_cursor(0);
+        assert_eq!(list.top_row(), 2);
+        list.remove_file(&list.selected_entry().unwrap().path.clone());
+        assert_eq!(list.cursor_row(), 1);
     }
 }

@@ -3,7 +3,7 @@
 use super::document::{ScrolledDocument, SearchDirection};
 use super::keys::BrowseKey;
 use super::state::LONGEST_QUERY;
-use super::title_terms::terms;
+use super::title_terms::query_terms;
 
 /// A transcript that takes the whole screen.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl OpenTranscript {
     /// Takes the text, and scrolls to the first match of the search.
     pub(super) fn fill_lines(&mut self, lines: Vec<String>, width: usize, height: usize) {
         let mut document = ScrolledDocument::new(lines, width);
-        document.find(&terms(&self.query), SearchDirection::Here, height);
+        document.find_row(&query_terms(&self.query), SearchDirection::Here, height);
         self.document = Some(document);
     }
 
@@ -32,10 +32,10 @@ impl OpenTranscript {
             }
             BrowseKey::Enter => {
                 self.is_typing = false;
-                self.find(SearchDirection::Here, height);
+                self.find_match(SearchDirection::Here, height);
             }
             key => {
-                key.edits(&mut self.query, LONGEST_QUERY);
+                key.edit_line(&mut self.query, LONGEST_QUERY);
             }
         }
     }
@@ -43,13 +43,13 @@ impl OpenTranscript {
     /// Takes a key; returns a remark about it, if there is one.
     pub(super) fn take_key(&mut self, key: BrowseKey, height: usize) -> Option<String> {
         let document = self.document.as_mut()?;
-        if let Some(by) = key.motion(height) {
-            document.scroll(by, height);
+        if let Some(by) = key.row_motion(height) {
+            document.scroll_by(by, height);
             return None;
         }
         let is_found = match key {
-            BrowseKey::Char('n') => self.find(SearchDirection::Down, height),
-            BrowseKey::Char('N') => self.find(SearchDirection::Up, height),
+            BrowseKey::Char('n') => self.find_match(SearchDirection::Down, height),
+            BrowseKey::Char('N') => self.find_match(SearchDirection::Up, height),
             BrowseKey::Char('/') => {
                 self.is_typing = true;
                 self.query.clear();
@@ -61,8 +61,8 @@ impl OpenTranscript {
     }
 
     fn find_match(&mut self, direction: SearchDirection, height: usize) -> bool {
-        let terms = terms(&self.query);
+        let terms = query_terms(&self.query);
         let document = self.document.as_mut();
-        document.is_some_and(|document| document.find(&terms, direction, height))
+        document.is_some_and(|document| document.find_row(&terms, direction, height))
     }
 }

@@ -23,13 +23,16 @@ pub(super) fn export_markdown(
 ) -> anyhow::Result<()> {
     let written = match other {
         Some(session) => export::other_markdown(session, to, invocation),
-        None => export::markdown(path, to, invocation),
+        None => export::export_markdown(path, to, invocation),
     };
     written.map_err(|failure| failure.error)
 }
 
 /// Goes on with a session, as `sessions resume` does: without a prompt in Gemini CLI.
-pub(super) fn resume_session(it: &SessionResumption, out: &mut Printer) -> Result<CommandExit, Failure> {
+pub(super) fn resume_session(
+    it: &SessionResumption,
+    out: &mut Printer,
+) -> Result<CommandExit, Failure> {
     #[derive(clap::Parser)]
     struct ResumeBridge {
         #[command(flatten)]

@@ -39,7 +39,7 @@ pub(super) struct BrowserScreen {
 impl BrowserScreen {
     pub(super) fn take_screen() -> io::Result<Self> {
         give_back_in_panic();
-        let taken = take().and_then(|()| empty_terminal());
+        let taken = take_terminal().and_then(|()| empty_terminal());
         match taken {
             Ok(terminal) => Ok(Self { terminal }),
             Err(error) => {
@@ -52,8 +52,8 @@ impl BrowserScreen {
     /// Gives the terminal to the shell until that lets us go on; returns its size then.
     pub(super) fn suspend(&mut self) -> io::Result<Rect> {
         give_back();
-        system::stop();
-        take()?;
+        system::stop_job();
+        take_terminal()?;
         // A new one knows that the screen is empty now.
         self.terminal = empty_terminal()?;
         screen_area()
@@ -61,7 +61,7 @@ impl BrowserScreen {
 
     pub(super) fn draw_state(&mut self, state: &BrowserState) -> io::Result<()> {
         self.terminal
-            .draw(screen_area()?, |canvas| view::draw(state, canvas))
+            .draw_canvas(screen_area()?, |canvas| view::draw_state(state, canvas))
     }
 }
 
@@ -135,7 +135,7 @@ impl Keyboard {
             let mut known = None;
             while !stop.load(Ordering::Relaxed) {
                 let heard = match next() {
-                    Ok(None) => match resized(&mut known) {
+                    Ok(None) => match changed_size(&mut known) {
                         Some(input) => inputs.send(input),
                         None => continue,
                     },
@@ -163,7 +163,7 @@ impl Keyboard {
 /// The next input, if one comes soon.
 fn next() -> io::Result<Option<BrowserInput>> {
     match event::poll(LOOK) {
-        Ok(true) => Ok(input(event::read()?)),
+        Ok(true) => Ok(browser_input(event::read()?)),
         Ok(false) => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
         Err(error) => Err(error),
@@ -218,7 +218,7 @@ os.write(1, b"COOKED" if flags & termios.ICANON and flags & termios.ECHO else b"
     fn a_panic_gives_the_terminal_back_before_it_speaks() {
         if std::env::var_os(ASKED).is_some() {
             let browser = thread::Builder::new().name("main".to_owned()).spawn(|| {
-                let _screen = BrowserScreen::take().unwrap();
+                let _screen = BrowserScreen::take_screen().unwrap();
                 panic!("something is wrong");
             });
             assert!(browser.unwrap().join().is_err());

@@ -31,7 +31,7 @@ pub(super) struct BrowsedProjects {
 impl BrowsedProjects {
     pub(super) fn new(place: SessionsContext, scope: ProjectScope) -> Result<Self, Failure> {
         Ok(Self {
-            projects: place.projects(&scope)?,
+            projects: place.scope_projects(&scope)?,
             others: Mutex::default(),
             place,
             scope,
@@ -45,11 +45,11 @@ impl BrowsedProjects {
 
     /// All sessions, in numbers that tell how far it is.
     pub(super) fn list_sessions(&self, told: &dyn Fn(usize, usize)) -> SessionListing {
-        let index = self.place.index(&self.scope);
+        let index = self.place.session_index(&self.scope);
         let mut counting = CountingSource { index, told };
         let mut listing = SessionListing::with(&self.projects, self.place.now, &mut counting);
         listing.warnings.append(&mut counting.index.warnings);
-        let mut others = self.place.others(&self.scope, &self.projects);
+        let mut others = self.place.other_sessions(&self.scope, &self.projects);
         others.remove_listed(&listing);
         listing.warnings.append(&mut others.warnings);
         *self.lock_others() = Arc::new(others);
@@ -77,9 +77,11 @@ impl BrowsedProjects {
             limit: WITH_PLACES,
         };
         // Not kept open: a process that wants to delete the index would have to wait for us.
-        let mut index = self.place.index(&self.scope);
+        let mut index = self.place.session_index(&self.scope);
         let mut found = search.watched(&mut index, &self.projects, self.place.now, watch)?;
-        found.hits.extend(search.of_others(&self.others()).hits);
+        found
+            .hits
+            .extend(search.of_others(&self.other_sessions()).hits);
         Some(found.hits)
     }
 }
@@ -153,8 +155,8 @@ mod tests {
     fn a_session_that_is_only_recorded_is_browsed_after_those_of_gemini_cli() {
         let home = home();
         let sources = sources(&home);
-        let listing = sources.listing(&|_, _| {});
-        let entries = BrowseEntry::all(&listing, &sources.others(), MARKS);
+        let listing = sources.list_sessions(&|_, _| {});
+        let entries = BrowseEntry::all_entries(&listing, &sources.other_sessions(), MARKS);
         let rows: Vec<_> = entries
             .iter()
             .map(|it| (it.number, it.id.as_str()))
@@ -172,20 +174,21 @@ mod tests {
     fn a_recorded_session_is_read_searched_and_exported_by_its_provider() {
         let home = home();
         let sources = sources(&home);
-        let listing = sources.listing(&|_, _| {});
-        let others = sources.others();
+        let listing = sources.list_sessions(&|_, _| {});
+        let others = sources.other_sessions();
         let path = others.iter().next().unwrap().listed.path.clone();
         let session = others.in_path(&path).unwrap();
         assert!(others.in_path(&listing.sessions[0].path).is_none());
         for extent in [TranscriptExtent::Preview, TranscriptExtent::Whole] {
-            let lines = transcript::replay(&session, extent, MARKS, &|| true).unwrap();
+            let lines = transcript::replay_transcript(&session, extent, MARKS, &|| true).unwrap();
             assert!(lines.concat().contains("A lightship."), "{lines:?}");
         }
-        let hits = sources.search("lightship", &|_, _| true).unwrap();
+        let hits = sources.search_sessions("lightship", &|_, _| true).unwrap();
         let hits: Vec<_> = hits.iter().map(|hit| hit.session.path.clone()).collect();
         assert_eq!(hits.as_slice(), std::slice::from_ref(&path));
         let to = home.root().join("exported.md");
-        let export = || other_commands::export(&path, Some(session), &to, sources.invocation());
+        let export =
+            || other_commands::export_markdown(&path, Some(session), &to, sources.invocation());
         export().unwrap();
         assert!(
             std::fs::read_to_string(&to)
@@ -199,11 +202,12 @@ mod tests {
     fn a_recording_that_is_gone_says_so_instead_of_a_transcript() {
         let home = home();
         let sources = sources(&home);
-        sources.listing(&|_, _| {});
-        let others = sources.others();
+        sources.list_sessions(&|_, _| {});
+        let others = sources.other_sessions();
         let session = others.iter().next().unwrap();
         std::fs::remove_dir_all(&session.listed.path).unwrap();
-        let read = transcript::replay(&session, TranscriptExtent::Whole, MARKS, &|| true);
+        let read =
+            transcript::replay_transcript(&session, TranscriptExtent::Whole, MARKS, &|| true);
         assert!(read.unwrap_err().contains("20260103T110000-bb"));
     }
 }

@@ -186,33 +186,36 @@ impl BrowserState {
                 vec![BrowserEffect::Leave(BrowserOutcome::Interrupted)]
             }
             BrowserInput::Key(BrowseKey::Ctrl('z')) => vec![BrowserEffect::Suspend],
-            BrowserInput::Key(key) => self.key(key),
-            BrowserInput::Paste(text) => self.paste(&text),
-            BrowserInput::Resize(screen) => self.resize(screen),
+            BrowserInput::Key(key) => self.take_key(key),
+            BrowserInput::Paste(text) => self.paste_text(&text),
+            BrowserInput::Resize(screen) => self.resize_screen(screen),
             BrowserInput::Counted(done, total) => {
                 self.listing = ListingProgress::At(done, total);
                 Vec::new()
             }
-            BrowserInput::Listed(entries, warning) => self.listed(entries, warning),
-            BrowserInput::Read(ticket, text) if ticket == self.ticket => self.read(text),
-            BrowserInput::Found(ticket, found) if ticket == self.searching => self.found(found),
+            BrowserInput::Listed(entries, warning) => self.take_entries(entries, warning),
+            BrowserInput::Read(ticket, text) if ticket == self.ticket => self.take_transcript(text),
+            BrowserInput::Found(ticket, found) if ticket == self.searching => {
+                self.take_matches(found)
+            }
             BrowserInput::Read(..) | BrowserInput::Found(..) => Vec::new(),
-            BrowserInput::Told(note) => self.tell(note),
-            BrowserInput::Planned(path, plan) => self.planned(&path, plan),
+            BrowserInput::Told(note) => self.show_remark(note),
+            BrowserInput::Planned(path, plan) => self.ask_for_deletion(&path, plan),
             BrowserInput::Refused(note) => {
                 self.planning = None;
                 self.note = Some(note);
                 vec![BrowserEffect::List]
             }
             BrowserInput::Deleted(path, note) => {
-                self.list.remove(&path);
-                self.forget(&path);
+                self.list.remove_file(&path);
+                self.forget_file(&path);
                 self.note = Some(note);
                 vec![BrowserEffect::List] // those after it have other numbers now
             }
         };
-        self.list.scroll(usize::from(self.areas().list.height));
-        effects.extend(self.look());
+        self.list
+            .scroll_to_cursor(usize::from(self.screen_areas().list.height));
+        effects.extend(self.request_preview());
         effects
     }
 
@@ -220,25 +223,25 @@ impl BrowserState {
         self.note = None;
         self.planning = None;
         match std::mem::replace(&mut self.mode, InputMode::Browsing) {
-            InputMode::Browsing => self.browse(key),
+            InputMode::Browsing => self.take_list_key(key),
             InputMode::Open(open) => self.turn_pages(open, key),
             InputMode::Help => Vec::new(), // any key goes back
-            InputMode::Asking(question) => self.answer(question, key),
+            InputMode::Asking(question) => self.answer_question(question, key),
         }
     }
 
     /// Letters are searched, so that no letter acts.
     fn take_list_key(&mut self, key: BrowseKey) -> Vec<BrowserEffect> {
-        if let Some(by) = key.motion_while_typing(usize::from(self.areas().list.height)) {
-            self.list.step(by);
+        if let Some(by) = key.motion_while_typing(usize::from(self.screen_areas().list.height)) {
+            self.list.step_cursor(by);
             return Vec::new();
         }
-        let mut query = self.list.query().to_owned();
+        let mut query = self.list.search_query().to_owned();
         let is_empty = query.is_empty();
         match key {
             BrowseKey::Ctrl('q') => return vec![BrowserEffect::Leave(BrowserOutcome::Done)],
             BrowseKey::Esc if is_empty => return vec![BrowserEffect::Leave(BrowserOutcome::Done)],
-            BrowseKey::Esc => return self.search(String::new()),
+            BrowseKey::Esc => return self.start_search(String::new()),
             // These keys alone search for nothing, so they have other functions.
             BrowseKey::Char('?') | BrowseKey::F1 if is_empty || key == BrowseKey::F1 => {
                 self.mode = InputMode::Help;
@@ -246,14 +249,14 @@ impl BrowserState {
             BrowseKey::Char('/' | ' ') if is_empty => {}
             BrowseKey::Tab => self.with_preview = !self.with_preview,
             BrowseKey::Enter => return self.open(),
-            BrowseKey::Delete | BrowseKey::Ctrl('x') => return self.delete(),
-            BrowseKey::Ctrl('r') => return self.resume(),
-            BrowseKey::Ctrl('e') => self.ask(FooterQuestion::export),
+            BrowseKey::Delete | BrowseKey::Ctrl('x') => return self.plan_deletion(),
+            BrowseKey::Ctrl('r') => return self.resume_selected(),
+            BrowseKey::Ctrl('e') => self.ask_question(FooterQuestion::export_question),
             BrowseKey::Ctrl('o') => self.list.next_sort(),
-            BrowseKey::Ctrl('t') => self.list.reverse(),
+            BrowseKey::Ctrl('t') => self.list.reverse_order(),
             BrowseKey::Ctrl('a') => self.list.toggle_hidden(),
             BrowseKey::Ctrl('l') if self.setup.is_everywhere => self.list.toggle_project(),
-            key if key.edits(&mut query, LONGEST_QUERY) => return self.search(query),
+            key if key.edit_line(&mut query, LONGEST_QUERY) => return self.start_search(query),
             _ => {}
         }
         Vec::new()
@@ -263,16 +266,16 @@ impl BrowserState {
         let line = text.split(['\r', '\n']).next().unwrap_or_default();
         match &mut self.mode {
             InputMode::Browsing => {
-                let mut query = self.list.query().to_owned();
+                let mut query = self.list.search_query().to_owned();
                 for letter in line.chars() {
-                    BrowseKey::Char(letter).edits(&mut query, LONGEST_QUERY);
+                    BrowseKey::Char(letter).edit_line(&mut query, LONGEST_QUERY);
                 }
-                self.search(query)
+                self.start_search(query)
             }
             InputMode::Asking(question) => {
-                let (typed, longest) = question.line();
+                let (typed, longest) = question.typed_line();
                 for letter in line.chars() {
-                    BrowseKey::Char(letter).edits(typed, longest);
+                    BrowseKey::Char(letter).edit_line(typed, longest);
                 }
                 Vec::new()
             }
@@ -282,19 +285,19 @@ impl BrowserState {
     }
 
     fn start_search(&mut self, query: String) -> Vec<BrowserEffect> {
-        if query == self.list.query() {
+        if query == self.list.search_query() {
             return Vec::new();
         }
-        self.list.search(query);
+        self.list.start_search(query);
         self.look_into_files()
     }
 
     /// Titles have been searched; now the texts are.
     fn look_into_files(&mut self) -> Vec<BrowserEffect> {
         self.searching += 1;
-        let is_something = !self.list.words().is_empty();
+        let is_something = !self.list.search_words().is_empty();
         self.searched = is_something.then_some((0, self.files.len()));
-        let query = self.list.query().to_owned();
+        let query = self.list.search_query().to_owned();
         vec![BrowserEffect::Search(
             self.searching,
             query,
@@ -310,25 +313,29 @@ impl BrowserState {
         Vec::new()
     }
 
-    fn take_entries(&mut self, entries: Vec<BrowseEntry>, warning: Option<String>) -> Vec<BrowserEffect> {
+    fn take_entries(
+        &mut self,
+        entries: Vec<BrowseEntry>,
+        warning: Option<String>,
+    ) -> Vec<BrowserEffect> {
         self.listing = ListingProgress::Done;
-        self.list.fill(entries);
-        self.files = self.list.files();
+        self.list.fill_entries(entries);
+        self.files = self.list.searched_files();
         self.note = warning.or(self.note.take());
-        if self.list.query().is_empty() {
+        if self.list.search_query().is_empty() {
             return Vec::new();
         }
         self.look_into_files()
     }
 
     fn ask_question(&mut self, question: impl FnOnce(&BrowseEntry) -> FooterQuestion) {
-        if let Some(entry) = self.list.selected() {
+        if let Some(entry) = self.list.selected_entry() {
             self.mode = InputMode::Asking(question(entry));
         }
     }
 
     fn answer_question(&mut self, question: FooterQuestion, key: BrowseKey) -> Vec<BrowserEffect> {
-        match question.answer(key) {
+        match question.take_key(key) {
             FooterAnswer::Open(question) => {
                 self.mode = InputMode::Asking(question);
                 Vec::new()
@@ -345,14 +352,14 @@ impl BrowserState {
 
     /// Looks up the other files of the session first: they are part of the question.
     fn plan_deletion(&mut self) -> Vec<BrowserEffect> {
-        let Some(entry) = self.list.selected() else {
+        let Some(entry) = self.list.selected_entry() else {
             return Vec::new();
         };
         if !entry.is_session() {
-            return self.tell("only sessions are deleted from here".to_owned());
+            return self.show_remark("only sessions are deleted from here".to_owned());
         }
         if let Some(why) = entry.refusals.as_ref().and_then(|it| it.delete.clone()) {
-            return self.tell(why);
+            return self.show_remark(why);
         }
         let (path, size) = (entry.path.clone(), entry.size);
         self.planning = Some(path.clone());
@@ -362,7 +369,7 @@ impl BrowserState {
 
     /// Asks, unless the user has moved to another row.
     fn ask_for_deletion(&mut self, path: &Path, plan: DeletionPlan) -> Vec<BrowserEffect> {
-        let selected = self.list.selected().map(|entry| entry.path.as_path());
+        let selected = self.list.selected_entry().map(|entry| entry.path.as_path());
         if self
             .planning
             .take()
@@ -370,39 +377,39 @@ impl BrowserState {
             && selected == Some(path)
         {
             self.note = None;
-            self.ask(|entry| FooterQuestion::delete(entry, plan));
+            self.ask_question(|entry| FooterQuestion::delete_question(entry, plan));
         }
         Vec::new()
     }
 
     fn resume_selected(&mut self) -> Vec<BrowserEffect> {
-        let Some(entry) = self.list.selected() else {
+        let Some(entry) = self.list.selected_entry() else {
             return Vec::new();
         };
         if !entry.is_session() {
-            return self.tell("there is nothing in it to resume".to_owned());
+            return self.show_remark("there is nothing in it to resume".to_owned());
         }
         if let Some(why) = entry.refusals.as_ref().and_then(|it| it.resume.clone()) {
-            return self.tell(why);
+            return self.show_remark(why);
         }
         // An agent works where it is started: better nowhere than in a directory that has nothing to do with it.
         if entry.root.is_none() {
             let why =
                 "nothing says where its project is: go there, and say `lapidary sessions resume`";
-            return self.tell(why.to_owned());
+            return self.show_remark(why.to_owned());
         }
-        self.ask(FooterQuestion::resume);
+        self.ask_question(FooterQuestion::resume_question);
         Vec::new()
     }
 
     fn open(&mut self) -> Vec<BrowserEffect> {
-        let Some(entry) = self.list.selected() else {
+        let Some(entry) = self.list.selected_entry() else {
             return Vec::new();
         };
         let path = entry.path.clone();
         self.mode = InputMode::Open(OpenTranscript {
             title: entry.title.clone(),
-            query: self.list.query().to_owned(),
+            query: self.list.search_query().to_owned(),
             ..OpenTranscript::default()
         });
         self.ticket += 1;
@@ -418,13 +425,13 @@ impl BrowserState {
     }
 
     fn turn_pages(&mut self, mut open: OpenTranscript, key: BrowseKey) -> Vec<BrowserEffect> {
-        let height = usize::from(ScreenAreas::page(self.setup.screen).1.height);
+        let height = usize::from(ScreenAreas::page_areas(self.setup.screen).1.height);
         if open.is_typing {
             open.type_search(key, height);
         } else if matches!(key, BrowseKey::Esc | BrowseKey::Char('q')) {
             self.ticket += 1; // drops the answer to the pending read
             return Vec::new();
-        } else if let Some(note) = open.turn(key, height) {
+        } else if let Some(note) = open.take_key(key, height) {
             self.note = Some(note);
         }
         self.mode = InputMode::Open(open);
@@ -434,15 +441,15 @@ impl BrowserState {
     fn take_transcript(&mut self, text: Result<Vec<String>, String>) -> Vec<BrowserEffect> {
         if let InputMode::Open(open) = &mut self.mode {
             let width = usize::from(self.setup.screen.width);
-            let height = usize::from(ScreenAreas::page(self.setup.screen).1.height);
-            open.fill(text.unwrap_or_else(|error| vec![error]), width, height);
+            let height = usize::from(ScreenAreas::page_areas(self.setup.screen).1.height);
+            open.fill_lines(text.unwrap_or_else(|error| vec![error]), width, height);
         } else if let PreviewState::Coming(path) = std::mem::take(&mut self.preview) {
             self.preview = match text {
                 Ok(lines) => {
-                    let area = self.areas().preview;
+                    let area = self.screen_areas().preview;
                     let mut document = ScrolledDocument::new(lines, usize::from(area.width));
                     let height = usize::from(area.height);
-                    document.find(&self.list.words(), SearchDirection::Here, height);
+                    document.find_row(&self.list.search_words(), SearchDirection::Here, height);
                     PreviewState::Ready(path, document)
                 }
                 Err(error) => PreviewState::Failed(path, error),
@@ -458,27 +465,27 @@ impl BrowserState {
             ..
         }) = &mut self.mode
         {
-            document.fit(usize::from(screen.width));
+            document.fit_width(usize::from(screen.width));
         }
         Vec::new()
     }
 
     /// Asks for the preview of the row under the cursor, if it is not there already.
     fn request_preview(&mut self) -> Option<BrowserEffect> {
-        let area = self.areas().preview;
+        let area = self.screen_areas().preview;
         if matches!(self.mode, InputMode::Open(_)) || area.is_empty() {
             return None;
         }
-        let Some(entry) = self.list.selected() else {
+        let Some(entry) = self.list.selected_entry() else {
             self.preview = PreviewState::Empty;
             return None;
         };
         if let PreviewState::Ready(path, document) = &mut self.preview
             && *path == entry.path
         {
-            document.fit(usize::from(area.width));
+            document.fit_width(usize::from(area.width));
         }
-        if self.preview.path() == Some(&entry.path) {
+        if self.preview.preview_path() == Some(&entry.path) {
             return None;
         }
         self.ticket += 1;
@@ -498,10 +505,14 @@ impl BrowserState {
 
     /// A deleted file is neither shown nor searched.
     fn forget_file(&mut self, path: &Path) {
-        if self.preview.path().is_some_and(|shown| shown == path) {
+        if self
+            .preview
+            .preview_path()
+            .is_some_and(|shown| shown == path)
+        {
             self.preview = PreviewState::Empty;
         }
-        self.files = self.list.files();
+        self.files = self.list.searched_files();
     }
 }
 

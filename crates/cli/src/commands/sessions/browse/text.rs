@@ -33,7 +33,7 @@ pub(super) fn one_line(text: &str, marks: MarkSet) -> String {
     }
     match marks {
         MarkSet::Unicode => line,
-        MarkSet::Ascii => ascii(&line),
+        MarkSet::Ascii => ascii_text(&line),
     }
 }
 
@@ -81,15 +81,15 @@ pub(super) fn text_width(text: &str) -> usize {
 
 /// A text that fits, with a sign that it goes on.
 pub(super) fn shorten_text(text: &str, room: usize, marks: MarkSet) -> Cow<'_, str> {
-    if width(text) <= room {
+    if text_width(text) <= room {
         return Cow::Borrowed(text);
     }
     let sign = match marks {
         MarkSet::Unicode => "…",
         MarkSet::Ascii => "...",
     };
-    let sign = if width(sign) > room { "" } else { sign };
-    let (start, _) = split(text, room - width(sign));
+    let sign = if text_width(sign) > room { "" } else { sign };
+    let (start, _) = split_at_width(text, room - text_width(sign));
     Cow::Owned(format!("{}{sign}", start.trim_end()))
 }
 
@@ -110,11 +110,11 @@ pub(super) fn wrap_line(line: &str, room: usize, mut row: impl FnMut(&str)) {
     let room = room.max(1);
     let indent = line.len() - line.trim_start().len();
     let indent = " ".repeat(indent.min(room / 2));
-    let (mut start, mut rest) = broken(line, room);
+    let (mut start, mut rest) = break_line(line, room);
     row(start);
     while !rest.is_empty() {
         let before = rest.len();
-        (start, rest) = broken(rest, room - indent.len());
+        (start, rest) = break_line(rest, room - indent.len());
         if rest.len() == before {
             // A character that is wider than the screen is not shown.
             rest = rest.char_indices().nth(1).map_or("", |(at, _)| &rest[at..]);
@@ -125,7 +125,7 @@ pub(super) fn wrap_line(line: &str, room: usize, mut row: impl FnMut(&str)) {
 }
 
 fn break_line(line: &str, room: usize) -> (&str, &str) {
-    let (start, rest) = split(line, room);
+    let (start, rest) = split_at_width(line, room);
     if rest.is_empty() {
         return (start, rest);
     }
@@ -158,17 +158,17 @@ mod tests {
 
     #[test]
     fn shortened_text_fits_its_width_with_wide_characters_too() {
-        assert_eq!(shortened("abcdef", 6, MarkSet::Unicode), "abcdef");
-        assert_eq!(shortened("abcdef", 4, MarkSet::Unicode), "abc…");
-        assert_eq!(shortened("abcdef", 4, MarkSet::Ascii), "a...");
-        assert_eq!(shortened("日本語", 5, MarkSet::Unicode), "日本…");
-        assert_eq!(shortened("日本語", 4, MarkSet::Unicode), "日…");
-        assert_eq!(shortened("abc", 0, MarkSet::Unicode), "");
+        assert_eq!(shorten_text("abcdef", 6, MarkSet::Unicode), "abcdef");
+        assert_eq!(shorten_text("abcdef", 4, MarkSet::Unicode), "abc…");
+        assert_eq!(shorten_text("abcdef", 4, MarkSet::Ascii), "a...");
+        assert_eq!(shorten_text("日本語", 5, MarkSet::Unicode), "日本…");
+        assert_eq!(shorten_text("日本語", 4, MarkSet::Unicode), "日…");
+        assert_eq!(shorten_text("abc", 0, MarkSet::Unicode), "");
     }
 
     fn wrapped(line: &str, room: usize) -> Vec<String> {
         let mut rows = Vec::new();
-        wrap(line, room, |row| rows.push(row.to_owned()));
+        wrap_line(line, room, |row| rows.push(row.to_owned()));
         rows
     }
 
@@ -186,7 +186,7 @@ mod tests {
         #[test]
         fn every_row_fits(line in "[a-z 日é]{0,60}", room in 2usize..20) {
             for row in wrapped(&line, room) {
-                proptest::prop_assert!(width(&row) <= room, "{row:?}");
+                proptest::prop_assert!(text_width(&row) <= room, "{row:?}");
             }
         }
     }

@@ -4,7 +4,7 @@ use lapidary::sessions::search::{exact, folded};
 
 /// The terms of a query in lower case: words, and `"several words"` as they stand. For marking matches.
 pub(super) fn query_terms(query: &str) -> Vec<String> {
-    let terms = split(query).into_iter();
+    let terms = split_query(query).into_iter();
     terms.map(|(term, _)| term.to_lowercase()).collect()
 }
 
@@ -38,14 +38,16 @@ pub(super) struct TitleTerm {
 
 /// The terms of a query, for titles.
 pub(super) fn title_terms(query: &str) -> Vec<TitleTerm> {
-    let terms = split(query).into_iter().map(|(term, is_quoted)| TitleTerm {
-        text: if is_quoted {
-            exact(&term)
-        } else {
-            folded(&term)
-        },
-        is_quoted,
-    });
+    let terms = split_query(query)
+        .into_iter()
+        .map(|(term, is_quoted)| TitleTerm {
+            text: if is_quoted {
+                exact(&term)
+            } else {
+                folded(&term)
+            },
+            is_quoted,
+        });
     terms.filter(|term| !term.text.is_empty()).collect()
 }
 
@@ -99,14 +101,14 @@ mod tests {
             ("begin* \"in a*\" * \"\"", &["begin", "in a"]),
             (" ", &[]),
         ] {
-            assert_eq!(terms(query), expected, "{query}");
+            assert_eq!(query_terms(query), expected, "{query}");
         }
     }
 
     #[test]
     fn titles_are_compared_as_texts_are() {
         let title = TitleText::new(&["Le Café de Straßburg", "0000000a-1", "日本語"]);
-        let has = |query: &str| title_terms(query).iter().all(|term| title.has(term));
+        let has = |query: &str| title_terms(query).iter().all(|term| title.has_term(term));
         for query in [
             "cafe",
             "CAFÉ strassburg",

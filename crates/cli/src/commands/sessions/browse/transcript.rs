@@ -15,7 +15,7 @@ use lapidary::vocab::Event;
 use lapidary::wire::gemini::session::ReplayedLog;
 
 use super::state::TranscriptExtent;
-use super::text::lines;
+use super::text::harmless_lines;
 
 /// How much of a file is read, and how much of its text is shown.
 struct TranscriptLimits {
@@ -54,9 +54,9 @@ pub(super) fn read_transcript(
     marks: MarkSet,
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<Vec<String>, String> {
-    let limits = extent.limits();
+    let limits = extent.transcript_limits();
     let (bytes, left_out) =
-        bounded(path, &limits).map_err(|error| format!("it cannot be read: {error}"))?;
+        read_bounded(path, &limits).map_err(|error| format!("it cannot be read: {error}"))?;
     if !is_wanted() {
         return Ok(Vec::new());
     }
@@ -64,22 +64,22 @@ pub(super) fn read_transcript(
     if log.is_empty() && left_out > 0 {
         return Err(format!(
             "it is too large to be shown here: {}",
-            size(bytes.len() as u64 + left_out)
+            size_text(bytes.len() as u64 + left_out)
         ));
     }
     let mut out = TextEnds::new(limits.text);
-    let options = options();
+    let options = normalize_options();
     let events = |take: &mut dyn FnMut(Event)| session_events::events(&log, &options, take);
-    render(events, &mut out, is_wanted).map_err(|error| error.to_string())?;
+    render_events(events, &mut out, is_wanted).map_err(|error| error.to_string())?;
     let mut shown = Vec::new();
     if left_out > 0 {
-        let whole = size(bytes.len() as u64 + left_out);
+        let whole = size_text(bytes.len() as u64 + left_out);
         let note = format!(
             "(the middle of its {whole} is skipped: `lapidary sessions show` has all of it)"
         );
         shown.extend([note, String::new()]);
     }
-    shown.extend(out.lines(extent, marks));
+    shown.extend(out.into_lines(extent, marks));
     Ok(shown)
 }
 
@@ -90,13 +90,13 @@ pub(super) fn replay_transcript(
     marks: MarkSet,
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<Vec<String>, String> {
-    let mut out = TextEnds::new(extent.limits().text);
+    let mut out = TextEnds::new(extent.transcript_limits().text);
     let mut replayed = Ok(());
     let events = |take: &mut dyn FnMut(Event)| replayed = session.replay(take);
-    let written = render(events, &mut out, is_wanted);
+    let written = render_events(events, &mut out, is_wanted);
     replayed.map_err(|error| format!("{error}: {}", error.source))?;
     written.map_err(|error| error.to_string())?;
-    Ok(out.lines(extent, marks))
+    Ok(out.into_lines(extent, marks))
 }
 
 /// A file, or its beginning and its end; and how much is missing between them.
@@ -168,11 +168,11 @@ impl TextEnds {
     fn into_lines(mut self, extent: TranscriptExtent, marks: MarkSet) -> Vec<String> {
         let mut all = std::mem::take(&mut self.start);
         if self.left_out > 0 {
-            let note = format!("\n\n… {} skipped here …\n\n", size(self.left_out));
+            let note = format!("\n\n… {} skipped here …\n\n", size_text(self.left_out));
             all.extend_from_slice(note.as_bytes());
         }
         all.extend(self.end);
-        let mut lines = lines(&String::from_utf8_lossy(&all), marks);
+        let mut lines = harmless_lines(&String::from_utf8_lossy(&all), marks);
         // A preview stands under the id already.
         let is_known = |line: &String| line.starts_with("session  ");
         if extent == TranscriptExtent::Preview && lines.first().is_some_and(is_known) {
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_huge_session_is_seen_from_both_ends_and_says_so() {
         let file = session(6000);
-        let shown = read(
+        let shown = read_transcript(
             file.path(),
             TranscriptExtent::Preview,
             MarkSet::Unicode,
@@ -251,7 +251,7 @@ mod tests {
         assert!(text.contains("message 0 ") && text.contains("message 5999 "));
         assert!(text.contains("skipped here"));
         assert!(text.len() < 4 * PREVIEW.text, "{}", text.len());
-        let whole = read(
+        let whole = read_transcript(
             file.path(),
             TranscriptExtent::Whole,
             MarkSet::Unicode,
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_cancelled_transcript_read_renders_nothing() {
         let file = session(100);
-        let shown = read(
+        let shown = read_transcript(
             file.path(),
             TranscriptExtent::Preview,
             MarkSet::Unicode,
@@ -277,7 +277,9 @@ mod tests {
     #[test]
     fn an_unreadable_transcript_names_the_reason() {
         let directory = tempfile::TempDir::new().unwrap();
-        let read = |path: &Path| read(path, TranscriptExtent::Preview, MarkSet::Unicode, &|| true);
+        let read = |path: &Path| {
+            read_transcript(path, TranscriptExtent::Preview, MarkSet::Unicode, &|| true)
+        };
         assert!(
             read(directory.path())
                 .unwrap_err()

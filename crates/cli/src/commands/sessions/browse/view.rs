@@ -11,7 +11,7 @@ use super::canvas::{Canvas, CellPosition, CellStyle, Rect};
 use super::confirm::FooterQuestion;
 use super::open::OpenTranscript;
 use super::state::{BrowserState, InputMode, ListingProgress, PreviewState};
-use super::text::{ascii, shortened, width, wrap};
+use super::text::{ascii_text, shorten_text, text_width, wrap_line};
 use styles::BrowserInk;
 
 /// Draws everything; returns the position of the cursor, if the user types.
@@ -29,35 +29,37 @@ pub(super) fn draw_state(state: &BrowserState, screen: &mut Canvas) -> Option<Ce
         marks: state.setup.marks,
     };
     match &state.mode {
-        InputMode::Open(open) => page::transcript(state, open, &mut brush),
-        InputMode::Help => page::help(state, &mut brush),
-        InputMode::Browsing | InputMode::Asking(_) => browser(state, &mut brush),
+        InputMode::Open(open) => page::draw_transcript(state, open, &mut brush),
+        InputMode::Help => page::draw_help(state, &mut brush),
+        InputMode::Browsing | InputMode::Asking(_) => draw_browser(state, &mut brush),
     }
 }
 
 fn draw_browser(state: &BrowserState, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
-    let areas = state.areas();
-    head(state, areas.head, brush);
-    rows::columns(state, areas.columns, brush);
-    rows::list(state, areas.list, brush);
-    rule(state, areas.rule, brush);
-    preview(state, areas.preview, brush);
-    foot(state, areas.foot, brush)
+    let areas = state.screen_areas();
+    draw_head(state, areas.head, brush);
+    rows::draw_column_names(state, areas.columns, brush);
+    rows::draw_list(state, areas.list, brush);
+    draw_rule(state, areas.rule, brush);
+    draw_preview(state, areas.preview, brush);
+    draw_foot(state, areas.foot, brush)
 }
 
 fn draw_head(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
-    let (shown, all) = (state.list.len(), state.list.sessions());
+    let (shown, all) = (state.list.len(), state.list.session_count());
     let count = match state.listing {
-        ListingProgress::At(_, 0) => brush.sign("reading …"),
-        ListingProgress::At(done, total) => brush.sign(&format!("reading {done} of {total} …")),
+        ListingProgress::At(_, 0) => brush.sign_text("reading …"),
+        ListingProgress::At(done, total) => {
+            brush.sign_text(&format!("reading {done} of {total} …"))
+        }
         ListingProgress::Done if shown == all => match all {
             1 => "1 session".to_owned(),
             _ => format!("{all} sessions"),
         },
         ListingProgress::Done => format!("{shown} of {all}"),
     };
-    let order = state.list.sort.described(state.list.is_reversed);
-    let right = brush.sign(&format!("{count} · {order}"));
+    let order = state.list.sort.sort_label(state.list.is_reversed);
+    let right = brush.sign_text(&format!("{count} · {order}"));
     let place = state.list.project.as_ref().unwrap_or(&state.setup.place);
     brush.both_ends(area, ("Sessions  ", place), &right);
 }
@@ -65,8 +67,8 @@ fn draw_head(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
 /// The line about the row under the cursor: its match, or its id and size. Between columns it is a plain rule.
 fn draw_rule(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     if area.width == 1 {
-        for y in area.y..area.bottom() {
-            brush.put(
+        for y in area.y..area.bottom_edge() {
+            brush.put_text(
                 Rect {
                     y,
                     height: 1,
@@ -78,8 +80,8 @@ fn draw_rule(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
         }
         return;
     }
-    brush.put(area, &"─".repeat(usize::from(area.width)), BrowserInk::DIM);
-    let Some(entry) = state.list.selected() else {
+    brush.put_text(area, &"─".repeat(usize::from(area.width)), BrowserInk::DIM);
+    let Some(entry) = state.list.selected_entry() else {
         return;
     };
     let inner = Rect {
@@ -88,32 +90,32 @@ fn draw_rule(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
         ..area
     };
     if let Some(snippet) = state.list.selected_snippet() {
-        rows::snippet(snippet, inner, brush);
+        rows::draw_snippet(snippet, inner, brush);
         return;
     }
     let id = super::text::one_line(&entry.id, state.setup.marks);
-    let about = format!(" {id}  {} ", super::transcript::size(entry.size));
-    brush.put(inner, &about, BrowserInk::DIM);
+    let about = format!(" {id}  {} ", super::transcript::size_text(entry.size));
+    brush.put_text(inner, &about, BrowserInk::DIM);
 }
 
 fn draw_preview(state: &BrowserState, mut area: Rect, brush: &mut ScreenBrush<'_>) {
     if let InputMode::Asking(FooterQuestion::Delete { plan, .. }) = &state.mode {
         let title = "This goes, once a copy is in the vault:";
         let lines = std::iter::once(title).chain(plan.lines.iter().map(String::as_str));
-        paragraph(lines, &mut area, CellStyle::default(), brush);
+        draw_paragraph(lines, &mut area, CellStyle::default(), brush);
         return;
     }
-    let selected = state.list.selected();
+    let selected = state.list.selected_entry();
     if selected.is_some_and(|entry| entry.endangered_by.is_some()) {
         let why = "! Gemini CLI will delete this session when it next starts (bug in 0.61). Run `lapidary sessions recover --apply` to prevent that.";
-        paragraph([why], &mut area, BrowserInk::STRONG, brush);
+        draw_paragraph([why], &mut area, BrowserInk::STRONG, brush);
     }
     match &state.preview {
         PreviewState::Ready(_, document) => {
-            page::lines(document, &state.list.words(), area, brush);
+            page::draw_lines(document, &state.list.search_words(), area, brush);
         }
-        PreviewState::Failed(_, error) => brush.put(area, error, BrowserInk::DIM),
-        PreviewState::Coming(_) => brush.put(area, &brush.sign("…"), BrowserInk::DIM),
+        PreviewState::Failed(_, error) => brush.put_text(area, error, BrowserInk::DIM),
+        PreviewState::Coming(_) => brush.put_text(area, &brush.sign_text("…"), BrowserInk::DIM),
         PreviewState::Empty => {}
     }
 }
@@ -126,9 +128,9 @@ fn draw_paragraph<'t>(
     brush: &mut ScreenBrush<'_>,
 ) {
     for line in lines {
-        wrap(line, usize::from(area.width), |row| {
+        wrap_line(line, usize::from(area.width), |row| {
             if area.height > 0 {
-                brush.put(Rect { height: 1, ..*area }, row, style);
+                brush.put_text(Rect { height: 1, ..*area }, row, style);
                 area.y += 1;
                 area.height -= 1;
             }
@@ -137,44 +139,53 @@ fn draw_paragraph<'t>(
 }
 
 /// A question, a search, a remark, or else the keys.
-fn draw_foot(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
+fn draw_foot(
+    state: &BrowserState,
+    area: Rect,
+    brush: &mut ScreenBrush<'_>,
+) -> Option<CellPosition> {
     let progress = match state.searched {
-        Some((done, total)) => brush.sign(&format!("searching {done} of {total} …")),
+        Some((done, total)) => brush.sign_text(&format!("searching {done} of {total} …")),
         None => String::new(),
     };
     match &state.mode {
         InputMode::Asking(FooterQuestion::Export { name, .. }) => {
-            return Some(brush.typed(area, "export to: ", name, "Enter writes, Esc does not"));
+            return Some(brush.put_typed_line(
+                area,
+                "export to: ",
+                name,
+                "Enter writes, Esc does not",
+            ));
         }
         InputMode::Asking(FooterQuestion::Resume { prompt, .. }) => {
             let hint = "Enter without a prompt opens Gemini CLI";
-            return Some(brush.typed(area, "resume with prompt: ", prompt, hint));
+            return Some(brush.put_typed_line(area, "resume with prompt: ", prompt, hint));
         }
         InputMode::Asking(FooterQuestion::Delete {
             title, plan, typed, ..
         }) => {
             let things = if plan.count == 1 { "file" } else { "files" };
-            let sum = format!("{} {things}, {}", plan.count, size::short(plan.bytes));
+            let sum = format!("{} {things}, {}", plan.count, size::short_size(plan.bytes));
             let rest = format!(" ({sum})? Type `yes`: ");
-            let room = usize::from(area.width).saturating_sub(width(&rest) + 13);
-            let title = shortened(title, room, brush.marks).into_owned();
+            let room = usize::from(area.width).saturating_sub(text_width(&rest) + 13);
+            let title = shorten_text(title, room, brush.marks).into_owned();
             let question = format!("delete \"{title}\"{rest}");
-            return Some(brush.typed(area, &question, typed, "Esc keeps it"));
+            return Some(brush.put_typed_line(area, &question, typed, "Esc keeps it"));
         }
         _ if state.note.is_some() => {
             let note = state.note.as_deref().unwrap_or_default();
             let note = super::text::one_line(note, brush.marks);
-            brush.put(area, &note, BrowserInk::STRONG);
+            brush.put_text(area, &note, BrowserInk::STRONG);
         }
-        _ if !state.list.query().is_empty() => {
+        _ if !state.list.search_query().is_empty() => {
             let right = if progress.is_empty() {
                 "Enter reads, Esc ends the search"
             } else {
                 &progress
             };
-            return Some(brush.typed(area, "search: ", state.list.query(), right));
+            return Some(brush.put_typed_line(area, "search: ", state.list.search_query(), right));
         }
-        _ => keys(area, brush),
+        _ => draw_list_keys(area, brush),
     }
     None
 }
@@ -190,7 +201,7 @@ fn draw_list_keys(area: Rect, brush: &mut ScreenBrush<'_>) {
         "Ctrl-E export",
         "Del delete",
     ];
-    brush.keys(area, KEYS);
+    brush.put_keys(area, KEYS);
 }
 
 /// Draws: never outside of an area, never a sign that the terminal does not have.
@@ -205,7 +216,7 @@ impl ScreenBrush<'_> {
     fn sign_text(&self, text: &str) -> String {
         match self.marks {
             MarkSet::Unicode => text.to_owned(),
-            MarkSet::Ascii => ascii(text),
+            MarkSet::Ascii => ascii_text(text),
         }
     }
 
@@ -215,9 +226,9 @@ impl ScreenBrush<'_> {
         if area.is_empty() {
             return;
         }
-        let text = self.sign(text);
-        let text = shortened(&text, usize::from(area.width), self.marks);
-        self.screen.put(area, &text, style);
+        let text = self.sign_text(text);
+        let text = shorten_text(&text, usize::from(area.width), self.marks);
+        self.screen.put_text(area, &text, style);
     }
 
     /// A text, and from there on another.
@@ -228,15 +239,15 @@ impl ScreenBrush<'_> {
             width: area.width - offset,
             ..area
         };
-        self.put(rest, text, style);
+        self.put_text(rest, text, style);
     }
 
     /// A bold and a plain text on the left, a dim one on the right if there is room.
     fn both_ends(&mut self, area: Rect, left: (&str, &str), right: &str) {
         let room = usize::from(area.width);
-        let needed = width(left.0) + width(left.1).min(room / 3) + width(right) + 2;
+        let needed = text_width(left.0) + text_width(left.1).min(room / 3) + text_width(right) + 2;
         let at = if needed <= room {
-            room - width(right)
+            room - text_width(right)
         } else {
             room
         };
@@ -246,29 +257,35 @@ impl ScreenBrush<'_> {
                 .saturating_sub(u16::from(at < room)),
             ..area
         };
-        self.put(start, left.0, BrowserInk::STRONG);
-        self.put_at(start, width(left.0), left.1, CellStyle::default());
+        self.put_text(start, left.0, BrowserInk::STRONG);
+        self.put_at(start, text_width(left.0), left.1, CellStyle::default());
         self.put_at(area, at, right, BrowserInk::DIM);
     }
 
     /// A line that is being typed; returns where the cursor is to stand. The end of a long one is seen.
-    fn put_typed_line(&mut self, area: Rect, prompt: &str, line: &str, right: &str) -> CellPosition {
+    fn put_typed_line(
+        &mut self,
+        area: Rect,
+        prompt: &str,
+        line: &str,
+        right: &str,
+    ) -> CellPosition {
         let line = super::text::one_line(line, self.marks);
-        let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
+        let room = usize::from(area.width).saturating_sub(text_width(prompt) + 1);
         let mut shown = line.as_str();
-        while width(shown) > room {
+        while text_width(shown) > room {
             shown = shown
                 .char_indices()
                 .nth(1)
                 .map_or("", |(at, _)| &shown[at..]);
         }
-        self.put(area, prompt, BrowserInk::STRONG);
-        self.put_at(area, width(prompt), shown, CellStyle::default());
-        let end = width(prompt) + width(shown);
-        if end + 2 + width(right) <= usize::from(area.width) {
+        self.put_text(area, prompt, BrowserInk::STRONG);
+        self.put_at(area, text_width(prompt), shown, CellStyle::default());
+        let end = text_width(prompt) + text_width(shown);
+        if end + 2 + text_width(right) <= usize::from(area.width) {
             self.put_at(
                 area,
-                usize::from(area.width) - width(right),
+                usize::from(area.width) - text_width(right),
                 right,
                 BrowserInk::DIM,
             );
@@ -286,20 +303,20 @@ impl ScreenBrush<'_> {
     fn put_keys(&mut self, area: Rect, keys: &[&str]) {
         let mut at = 0;
         for key in keys {
-            if at + width(key) > usize::from(area.width) {
+            if at + text_width(key) > usize::from(area.width) {
                 break;
             }
             let (name, does) = key.split_once(' ').unwrap_or((key, ""));
             self.put_at(area, at, name, BrowserInk::STRONG);
-            self.put_at(area, at + width(name) + 1, does, BrowserInk::DIM);
-            at += width(key) + 2;
+            self.put_at(area, at + text_width(name) + 1, does, BrowserInk::DIM);
+            at += text_width(key) + 2;
         }
     }
 }
 
 /// The words of the transcript's own search, which begins as the list's.
 fn words_of(open: &OpenTranscript) -> Vec<String> {
-    super::title_terms::terms(&open.query)
+    super::title_terms::query_terms(&open.query)
 }
 
 #[cfg(test)]

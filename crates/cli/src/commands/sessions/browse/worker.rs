@@ -17,7 +17,7 @@ use super::entry::BrowseEntry;
 use super::list::EntryFiles;
 use super::sources::BrowsedProjects;
 use super::state::{BrowserInput, FoundSessions, TranscriptExtent};
-use super::title_terms::terms;
+use super::title_terms::query_terms;
 use super::{full_text, other_commands, transcript};
 
 /// Files are searched after this pause in typing.
@@ -53,25 +53,27 @@ impl BrowserWorkers {
     ) -> Self {
         let sources = Arc::new(sources);
         let (told, where_from) = (inputs.clone(), sources.clone());
-        let reads = NewestWorker::start(
+        let reads = NewestWorker::start_worker(
             "read",
             Duration::ZERO,
             move |ticket, (path, extent): (PathBuf, TranscriptExtent), is_wanted| {
-                let others = where_from.others();
-                let read = guarded(|| match others.in_path(&path) {
-                    Some(session) => transcript::replay(&session, extent, marks, is_wanted),
-                    None => transcript::read(&path, extent, marks, is_wanted),
+                let others = where_from.other_sessions();
+                let read = catch_panic(|| match others.in_path(&path) {
+                    Some(session) => {
+                        transcript::replay_transcript(&session, extent, marks, is_wanted)
+                    }
+                    None => transcript::read_transcript(&path, extent, marks, is_wanted),
                 });
                 let read = read.unwrap_or_else(|| Err("it cannot be shown".to_owned()));
                 let _ = told.send(BrowserInput::Read(ticket, read)); // fails once the browser has ended
             },
         );
         let (told, where_from) = (inputs.clone(), sources.clone());
-        let searches = NewestWorker::start(
+        let searches = NewestWorker::start_worker(
             "search",
             PAUSE,
             move |ticket, (query, files): (String, EntryFiles), is_wanted| {
-                search(
+                run_search(
                     &where_from,
                     (ticket, &query, &files),
                     marks,
@@ -94,11 +96,11 @@ impl BrowserWorkers {
     /// Lists the sessions.
     pub(super) fn list_sessions(&self) {
         let (sources, marks, told) = (self.sources.clone(), self.marks, self.inputs.clone());
-        self.once("list", move || {
+        self.spawn_once("list", move || {
             let count = |done, total| {
                 let _ = told.send(BrowserInput::Counted(done, total)); // fails once the browser has ended
             };
-            let listing = guarded(|| sources.listing(&count));
+            let listing = catch_panic(|| sources.list_sessions(&count));
             let listing = listing.unwrap_or_else(|| SessionListing {
                 warnings: vec!["the sessions cannot be listed".to_owned()],
                 ..SessionListing::default()
@@ -109,27 +111,28 @@ impl BrowserWorkers {
                 [one, more @ ..] => Some(format!("{one} (and {} more)", more.len())),
             };
             BrowserInput::Listed(
-                BrowseEntry::all(&listing, &sources.others(), marks),
+                BrowseEntry::all_entries(&listing, &sources.other_sessions(), marks),
                 warning,
             )
         });
     }
 
     pub(super) fn read_transcript(&self, ticket: u64, path: PathBuf, extent: TranscriptExtent) {
-        self.reads.ask(ticket, (path, extent));
+        self.reads.request_job(ticket, (path, extent));
     }
 
     pub(super) fn search_files(&self, ticket: u64, query: String, files: EntryFiles) {
-        self.searches.ask(ticket, (query, files));
+        self.searches.request_job(ticket, (query, files));
     }
 
     pub(super) fn export_session(&self, path: PathBuf, to: PathBuf) {
-        let (sources, others) = (self.sources.clone(), self.sources.others());
-        self.write("export", move || {
+        let (sources, others) = (self.sources.clone(), self.sources.other_sessions());
+        self.spawn_writer("export", move || {
             let session = others.in_path(&path);
             BrowserInput::Told(
-                match guarded(|| other_commands::export(&path, session, &to, sources.invocation()))
-                {
+                match catch_panic(|| {
+                    other_commands::export_markdown(&path, session, &to, sources.invocation())
+                }) {
                     Some(Ok(())) => format!("written: {}", to.display()),
                     Some(Err(error)) => format!("not written: {error:#}"),
                     None => "not written".to_owned(),
@@ -141,10 +144,10 @@ impl BrowserWorkers {
     /// Looks up the files of a session, and holds the plan.
     pub(super) fn plan_deletion(&self, path: PathBuf, size: u64) {
         let (sources, marks, slot) = (self.sources.clone(), self.marks, self.planned.clone());
-        self.once("plan", move || {
-            match guarded(|| PlannedDeletion::new(&sources.projects, &path, size)) {
+        self.spawn_once("plan", move || {
+            match catch_panic(|| PlannedDeletion::new(&sources.projects, &path, size)) {
                 Some(Ok(planned)) => {
-                    let plan = planned.plan(marks);
+                    let plan = planned.deletion_plan(marks);
                     *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(planned);
                     BrowserInput::Planned(path, plan)
                 }
@@ -159,9 +162,9 @@ impl BrowserWorkers {
         let slot = &self.planned;
         let planned = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
         let invocation = self.sources.invocation().clone();
-        self.write("delete", move || {
+        self.spawn_writer("delete", move || {
             let planned = planned.filter(|planned| planned.is_of(&path));
-            match guarded(|| planned.map(|planned| planned.carry_out(&invocation))).flatten() {
+            match catch_panic(|| planned.map(|planned| planned.carry_out(&invocation))).flatten() {
                 Some(Ok(told)) => BrowserInput::Deleted(path, told),
                 Some(Err(error)) => BrowserInput::Refused(format!("not deleted: {error:#}")),
                 None => BrowserInput::Refused("not deleted".to_owned()),
@@ -179,7 +182,7 @@ impl BrowserWorkers {
 
     fn spawn_writer(&self, name: &str, work: impl FnOnce() -> BrowserInput + Send + 'static) {
         let writing = CountedWriter::new(&self.writing);
-        self.once(name, move || {
+        self.spawn_once(name, move || {
             let input = work();
             drop(writing);
             input
@@ -188,7 +191,7 @@ impl BrowserWorkers {
 
     fn spawn_once(&self, name: &str, work: impl FnOnce() -> BrowserInput + Send + 'static) {
         let told = self.inputs.clone();
-        let spawned = spawn(name, move || {
+        let spawned = spawn_thread(name, move || {
             let _ = told.send(work());
         });
         if let Err(error) = spawned {
@@ -232,7 +235,7 @@ impl<Job: Send + 'static> NewestWorker<Job> {
         let wanted = Arc::new(AtomicU64::new(0));
         let current = wanted.clone();
         // Without a thread nothing is done, and the screen goes on to say that it is being done.
-        let _ = spawn(name, move || {
+        let _ = spawn_thread(name, move || {
             while let Some((ticket, job)) = next(&asked, pause) {
                 let is_wanted = || current.load(Ordering::Relaxed) == ticket;
                 if is_wanted() {
@@ -269,7 +272,7 @@ fn run_search(
     told: &Sender<BrowserInput>,
     is_wanted: &IsWanted<'_>,
 ) {
-    if terms(query).is_empty() {
+    if query_terms(query).is_empty() {
         return;
     }
     let tell = |places, done, total| {
@@ -284,7 +287,8 @@ fn run_search(
         let is_time = done > 0 && done < total && done.is_multiple_of(TELL);
         is_wanted() && (!is_time || tell(Vec::new(), done, total))
     };
-    let found = guarded(|| full_text::find(sources, query, files, marks, &watch)).flatten();
+    let found =
+        catch_panic(|| full_text::find_matches(sources, query, files, marks, &watch)).flatten();
     if is_wanted() {
         tell(found.unwrap_or_default(), files.len(), files.len());
     }
@@ -307,19 +311,19 @@ mod tests {
     #[test]
     fn of_what_is_asked_at_once_only_the_newest_is_done() {
         let (done, results) = channel();
-        let newest = NewestWorker::start(
+        let newest = NewestWorker::start_worker(
             "test",
             Duration::from_millis(50),
             move |ticket, job: &str, _| {
                 done.send((ticket, job)).unwrap();
             },
         );
-        newest.ask(1, "one");
-        newest.ask(2, "two");
-        newest.ask(3, "three");
+        newest.request_job(1, "one");
+        newest.request_job(2, "two");
+        newest.request_job(3, "three");
         let deadline = Duration::from_secs(20);
         assert_eq!(results.recv_timeout(deadline), Ok((3, "three")));
-        newest.ask(4, "four");
+        newest.request_job(4, "four");
         assert_eq!(results.recv_timeout(deadline), Ok((4, "four")));
         drop(newest);
         assert!(
@@ -332,16 +336,16 @@ mod tests {
     fn a_newer_request_tells_the_worker_to_drop_the_older_one() {
         let (done, results) = channel();
         let newest =
-            NewestWorker::start("test", Duration::ZERO, move |ticket, (): (), is_wanted| {
+            NewestWorker::start_worker("test", Duration::ZERO, move |ticket, (): (), is_wanted| {
                 let deadline = Instant::now() + Duration::from_secs(20);
                 while is_wanted() && ticket == 1 && Instant::now() < deadline {
                     thread::sleep(Duration::from_millis(1));
                 }
                 done.send((ticket, is_wanted())).unwrap();
             });
-        newest.ask(1, ());
+        newest.request_job(1, ());
         thread::sleep(Duration::from_millis(20));
-        newest.ask(2, ());
+        newest.request_job(2, ());
         let deadline = Duration::from_secs(20);
         assert_eq!(results.recv_timeout(deadline), Ok((1, false)));
         assert_eq!(results.recv_timeout(deadline), Ok((2, true)));

@@ -24,9 +24,9 @@ pub(in crate::commands) fn write_export_file(
     write: impl FnOnce(&mut BufWriter<NamedTempFile>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if !manner.replaces && path.symlink_metadata().is_ok() {
-        return Err(exists(path));
+        return Err(exists_failure(path));
     }
-    let file = beside(path, manner.is_private)?;
+    let file = temporary_beside(path, manner.is_private)?;
     let mut out = BufWriter::with_capacity(128 * 1024, file);
     write(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -38,7 +38,9 @@ pub(in crate::commands) fn write_export_file(
     };
     match moved {
         Ok(_) => Ok(()),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(exists(path)),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(exists_failure(path))
+        }
         Err(error) => {
             let told = format!("cannot write `{}`", path.display());
             Err(Failure::bad_input(anyhow!(error.error).context(told)))
@@ -48,7 +50,7 @@ pub(in crate::commands) fn write_export_file(
 
 /// Fails if a file could not be written there.
 pub(in crate::commands) fn check(path: &Path) -> Result<(), Failure> {
-    beside(path, true).map(drop)
+    temporary_beside(path, true).map(drop)
 }
 
 fn temporary_beside(path: &Path, is_private: bool) -> Result<NamedTempFile, Failure> {

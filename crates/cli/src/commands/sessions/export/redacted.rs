@@ -17,7 +17,7 @@ pub(in crate::commands) fn redacted_session(
     redactor: Option<&Redactor>,
     temp_dir: &Path,
 ) -> Result<(Vec<u8>, Option<RedactionReport>), Failure> {
-    redacted(bytes, redactor, temp_dir, MOST_HELD_TWICE)
+    redact_bytes(bytes, redactor, temp_dir, MOST_HELD_TWICE)
 }
 
 fn redact_bytes(
@@ -30,7 +30,7 @@ fn redact_bytes(
         return Ok((bytes, None));
     };
     if bytes.len() > most_held_twice
-        && let Ok((file, report)) = aside(&bytes, redactor, temp_dir)
+        && let Ok((file, report)) = redact_to_file(&bytes, redactor, temp_dir)
     {
         drop(bytes);
         return Ok((read_back(file)?, Some(report)));
@@ -77,7 +77,7 @@ mod tests {
         // Several buffers of the file. A debug build redacts sixteen megabytes in twenty seconds, so the limit is lower here.
         let most_held_twice = 256 * 1024;
         let times = most_held_twice / line.len() + 1;
-        let redacted = redacted(
+        let redacted = redact_bytes(
             line.repeat(times),
             Some(&redactor),
             temporary.path(),

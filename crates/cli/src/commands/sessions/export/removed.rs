@@ -15,12 +15,15 @@ pub(in crate::commands) enum RedactedSource {
 }
 
 /// The table, line by line.
-pub(in crate::commands) fn redaction_table(report: &RedactionReport, source: RedactedSource) -> Vec<String> {
+pub(in crate::commands) fn redaction_table(
+    report: &RedactionReport,
+    source: RedactedSource,
+) -> Vec<String> {
     if report.is_empty() {
         return vec!["redacted: nothing was found that looks like a secret".to_owned()];
     }
     let rows = report.findings.iter().take(MOST_LINES);
-    let rows: Vec<_> = rows.map(|finding| row(finding, source)).collect();
+    let rows: Vec<_> = rows.map(|finding| finding_row(finding, source)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<_> = (0..3).map(|column| width(column).unwrap_or(0)).collect();
     let lines = rows.iter().map(|[what, count, sample, place]| {
@@ -32,8 +35,8 @@ pub(in crate::commands) fn redaction_table(report: &RedactionReport, source: Red
     });
     let mut table = vec![format!(
         "redacted: {} in {}",
-        counted(report.findings.len() as u64, "secret", "secrets"),
-        counted(report.count(), "place", "places")
+        counted_noun(report.findings.len() as u64, "secret", "secrets"),
+        counted_noun(report.count(), "place", "places")
     )];
     table.extend(lines);
     if report.findings.len() > MOST_LINES {

@@ -16,7 +16,7 @@ use lapidary::vocab::{Event, line};
 use lapidary::wire::lines::RawLine;
 
 use super::super::super::prices::TranscriptPrices;
-use super::super::common::unsupported;
+use super::super::common::unsupported_failure;
 use super::ExportFormat;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -41,11 +41,11 @@ impl ExportSource<'_> {
     /// The bytes to redact and write: the file, or the events, one a line.
     pub(super) fn read_bytes(&self, to: ExportFormat) -> Result<Vec<u8>, Failure> {
         match self {
-            Self::File(path) => read(path),
+            Self::File(path) => read_file(path),
             Self::Other(session) => {
                 if matches!(to, ExportFormat::Json | ExportFormat::Session) {
                     let records = session.capabilities().records;
-                    records.check(session.listed).map_err(unsupported)?;
+                    records.check(session.listed).map_err(unsupported_failure)?;
                 }
                 event_lines(session)
             }
@@ -76,7 +76,7 @@ pub(super) fn write_transcript(
     let prices = TranscriptPrices::new(invocation);
     let mut outline = Outline::default();
     each_event(lines, |event| {
-        outline.event(&prices.priced(event));
+        outline.event(&prices.priced_event(event));
         Ok(())
     })?;
     let mut renderer: Box<dyn Renderer> = match to {
@@ -85,7 +85,9 @@ pub(super) fn write_transcript(
             Box::new(MarkdownRenderer::knowing(outline))
         }
     };
-    each_event(lines, |event| renderer.event(&prices.priced(event), out))?;
+    each_event(lines, |event| {
+        renderer.event(&prices.priced_event(event), out)
+    })?;
     Ok(renderer.finish(out)?)
 }
 
@@ -129,14 +131,14 @@ mod tests {
             ProjectScope::of_test(&home),
         );
         let projects = place
-            .projects(&scope)
+            .scope_projects(&scope)
             .unwrap_or_else(|_| panic!("a project"));
-        let others = place.others(&scope, &projects);
+        let others = place.other_sessions(&scope, &projects);
         let session = other_named("cccccccc", &others).unwrap_or_else(|_| panic!("a name"));
         let source = ExportSource::Other(session.expect("it is recorded"));
-        let written = source.read(to).and_then(|lines| {
+        let written = source.read_bytes(to).and_then(|lines| {
             let mut out = Vec::new();
-            transcript(&lines, to, &place.invocation, &mut out).map(|()| out)
+            write_transcript(&lines, to, &place.invocation, &mut out).map(|()| out)
         });
         match (written, expected) {
             (Ok(out), Ok(text)) => {

@@ -8,7 +8,7 @@ use anstyle::Style;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::{ListedSession, UnlistedPlace, age};
 
-use super::shorten::{add_shortened, shortened};
+use super::shorten::{add_shortened, shorten_to_width};
 use crate::live::terminal;
 use crate::printer::Printer;
 
@@ -78,7 +78,7 @@ impl RowWriter {
     pub(super) fn new(sessions: &[ListedSession], now: SystemTime, out: &Printer) -> Self {
         let width = out
             .is_terminal
-            .then(|| terminal::size(&out.invocation).width);
+            .then(|| terminal::terminal_size(&out.invocation).width);
         Self {
             layout: ListLayout::new(width),
             width: width.map(usize::from),
@@ -102,17 +102,21 @@ impl RowWriter {
         } else {
             Style::new()
         };
-        let line = shortened(&line, self.width.unwrap_or(usize::MAX));
+        let line = shorten_to_width(&line, self.width.unwrap_or(usize::MAX));
         writeln!(out, "{style}{line}{style:#}")
     }
 
-    pub(super) fn write_row(&mut self, session: &ListedSession, out: &mut Printer) -> io::Result<()> {
+    pub(super) fn write_row(
+        &mut self,
+        session: &ListedSession,
+        out: &mut Printer,
+    ) -> io::Result<()> {
         self.line.clear();
         self.set_number(session);
         self.messages.clear();
         match session.message_count() {
             None => self.messages.push('-'), // not counted
-            Some(count) => add(&mut self.messages, count),
+            Some(count) => add_number(&mut self.messages, count),
         }
         let age = age(session.updated_ms, self.now);
         let id = sanitize(session.id());
@@ -120,7 +124,7 @@ impl RowWriter {
         self.layout.add_start(cells, &mut self.line);
         let provider = session.provider().as_str();
         add_provider(&mut self.line, provider, self.providers);
-        let room = self.room();
+        let room = self.title_room();
         let title = session.display_name();
         add_shortened(&mut self.line, &title_line(title), room);
         self.line.push('\n');
@@ -131,9 +135,9 @@ impl RowWriter {
         self.number.clear();
         match session.index() {
             0 => self.number.push('-'),
-            number => add(&mut self.number, number),
+            number => add_number(&mut self.number, number),
         }
-        self.number.push(mark(session));
+        self.number.push(session_mark(session));
     }
 
     /// How many columns are left for a title.
@@ -203,7 +207,7 @@ fn provider_width(sessions: &[ListedSession]) -> usize {
 /// The column of agents, if there is one.
 fn add_provider(line: &mut String, name: &str, width: usize) {
     if width > 0 {
-        add_left(line, &shortened(&sanitize(name), width), width);
+        add_left(line, &shorten_to_width(&sanitize(name), width), width);
         line.push_str("  ");
     }
 }

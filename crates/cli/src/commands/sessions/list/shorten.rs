@@ -71,24 +71,24 @@ mod tests {
 
     #[test]
     fn titles_are_cut_by_columns_and_between_characters() {
-        assert_eq!(shortened("abcdef", 6), "abcdef");
-        assert_eq!(shortened("abcdefg", 6), "abc...");
-        assert_eq!(shortened("日本語の勉強", 12), "日本語の勉強");
-        assert_eq!(shortened("日本語の勉強", 11), "日本語の...");
-        assert_eq!(shortened("日本語の勉強", 10), "日本語...");
-        assert_eq!(shortened("cafe\u{301} noir", 7), "cafe\u{301}...");
+        assert_eq!(shorten_to_width("abcdef", 6), "abcdef");
+        assert_eq!(shorten_to_width("abcdefg", 6), "abc...");
+        assert_eq!(shorten_to_width("日本語の勉強", 12), "日本語の勉強");
+        assert_eq!(shorten_to_width("日本語の勉強", 11), "日本語の...");
+        assert_eq!(shorten_to_width("日本語の勉強", 10), "日本語...");
+        assert_eq!(shorten_to_width("cafe\u{301} noir", 7), "cafe\u{301}...");
         let family = "👩\u{200d}👩\u{200d}👧";
         assert_eq!(
-            shortened(&format!("ab{family}cdef"), 7),
+            shorten_to_width(&format!("ab{family}cdef"), 7),
             format!("ab{family}...")
         );
-        assert_eq!(shortened(&format!("abc{family}def"), 7), "abc...");
-        assert_eq!(shortened("Größe naïve", 11), "Größe naïve");
-        assert_eq!(shortened("Größe naïve", 10), "Größe n...");
-        assert_eq!(shortened("Größe abcdef", 8), "Größe...");
-        assert_eq!(shortened("é", 0), "");
-        assert_eq!(shortened("aé", 1), ".");
-        assert_eq!(shortened("abcd", 2), "..");
-        assert_eq!(shortened("abcd", 0), "");
+        assert_eq!(shorten_to_width(&format!("abc{family}def"), 7), "abc...");
+        assert_eq!(shorten_to_width("Größe naïve", 11), "Größe naïve");
+        assert_eq!(shorten_to_width("Größe naïve", 10), "Größe n...");
+        assert_eq!(shorten_to_width("Größe abcdef", 8), "Größe...");
+        assert_eq!(shorten_to_width("é", 0), "");
+        assert_eq!(shorten_to_width("aé", 1), ".");
+        assert_eq!(shorten_to_width("abcd", 2), "..");
+        assert_eq!(shorten_to_width("abcd", 0), "");
     }
 }

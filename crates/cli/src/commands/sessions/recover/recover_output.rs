@@ -13,7 +13,7 @@ use lapidary::vocab::vault::{
     FoundMessage, RECOVER_SCHEMA, RecoverReport, RecoveredSession, VaultSession,
 };
 
-use super::super::vault::counted;
+use super::super::vault::counted_noun;
 use crate::printer::Printer;
 
 /// How many messages of a session are shown to people.
@@ -34,9 +34,9 @@ pub(super) struct RecoverOutput {
 impl RecoverOutput {
     pub(super) fn take_survey(&mut self, survey: &ProjectSurvey) {
         self.looked = survey.looked;
-        self.sessions = survey.plans.iter().map(described).collect();
+        self.sessions = survey.plans.iter().map(recovered_session).collect();
         let dangers = survey.dangers.iter();
-        self.dangers = dangers.map(|danger| text(&danger.path)).collect();
+        self.dangers = dangers.map(|danger| path_text(&danger.path)).collect();
         self.warnings = survey.flaws.iter().map(ToString::to_string).collect();
     }
 
@@ -47,10 +47,10 @@ impl RecoverOutput {
     ) {
         match done {
             Ok(done) => {
-                let path = text(&plan.path);
+                let path = path_text(&plan.path);
                 let mut sessions = self.sessions.iter_mut();
                 if let Some(session) = sessions.find(|session| session.path == path) {
-                    session.recovered_path = Some(text(&done.path));
+                    session.recovered_path = Some(path_text(&done.path));
                 }
                 let sentences = done.actions.into_iter().map(|action| action.sentence);
                 self.actions.extend(sentences);
@@ -75,10 +75,10 @@ impl RecoverOutput {
 
     pub(super) fn print_text(&self, applied: bool, out: &mut Printer) -> io::Result<()> {
         for warning in &self.warnings {
-            out.complain(&format!("warning: {warning}"));
+            out.print_message(&format!("warning: {warning}"));
         }
         for session in &self.sessions {
-            print(session, out)?;
+            print_session(session, out)?;
         }
         if !applied {
             for path in &self.dangers {
@@ -89,25 +89,25 @@ impl RecoverOutput {
                 )?;
             }
         }
-        self.conclude(applied, out)
+        self.print_conclusion(applied, out)
     }
 
     fn print_conclusion(&self, applied: bool, out: &mut Printer) -> io::Result<()> {
         if self.sessions.is_empty() && self.dangers.is_empty() {
-            let files = counted(self.looked, "file");
+            let files = counted_noun(self.looked, "file");
             writeln!(out, "nothing is hidden in {files}")?;
         }
         for action in &self.actions {
-            out.note(action)?;
+            out.print_note(action)?;
         }
         out.flush()?;
         for failure in &self.failures {
-            out.complain(&format!("error: {failure}"));
+            out.print_message(&format!("error: {failure}"));
         }
         self.print_vault_only(out)?;
         let is_something = !self.sessions.is_empty() || !self.dangers.is_empty();
         if !applied && is_something {
-            out.note(
+            out.print_note(
                 "nothing was written; --apply writes it, and keeps what is there now in the vault",
             )?;
         }
@@ -126,7 +126,7 @@ impl RecoverOutput {
             )?;
         }
         if !self.only_in_vault.is_empty() {
-            out.note("`lapidary sessions recover ID --apply` brings back a session that is in the vault only")?;
+            out.print_note("`lapidary sessions recover ID --apply` brings back a session that is in the vault only")?;
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ fn recovered_session(plan: &RecoveryPlan) -> RecoveredSession {
     });
     RecoveredSession {
         session_id: plan.session_id.clone(),
-        path: text(&plan.path),
+        path: path_text(&plan.path),
         recovered_path: None,
         from_vault: plan.from_vault,
         shown: plan.shown as u64,
@@ -149,7 +149,7 @@ fn recovered_session(plan: &RecoveryPlan) -> RecoveredSession {
         causes: plan
             .causes
             .iter()
-            .map(|cause| word(*cause).0.to_owned())
+            .map(|cause| cause_words(*cause).0.to_owned())
             .collect(),
         found: found.collect(),
     }
@@ -189,7 +189,10 @@ fn cause_sentence(cause: &str) -> &str {
         HiddenCause::Rewound,
         HiddenCause::NoHeader,
     ];
-    let found = all.into_iter().map(word).find(|word| word.0 == cause);
+    let found = all
+        .into_iter()
+        .map(cause_words)
+        .find(|word| word.0 == cause);
     found.map_or(cause, |word| word.1)
 }
 
@@ -201,7 +204,7 @@ fn print_session(session: &RecoveredSession, out: &mut Printer) -> io::Result<()
         format!("in {}", sanitize(&session.path))
     };
     writeln!(out, "  {place}")?;
-    let causes = session.causes.iter().map(|cause| sentence(cause));
+    let causes = session.causes.iter().map(|cause| cause_sentence(cause));
     let causes = causes.collect::<Vec<_>>().join("; ");
     let because = if causes.is_empty() {
         String::new()

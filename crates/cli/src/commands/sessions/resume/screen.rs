@@ -8,7 +8,7 @@ use lapidary::normalize::NormalizeOptions;
 use tokio::runtime::Builder;
 
 use super::super::super::job::JobRequest;
-use super::super::super::run::{RunExtras, refused};
+use super::super::super::run::{RunExtras, job_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -21,15 +21,15 @@ pub(super) fn open(
     choose: impl FnOnce(&mut Job) -> Result<(), Failure>,
 ) -> Result<CommandExit, Failure> {
     let options = NormalizeOptions::new(&lapidary::engine::fresh_run());
-    let mut job = JobRequest::new(&with.common, options, invocation).job()?;
+    let mut job = JobRequest::new(&with.common, options, invocation).make_job()?;
     choose(&mut job)?;
-    note(&job.notices, invocation);
-    let screen = job.screen().map_err(|error| refused(&error))?;
+    print_notices(&job.notices, invocation);
+    let screen = job.screen().map_err(|error| job_failure(&error))?;
     let kept = screen.safekeeping.as_ref();
     let kept = kept.map(|guard| kept_safe(guard, invocation)).transpose()?;
-    let ended = shown(&job, screen);
+    let ended = run_screen_job(&job, screen);
     if let Some(kept) = kept {
-        note(&kept.after().notices, invocation);
+        print_notices(&kept.after().notices, invocation);
     }
     exit_of(&ended?)
 }
@@ -51,7 +51,7 @@ fn kept_safe(
         return Err(failure.with_hint("try again when it has ended"));
     }
     let kept = safekeeping.before().map_err(unsafe_because)?;
-    note(&kept.notices, invocation);
+    print_notices(&kept.notices, invocation);
     Ok(kept)
 }
 
@@ -75,7 +75,7 @@ fn run_screen_job(job: &Job, screen: ScreenJob) -> Result<TreeExit, Failure> {
 
 fn print_notices(notices: &[String], invocation: &Invocation) {
     for notice in notices {
-        invocation.complain(&format!("note: {notice}"));
+        invocation.print_message(&format!("note: {notice}"));
     }
 }
 

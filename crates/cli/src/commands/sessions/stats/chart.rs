@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use lapidary::render::live::MarkSet;
 use lapidary::vocab::stats::{DayStats, Stats};
 
-use super::{dollars, grouped};
+use super::{dollar_text, grouped_digits};
 
 /// No chart has more rows.
 const MOST_ROWS: usize = 31;
@@ -35,7 +35,7 @@ pub(super) fn draw_chart(
     marks: MarkSet,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (rows, span) = rows(&stats.days);
+    let (rows, span) = chart_rows(&stats.days);
     let Some(most) = rows.values().map(|row| row.tokens).max() else {
         return Ok(());
     };
@@ -50,14 +50,16 @@ pub(super) fn draw_chart(
     )?;
     let layout = ChartLayout::new(&rows, span, width);
     for (date, row) in &rows {
-        let bar = bar(row.tokens, most, layout.bar, marks);
+        let bar = chart_bar(row.tokens, most, layout.bar, marks);
         let padding = " ".repeat(layout.bar.saturating_sub(bar.chars().count()));
-        let (label, amount) = (layout.label(*date, span), layout.amount(row));
+        let (label, amount) = (layout.date_label(*date, span), layout.amount_text(row));
         let line = format!(
             "  {label} {bar}{padding} {amount:>width$}",
             width = layout.amount
         );
-        let cost = layout.cost.map(|width| format!(" {:>width$}", cost(row)));
+        let cost = layout
+            .cost
+            .map(|width| format!(" {:>width$}", cost_text(row)));
         let line = line + &cost.unwrap_or_default();
         writeln!(out, "{}", line.trim_end())?;
     }
@@ -81,7 +83,7 @@ impl ChartLayout {
     fn new(rows: &BTreeMap<Date, ChartRow>, span: ChartSpan, width: usize) -> Self {
         let widest =
             |text: &dyn Fn(&ChartRow) -> String| rows.values().map(|row| text(row).len()).max();
-        let cost = widest(&cost).filter(|width| *width > 0);
+        let cost = widest(&cost_text).filter(|width| *width > 0);
         let layout = |is_short: bool, cost: Option<usize>| {
             let mut layout = Self {
                 is_short,
@@ -89,8 +91,8 @@ impl ChartLayout {
                 amount: 0,
                 cost,
             };
-            layout.amount = widest(&|row| layout.amount(row)).unwrap_or(0);
-            let label = layout.label(Date::ZERO, span).len();
+            layout.amount = widest(&|row| layout.amount_text(row)).unwrap_or(0);
+            let label = layout.date_label(Date::ZERO, span).len();
             let taken = 2 + label + 2 + layout.amount + cost.map_or(0, |width| width + 1);
             layout.bar = width.saturating_sub(taken).min(Self::LONGEST_BAR);
             layout
@@ -118,13 +120,13 @@ impl ChartLayout {
         match row.tokens {
             tokens @ 1_000_000.. if self.is_short => format!("{}M", tokens / 1_000_000),
             tokens @ 1_000.. if self.is_short => format!("{}k", tokens / 1_000),
-            tokens => grouped(tokens),
+            tokens => grouped_digits(tokens),
         }
     }
 }
 
 fn cost_text(row: &ChartRow) -> String {
-    row.cost.map(dollars).unwrap_or_default()
+    row.cost.map(dollar_text).unwrap_or_default()
 }
 
 /// The days as rows, including empty ones between them. Many days become weeks or months.
@@ -232,7 +234,7 @@ mod tests {
 
     fn drawn(stats: &Stats, width: usize, marks: MarkSet) -> String {
         let mut out = Vec::new();
-        draw(stats, width, marks, &mut out).unwrap();
+        draw_chart(stats, width, marks, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

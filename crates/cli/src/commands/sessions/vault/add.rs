@@ -12,7 +12,7 @@ use super::super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::super::identify::whole_id;
 use super::super::progress_note::ProgressNote;
 use super::super::size;
-use super::{counted, failed, opened, report, snapshot};
+use super::{counted_noun, empty_report, open_vault, published_snapshot, vault_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -41,21 +41,21 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
-    let vault = opened(&place)?;
-    let patience = ProgressNote::with("copying sessions", &out.invocation);
-    let ids = named(args, &place)?;
+    let vault = open_vault(&place)?;
+    let patience = ProgressNote::start_note("copying sessions", &out.invocation);
+    let ids = named_session_ids(args, &place)?;
     let mut taken = Vec::new();
     let mut warnings = Vec::new();
-    for project in place.projects(&args.scope)? {
+    for project in place.scope_projects(&args.scope)? {
         warnings.extend(project.warnings.iter().cloned());
-        for (folder, files) in places(&project, &ids, &mut warnings) {
+        for (folder, files) in project_places(&project, &ids, &mut warnings) {
             let request = AddRequest {
                 project: folder,
                 files: &files,
                 reason: "added by hand",
                 now: place.now,
             };
-            taken.push(vault.add(&request).map_err(failed)?);
+            taken.push(vault.add(&request).map_err(vault_failure)?);
         }
     }
     for added in &taken {
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     drop(patience);
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => line::write(out, &as_report(&vault, &taken, warnings))?,
-        SessionsFormat::Text => text(args, &taken, &warnings, out)?,
+        SessionsFormat::Text => print_text(args, &taken, &warnings, out)?,
     }
     Ok(CommandExit::Success)
 }
@@ -73,7 +73,7 @@ fn named_session_ids(args: &Args, place: &SessionsContext) -> Result<Vec<String>
     if args.sessions.is_empty() {
         return Ok(Vec::new());
     }
-    let listing = place.listing(&args.scope)?;
+    let listing = place.list_sessions(&args.scope)?;
     let kept = std::collections::BTreeSet::new();
     let ids = args.sessions.iter();
     ids.map(|name| whole_id(name, &listing, &kept)).collect()
@@ -106,10 +106,10 @@ fn as_report(vault: &Vault, taken: &[AddedFiles], warnings: Vec<String>) -> Vaul
     VaultReport {
         snapshots: taken
             .iter()
-            .map(|added| snapshot(&added.snapshot))
+            .map(|added| published_snapshot(&added.snapshot))
             .collect(),
         warnings,
-        ..report(vault, "add")
+        ..empty_report(vault, "add")
     }
 }
 
@@ -120,12 +120,16 @@ fn print_text(
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in warnings {
-        out.complain(&format!("warning: {warning}"));
+        out.print_message(&format!("warning: {warning}"));
     }
     for added in taken {
         let files = &added.snapshot.files;
         let bytes = files.iter().map(|file| file.size).sum();
-        let what = format!("{}, {}", counted(files.len(), "file"), size::short(bytes));
+        let what = format!(
+            "{}, {}",
+            counted_noun(files.len(), "file"),
+            size::short_size(bytes)
+        );
         let id = &added.snapshot.id;
         if added.changed {
             writeln!(out, "{id}  {what}, {} new", added.new)?;
@@ -136,7 +140,7 @@ fn print_text(
     if taken.is_empty() {
         let others = "; --all takes in those of other projects";
         let others = if args.scope.all { "" } else { others };
-        out.note(&format!("no sessions recorded here yet{others}"))?;
+        out.print_note(&format!("no sessions recorded here yet{others}"))?;
     }
     Ok(())
 }

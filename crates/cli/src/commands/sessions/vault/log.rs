@@ -13,10 +13,12 @@ use lapidary::vocab::vault::{VaultReport, VaultSession};
 
 use super::super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::super::identify::{kept_ids, whole_id};
-use super::super::list::shortened;
+use super::super::list::shorten_to_width;
 use super::super::progress_note::ProgressNote;
 use super::super::size;
-use super::{counted, failed, opened, report, snapshot, vault_session};
+use super::{
+    counted_noun, empty_report, open_vault, published_snapshot, vault_failure, vault_session,
+};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -44,11 +46,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
-    let vault = opened(&place)?;
-    let patience = ProgressNote::with("reading the vault", &out.invocation);
-    let mut history = vault.log().map_err(failed)?;
+    let vault = open_vault(&place)?;
+    let patience = ProgressNote::start_note("reading the vault", &out.invocation);
+    let mut history = vault.log().map_err(vault_failure)?;
     let id = args.session.as_deref();
-    let id = id.map(|named| session(named, &history, args, &place));
+    let id = id.map(|named| find_session_id(named, &history, args, &place));
     let id = id.transpose()?;
     match &id {
         Some(id) => keep_session(&mut history, id),
@@ -62,15 +64,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => {
             let found = VaultReport {
-                snapshots: history.snapshots.iter().map(snapshot).collect(),
+                snapshots: history.snapshots.iter().map(published_snapshot).collect(),
                 only_in_vault: kept,
-                warnings: warnings(&history),
-                ..report(&vault, "log")
+                warnings: history_warnings(&history),
+                ..empty_report(&vault, "log")
             };
             line::write(out, &found)?;
         }
         SessionsFormat::Text => {
-            text(&history, id.as_deref(), &place, out)?;
+            print_text(&history, id.as_deref(), &place, out)?;
             text_of_kept(&kept, &place, out)?;
         }
     }
@@ -78,9 +80,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 fn only_in_vault(args: &Args, place: &SessionsContext) -> Result<Vec<VaultSession>, Failure> {
-    let projects = place.projects(&args.scope)?;
+    let projects = place.scope_projects(&args.scope)?;
     let kept = place.only_in_vault(&projects);
-    let kept = kept.without(&place.listing(&args.scope)?);
+    let kept = kept.without(&place.list_sessions(&args.scope)?);
     let kept = kept.listed(&projects, place.now);
     Ok(kept
         .into_iter()
@@ -103,11 +105,11 @@ fn text_of_kept(
             out,
             "  {}  {:<15} {}",
             sanitize(&session.session_id),
-            ago(&session.last_updated, place),
-            shortened(&title, 100)
+            age_text(&session.last_updated, place),
+            shorten_to_width(&title, 100)
         )?;
     }
-    out.note("`lapidary sessions recover ID --apply` brings one back")
+    out.print_note("`lapidary sessions recover ID --apply` brings one back")
 }
 
 /// Looks in the vault first: it may hold the only copy of a session.
@@ -121,11 +123,13 @@ fn find_session_id(
     if kept.contains(named) {
         return Ok(named.to_owned());
     }
-    let id = whole_id(named, &place.listing(&args.scope)?, &kept)?;
+    let id = whole_id(named, &place.list_sessions(&args.scope)?, &kept)?;
     if kept.contains(id.as_str()) {
         return Ok(id);
     }
-    Err(failed(lapidary::sessions::vault::VaultError::NoSession(id)))
+    Err(vault_failure(
+        lapidary::sessions::vault::VaultError::NoSession(id),
+    ))
 }
 
 fn keep_projects(
@@ -138,7 +142,7 @@ fn keep_projects(
         history.snapshots.sort_by(|a, b| a.project.cmp(&b.project));
         return Ok(());
     }
-    let projects = place.projects(&args.scope)?;
+    let projects = place.scope_projects(&args.scope)?;
     let directories: Vec<_> = projects.iter().flat_map(|it| &it.directories).collect();
     let is_meant = |it: &Snapshot| directories.iter().any(|dir| *dir == Path::new(&it.project));
     history.snapshots.retain(is_meant);
@@ -170,21 +174,21 @@ fn print_text(
     place: &SessionsContext,
     out: &mut Printer,
 ) -> Result<(), Failure> {
-    for warning in warnings(history) {
-        out.complain(&format!("warning: {warning}"));
+    for warning in history_warnings(history) {
+        out.print_message(&format!("warning: {warning}"));
     }
     if history.snapshots.is_empty() {
-        out.note("the vault has nothing of this project; --all shows what else it has")?;
+        out.print_note("the vault has nothing of this project; --all shows what else it has")?;
     }
     if let Some(id) = session {
-        contents(history, place, out)?;
+        print_contents(history, place, out)?;
         let id = sanitize(id);
-        out.note(&format!(
+        out.print_note(&format!(
             "`lapidary sessions vault restore {id}` brings back the newest that can be resumed"
         ))?;
         return Ok(());
     }
-    Ok(snapshots(history, place, out)?)
+    Ok(print_snapshots(history, place, out)?)
 }
 
 fn print_snapshots(
@@ -213,9 +217,9 @@ fn print_snapshots(
             out,
             "  {}  {:<15} {:>10}, {:>6}, {new:>4} new  {}",
             sanitize(&snapshot.id),
-            ago(&snapshot.time, place),
-            counted(snapshot.files.len(), "file"),
-            size::short(bytes),
+            age_text(&snapshot.time, place),
+            counted_noun(snapshot.files.len(), "file"),
+            size::short_size(bytes),
             sanitize(&snapshot.reason)
         )?;
     }
@@ -238,8 +242,8 @@ fn print_contents(
                 out,
                 "  {}  {:<15} {:>6}  {}{remark}",
                 sanitize(&snapshot.id),
-                ago(&snapshot.time, place),
-                size::short(file.size),
+                age_text(&snapshot.time, place),
+                size::short_size(file.size),
                 sanitize(&file.path)
             )?;
         }

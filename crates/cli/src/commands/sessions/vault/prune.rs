@@ -11,7 +11,7 @@ use lapidary::vocab::vault::{PrunedContents, VaultReport};
 use super::super::common::{SessionsContext, SessionsFormat};
 use super::super::progress_note::ProgressNote;
 use super::super::size;
-use super::{counted, failed, opened, report};
+use super::{counted_noun, empty_report, open_vault, vault_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -29,10 +29,10 @@ Examples:
 A period is a number and one of h (hours), d (days), w (weeks) and m (months of 30 days). A size is a number and one of B, kB, MB, GB and TB.")]
 pub(crate) struct Args {
     /// Remove copies that no snapshot of this period has
-    #[arg(long, value_name = "PERIOD", value_parser = period)]
+    #[arg(long, value_name = "PERIOD", value_parser = parse_period)]
     older_than: Option<Duration>,
     /// Remove the oldest copies until no more than this is left
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_size: Option<u64>,
     /// Really remove them
     #[arg(long, visible_alias = "yes", short_alias = 'y')]
@@ -44,17 +44,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
-    let vault = opened(&place)?;
-    let patience = ProgressNote::with("comparing copies", &out.invocation);
+    let vault = open_vault(&place)?;
+    let patience = ProgressNote::start_note("comparing copies", &out.invocation);
     // A vault that cannot be read is not an empty one.
-    vault.log().map_err(failed)?;
+    vault.log().map_err(vault_failure)?;
     let request = PruneRequest {
         older_than: args.older_than,
         max_bytes: args.max_size,
         dry_run: !args.apply,
         now: place.now,
     };
-    let pruned = vault.prune(&request).map_err(failed)?;
+    let pruned = vault.prune(&request).map_err(vault_failure)?;
     drop(patience);
     let warnings: Vec<_> = pruned
         .unreadable
@@ -70,13 +70,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         SessionsFormat::Json => {
             let done = VaultReport {
                 applied: args.apply && warnings.is_empty(),
-                pruned: Some(numbers(&pruned)),
+                pruned: Some(pruned_contents(&pruned)),
                 warnings: warnings.clone(),
-                ..report(&vault, "prune")
+                ..empty_report(&vault, "prune")
             };
             line::write(out, &done)?;
         }
-        SessionsFormat::Text => text(args, &pruned, &warnings, out)?,
+        SessionsFormat::Text => print_text(args, &pruned, &warnings, out)?,
     }
     Ok(if args.apply && !warnings.is_empty() {
         CommandExit::Internal
@@ -103,7 +103,7 @@ fn print_text(
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for warning in warnings {
-        out.complain(&format!("warning: {warning}"));
+        out.print_message(&format!("warning: {warning}"));
     }
     let rows = [
         (
@@ -117,10 +117,13 @@ fn print_text(
         writeln!(out, "{count:>6}  {why}")?;
     }
     if pruned.snapshots > 0 {
-        let snapshots = counted(pruned.snapshots, "snapshot");
+        let snapshots = counted_noun(pruned.snapshots, "snapshot");
         writeln!(out, "        and {snapshots} of which nothing is left")?;
     }
-    let (freed, left) = (size::short(pruned.freed), size::short(pruned.left));
+    let (freed, left) = (
+        size::short_size(pruned.freed),
+        size::short_size(pruned.left),
+    );
     let (goes, stays) = if args.apply {
         ("freed", "is left")
     } else {
@@ -129,7 +132,7 @@ fn print_text(
     writeln!(out, "{freed} {goes}, {left} {stays}")?;
     let is_something = pruned.freed > 0 || pruned.snapshots > 0;
     if !args.apply && is_something {
-        out.note("nothing was removed; --apply removes it")?;
+        out.print_note("nothing was removed; --apply removes it")?;
     }
     Ok(())
 }
@@ -170,16 +173,16 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::parse_bytes;
 
     #[test]
     fn a_size_is_a_number_and_a_unit() {
-        assert_eq!(bytes("2GB"), Ok(2_000_000_000));
-        assert_eq!(bytes("1.5 kB"), Ok(1500));
-        assert_eq!(bytes("1 MiB"), Ok(1 << 20));
-        assert_eq!(bytes("0"), Ok(0));
+        assert_eq!(parse_bytes("2GB"), Ok(2_000_000_000));
+        assert_eq!(parse_bytes("1.5 kB"), Ok(1500));
+        assert_eq!(parse_bytes("1 MiB"), Ok(1 << 20));
+        assert_eq!(parse_bytes("0"), Ok(0));
         for bad in ["", "GB", "-1GB", "1 YB", "1..2GB", "2 GB x", "é"] {
-            assert!(bytes(bad).is_err(), "{bad}");
+            assert!(parse_bytes(bad).is_err(), "{bad}");
         }
     }
 }

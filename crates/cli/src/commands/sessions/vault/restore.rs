@@ -17,7 +17,7 @@ use super::super::common::{SessionsContext, SessionsFormat};
 use super::super::identify::{beginning_with, kept_ids};
 use super::super::progress_note::ProgressNote;
 use super::super::size;
-use super::{failed, file, opened, report};
+use super::{empty_report, open_vault, published_file, vault_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -50,9 +50,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
-    let vault = opened(&place)?;
-    let patience = ProgressNote::with("reading the vault", &out.invocation);
-    let chosen = chosen(&vault, &args.what)?;
+    let vault = open_vault(&place)?;
+    let patience = ProgressNote::start_note("reading the vault", &out.invocation);
+    let chosen = chosen_files(&vault, &args.what)?;
     let to = match &args.to {
         Some(directory) => place.environment.dir.join(directory),
         None => chosen.project.clone(),
@@ -62,11 +62,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     } else {
         vault.put_back(&chosen, &to, place.now)
     };
-    let restored = restored.map_err(failed)?;
+    let restored = restored.map_err(vault_failure)?;
     let is_home = args.to.is_none() && !args.dry_run;
     let mut notes = Vec::new();
     if is_home {
-        notes = disarm(&vault, &restored, &place)?;
+        notes = move_dangers(&vault, &restored, &place)?;
         notes.extend(short_lived(&restored, &chosen.project, &place));
     }
     drop(patience);
@@ -74,20 +74,20 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         SessionsFormat::Json => {
             let done = VaultReport {
                 applied: !args.dry_run,
-                restored: restored.iter().map(described).collect(),
+                restored: restored.iter().map(restored_file).collect(),
                 warnings: notes,
-                ..report(&vault, "restore")
+                ..empty_report(&vault, "restore")
             };
             line::write(out, &done)?;
         }
-        SessionsFormat::Text => text(args, &restored, &notes, out)?,
+        SessionsFormat::Text => print_text(args, &restored, &notes, out)?,
     }
     Ok(CommandExit::Success)
 }
 
 /// A whole id of a session, then a snapshot, then the beginning of a session's id.
 fn chosen_files(vault: &Vault, named: &str) -> Result<ChosenFiles, Failure> {
-    let history = vault.log().map_err(failed)?;
+    let history = vault.log().map_err(vault_failure)?;
     let kept = kept_ids(&history);
     let what = if kept.contains(named) {
         RestoreTarget::Session(named)
@@ -96,10 +96,10 @@ fn chosen_files(vault: &Vault, named: &str) -> Result<ChosenFiles, Failure> {
     } else {
         match beginning_with(named, &kept)?.as_slice() {
             [only] => RestoreTarget::Session(only),
-            _ => return Err(failed(VaultError::NoSession(named.to_owned()))),
+            _ => return Err(vault_failure(VaultError::NoSession(named.to_owned()))),
         }
     };
-    vault.choose(what).map_err(failed)
+    vault.choose(what).map_err(vault_failure)
 }
 
 /// Snapshots are called by their time, and no session's id begins with one.
@@ -124,7 +124,12 @@ fn move_dangers(
     let mut notes = Vec::new();
     for chats in folders {
         let actions = recover::disarm(vault, chats, "after restoring", place.now);
-        notes.extend(actions.map_err(failed)?.into_iter().map(|it| it.sentence));
+        notes.extend(
+            actions
+                .map_err(vault_failure)?
+                .into_iter()
+                .map(|it| it.sentence),
+        );
     }
     Ok(notes)
 }
@@ -165,7 +170,7 @@ fn restored_file(restored: &BroughtBack) -> RestoredFile {
             RestoreMethod::AlreadyThere => RestoredHow::AlreadyThere,
             RestoreMethod::Beside => RestoredHow::Beside,
         },
-        file: file(&restored.entry),
+        file: published_file(&restored.entry),
     }
 }
 
@@ -184,14 +189,14 @@ fn print_text(
             (RestoreMethod::Beside, true) => "would be back, beside another of its name",
         };
         let path = one.path.to_string_lossy();
-        let size = size::short(one.entry.size);
+        let size = size::short_size(one.entry.size);
         writeln!(out, "{} ({size}): {done}", sanitize(&path))?;
     }
     for note in notes {
-        out.note(note)?;
+        out.print_note(note)?;
     }
     if args.dry_run {
-        out.note("nothing was written; without --dry-run it is")?;
+        out.print_note("nothing was written; without --dry-run it is")?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use lapidary::vocab::vault::{DamagedContent, Soundness, VaultReport};
 use super::super::common::{SessionsContext, SessionsFormat};
 use super::super::progress_note::ProgressNote;
 use super::super::size;
-use super::{counted, failed, opened, report};
+use super::{counted_noun, empty_report, open_vault, vault_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -32,22 +32,22 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
-    let vault = opened(&place)?;
-    let patience = ProgressNote::with("reading every copy in the vault", &out.invocation);
-    let history = vault.log().map_err(failed)?;
-    let verdict = vault.verify().map_err(failed)?;
+    let vault = open_vault(&place)?;
+    let patience = ProgressNote::start_note("reading every copy in the vault", &out.invocation);
+    let history = vault.log().map_err(vault_failure)?;
+    let verdict = vault.verify().map_err(vault_failure)?;
     drop(patience);
-    let soundness = soundness(&verdict, &history);
+    let soundness = vault_soundness(&verdict, &history);
     let is_sound = soundness.sound;
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => {
             let found = VaultReport {
                 soundness: Some(soundness),
-                ..report(&vault, "verify")
+                ..empty_report(&vault, "verify")
             };
             line::write(out, &found)?;
         }
-        SessionsFormat::Text => text(&soundness, out)?,
+        SessionsFormat::Text => print_text(&soundness, out)?,
     }
     Ok(if is_sound {
         CommandExit::Success
@@ -67,7 +67,7 @@ fn vault_soundness(verdict: &VaultVerdict, history: &SnapshotHistory) -> Soundne
         bytes: verdict.bytes,
         damaged: damaged
             .into_iter()
-            .map(|(name, missing)| whose(name, missing, history))
+            .map(|(name, missing)| damaged_content(name, missing, history))
             .collect(),
         unreadable: verdict
             .unreadable
@@ -121,12 +121,12 @@ fn print_text(found: &Soundness, out: &mut Printer) -> Result<(), Failure> {
         1 => "1 copy".to_owned(),
         number => format!("{number} copies"),
     };
-    let snapshots = counted(count(found.snapshots), "snapshot");
-    let size = size::short(found.bytes);
+    let snapshots = counted_noun(count(found.snapshots), "snapshot");
+    let size = size::short_size(found.bytes);
     writeln!(out, "sound: {contents} in {snapshots}, {size}")?;
     if found.sound {
         return Ok(());
     }
-    out.note("not all of the vault is sound: `lapidary sessions vault log --session ID` shows what else it has of a session; `lapidary sessions vault add` copies what is still in its place once more")?;
+    out.print_note("not all of the vault is sound: `lapidary sessions vault log --session ID` shows what else it has of a session; `lapidary sessions vault add` copies what is still in its place once more")?;
     Ok(())
 }

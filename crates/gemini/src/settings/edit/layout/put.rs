@@ -59,7 +59,9 @@ impl TextLayout<'_> {
     }
 
     fn put_before(&self, next: &JsoncChild, new: &NewEntry<'_>) -> String {
-        let indent = self.owns_line(next.start).then(|| self.line_indent(next.start));
+        let indent = self
+            .owns_line(next.start)
+            .then(|| self.line_indent(next.start));
         let (before, behind) = self.text.split_at(next.start);
         let between = self.entry_separator(indent);
         format!("{before}{},{between}{behind}", new.entry_text(self, indent))

@@ -3,9 +3,9 @@
 use lapidary::engine::acp::{PromptAnswer, RequestError};
 use lapidary::vocab::doctor::{Card, CardCancel, CardTurn, Check, CheckName, CheckState};
 
-use super::failed;
+use super::failed_check;
 use crate::commands::doctor::card::model::SAID;
-use crate::commands::doctor::card::offer::{clip, millis};
+use crate::commands::doctor::card::offer::{clip_text, whole_milliseconds};
 use crate::commands::doctor::card::turn::ObservedTurn;
 
 /// Observations of a turn outside the connection.
@@ -28,7 +28,7 @@ pub(in crate::commands::doctor::card) fn turn_checks(
     let prompted = match &turn.outcome {
         Ok(prompted) => prompted,
         Err(error) => {
-            let check = failed(CheckName::AcpTurn, "a turn did not end as it should", error);
+            let check = failed_check(CheckName::AcpTurn, "a turn did not end as it should", error);
             let names = [CheckName::AcpPermission, CheckName::AcpUsage];
             let [permission, usage] =
                 names.map(|name| Check::new(name, CheckState::Skipped, "no turn was completed"));
@@ -36,14 +36,18 @@ pub(in crate::commands::doctor::card) fn turn_checks(
         }
     };
     let facts = CardTurn {
-        stop_reason: clip(&prompted.stop_reason.to_str()),
+        stop_reason: clip_text(&prompted.stop_reason.to_str()),
         model_asked: seen.is_model_asked,
         text_arrived: turn.text.contains(SAID),
         asks_before_shell: seen.has_shell.then_some(turn.asked),
         asks_before_read_only_shell: seen.has_shell.then_some(turn.asked_to_look),
         usage_in: turn.usage_in.iter().map(ToString::to_string).collect(),
     };
-    let checks = [played(&facts, turn), permission(turn, seen), usage(&facts)];
+    let checks = [
+        played_check(&facts, turn),
+        permission_check(turn, seen),
+        usage_check(&facts),
+    ];
     card.turn = Some(facts);
     checks
 }
@@ -65,13 +69,13 @@ fn played_check(facts: &CardTurn, turn: &ObservedTurn) -> Check {
         (true, false) => {
             let message =
                 format!("what the model said did not come through; the turn ended with {reason:?}");
-            check(CheckState::Problem, message).details([said(turn)])
+            check(CheckState::Problem, message).details([turn_summary(turn)])
         }
         (false, _) => {
             let message = format!(
                 "a turn ends with {reason:?}, but the mock model was not called: how to point this agent at a model is not known"
             );
-            check(CheckState::Unproven, message).details([said(turn)])
+            check(CheckState::Unproven, message).details([turn_summary(turn)])
         }
     }
 }
@@ -79,7 +83,7 @@ fn played_check(facts: &CardTurn, turn: &ObservedTurn) -> Check {
 fn turn_summary(turn: &ObservedTurn) -> String {
     match turn.text.as_str() {
         "" => "it said nothing".to_owned(),
-        text => format!("it said: {}", clip(text)),
+        text => format!("it said: {}", clip_text(text)),
     }
 }
 
@@ -135,17 +139,20 @@ fn usage_check(facts: &CardTurn) -> Check {
 }
 
 /// The check of cancelling.
-pub(in crate::commands::doctor::card) fn cancel_check(card: &mut Card, turn: &ObservedTurn) -> Check {
+pub(in crate::commands::doctor::card) fn cancel_check(
+    card: &mut Card,
+    turn: &ObservedTurn,
+) -> Check {
     let name = CheckName::AcpCancel;
     let Some(took) = turn.since_cancel else {
-        return uncancelled(turn);
+        return uncancelled_check(turn);
     };
     let check =
         |state, message: String| Check::new(CheckName::AcpCancel, state, message).took(took);
-    let ms = millis(took);
+    let ms = whole_milliseconds(took);
     match &turn.outcome {
         Ok(prompted) => {
-            let reason = clip(&prompted.stop_reason.to_str());
+            let reason = clip_text(&prompted.stop_reason.to_str());
             let state = if reason == "cancelled" {
                 CheckState::Ok
             } else {
@@ -165,7 +172,7 @@ pub(in crate::commands::doctor::card) fn cancel_check(card: &mut Card, turn: &Ob
             });
             let message = format!(
                 "a cancelled turn ends with an error after {ms} ms: {}",
-                clip(&refusal.to_string())
+                clip_text(&refusal.to_string())
             );
             check(CheckState::Warning, message)
         }
@@ -173,7 +180,7 @@ pub(in crate::commands::doctor::card) fn cancel_check(card: &mut Card, turn: &Ob
             CheckState::Problem,
             format!("a cancelled turn was not ended within {ms} ms"),
         ),
-        Err(error) => failed(name, "a turn could not be cancelled", error),
+        Err(error) => failed_check(name, "a turn could not be cancelled", error),
     }
 }
 
@@ -183,7 +190,7 @@ fn uncancelled_check(turn: &ObservedTurn) -> Check {
             let message = "the turn was over before it could be cancelled";
             Check::new(CheckName::AcpCancel, CheckState::Unproven, message)
         }
-        Err(error) => failed(
+        Err(error) => failed_check(
             CheckName::AcpCancel,
             "no turn could be started to cancel it",
             error,

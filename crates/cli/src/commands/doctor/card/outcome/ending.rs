@@ -7,9 +7,9 @@ use lapidary::vocab::doctor::{
     Card, CardShutdown, CardUnknownMethod, Check, CheckName, CheckState, ShutdownBy,
 };
 
-use super::failed;
+use super::failed_check;
 use crate::commands::doctor::card::acp_probe::{NoiseSeen, ProbeShutdown};
-use crate::commands::doctor::card::offer::{clip, millis};
+use crate::commands::doctor::card::offer::{clip_text, whole_milliseconds};
 
 /// The check of an unknown method.
 pub(in crate::commands::doctor::card) fn unknown_method_check(
@@ -19,7 +19,7 @@ pub(in crate::commands::doctor::card) fn unknown_method_check(
 ) -> Check {
     let name = CheckName::AcpUnknown;
     let check = |state, message: String| Check::new(CheckName::AcpUnknown, state, message);
-    let ms = millis(took);
+    let ms = whole_milliseconds(took);
     let fact = |answered, code| Some(CardUnknownMethod { answered, code, ms });
     match answer {
         Ok(_) => {
@@ -40,7 +40,7 @@ pub(in crate::commands::doctor::card) fn unknown_method_check(
             }
             let message = format!(
                 "an unknown method is refused, but with {code} and not with -32601: {}",
-                clip(&refusal.message.to_str())
+                clip_text(&refusal.message.to_str())
             );
             check(CheckState::Warning, message)
         }
@@ -51,7 +51,7 @@ pub(in crate::commands::doctor::card) fn unknown_method_check(
                 format!("an unknown method was not answered within {ms} ms"),
             )
         }
-        Err(error) => failed(name, "the agent ended at an unknown method", error),
+        Err(error) => failed_check(name, "the agent ended at an unknown method", error),
     }
 }
 
@@ -62,10 +62,14 @@ pub(in crate::commands::doctor::card) fn shutdown_checks(
 ) -> [Check; 3] {
     card.shutdown = Some(CardShutdown {
         by: end.by.clone(),
-        ms: millis(end.took),
+        ms: whole_milliseconds(end.took),
     });
     card.noise_lines = end.noise.lines;
-    [ended(end), leftovers(end), stdout(&end.noise)]
+    [
+        end_check(end),
+        leftovers_check(end),
+        stdout_check(&end.noise),
+    ]
 }
 
 fn end_check(end: &ProbeShutdown) -> Check {

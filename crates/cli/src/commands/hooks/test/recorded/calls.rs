@@ -73,12 +73,12 @@ impl KnownCall {
         if teller == CallTeller::Gemini {
             let call = HookToolCall {
                 name: self.action.tool.clone().unwrap_or_default(),
-                input: value(&self.input),
+                input: json_value(&self.input),
                 ..HookToolCall::default()
             };
             return vec![vec![call]];
         }
-        let wanted = self.wanted();
+        let wanted = self.wanted_call();
         let sides = wanted.sides().into_iter();
         let rounds = sides.flat_map(|CallSide { names, files }| {
             let round = move |file| names.iter().map(|name| wanted.call(name, file)).collect();
@@ -92,18 +92,18 @@ impl KnownCall {
         if teller == CallTeller::Gemini {
             return None;
         }
-        let count = self.wanted().files_left_out();
+        let count = self.wanted_call().files_left_out();
         if count > 0 {
             return Some(format!(
                 "hooks get {MOST_FILES} files of a call: this one has {count} more, and is denied"
             ));
         }
-        let untold = self.wanted().untold();
+        let untold = self.wanted_call().untold();
         untold.map(|untold| format!("{untold}: the call is held back for that"))
     }
 
     pub(super) fn permission_notice(&self) -> EventDetails {
-        self.wanted().notice()
+        self.wanted_call().notice()
     }
 
     /// A file or a terminal of the client's.
@@ -127,38 +127,40 @@ impl RecordedCall {
 impl RecordedCalls {
     /// Takes in an event, and the action of its call.
     pub(super) fn note_event(&mut self, told: &Told, action: Option<ToolAction>) {
-        self.displays.note(told);
+        self.displays.note_line(told);
         match (&told.body, action) {
             (Body::ToolInvocation(call), Some(action)) => {
                 let input = arguments(told).unwrap_or_else(|| call.input.clone());
-                self.called(key(told, &call.call_id), KnownCall { action, input });
+                self.note_call(call_key(told, &call.call_id), KnownCall { action, input });
             }
-            (Body::PermissionRequest(request), Some(action)) => self.asked(told, request, action),
-            (Body::PermissionDecision(decision), _) => self.decided(told, decision),
-            (Body::ToolCompletion(done), _) => self.ended(told, done),
-            (Body::TurnComplete(_), _) => self.questions.turned(),
+            (Body::PermissionRequest(request), Some(action)) => {
+                self.note_request(told, request, action)
+            }
+            (Body::PermissionDecision(decision), _) => self.note_decision(told, decision),
+            (Body::ToolCompletion(done), _) => self.note_completion(told, done),
+            (Body::TurnComplete(_), _) => self.questions.end_turn(),
             _ => {}
         }
     }
 
     fn note_decision(&mut self, told: &Told, decision: &PermissionDecision) {
         let call = decision.tool_use_id.as_ref();
-        let at = call.and_then(|call| self.open.get(&key(told, call)));
+        let at = call.and_then(|call| self.open.get(&call_key(told, call)));
         if let Some(at) = at.filter(|_| decision.decision != PermissionOutcome::Allowed) {
             self.all[*at].is_held_back = true;
         }
         // The protocol has no ids for files: the request's is in theirs.
         let file = format!("fs:{}", decision.request_id);
-        let file = self.open.get(&key(told, &Text::from(file)));
+        let file = self.open.get(&call_key(told, &Text::from(file)));
         let file = file.map(|at| &self.all[*at].latest);
         self.questions
-            .decided(&key(told, &decision.request_id), decision, file);
+            .note_decision(&call_key(told, &decision.request_id), decision, file);
     }
 
     /// Takes in a report of a call. A call may be reported several times, each time with more facts.
     fn note_call(&mut self, key: CallKey, known: KnownCall) {
         self.is_served |= known.is_service();
-        self.questions.called(&known);
+        self.questions.note_call(&known);
         let Some(at) = self.open.get(&key) else {
             let is_asked = known.is_service();
             self.open.insert(key, self.all.len());
@@ -177,9 +179,9 @@ impl RecordedCalls {
         let input = arguments(told).unwrap_or_else(|| request.tool_input.clone());
         let known = KnownCall { action, input };
         self.questions
-            .ask(key(told, &request.request_id), known.clone());
+            .add_question(call_key(told, &request.request_id), known.clone());
         let id = request.tool_use_id.as_ref().unwrap_or(&request.request_id);
-        let key = key(told, id);
+        let key = call_key(told, id);
         let call = RecordedCall::new(known, true);
         match self.open.get(&key) {
             Some(at) if !self.all[*at].is_asked => self.all[*at] = call,
@@ -191,7 +193,7 @@ impl RecordedCalls {
     }
 
     fn note_completion(&mut self, told: &Told, done: &ToolCompletion) {
-        let Some(at) = self.open.remove(&key(told, &done.call_id)) else {
+        let Some(at) = self.open.remove(&call_key(told, &done.call_id)) else {
             return;
         };
         let call = &self.all[at];
@@ -202,7 +204,7 @@ impl RecordedCalls {
         let is_run = !call.latest.is_service() || done.content.iter().any(is_terminal);
         if !is_held_back && is_run {
             let mut response = tool_response(done);
-            self.displays.complete(&mut response, told, done);
+            self.displays.complete_response(&mut response, told, done);
             self.done.push((call.latest.clone(), response));
         }
     }

@@ -33,7 +33,12 @@ impl CallDisplays {
     }
 
     /// Completes the input of `AfterTool` hooks, as far as Gemini CLI has written it.
-    pub(super) fn complete_response(&mut self, response: &mut Value, told: &Told, done: &ToolCompletion) {
+    pub(super) fn complete_response(
+        &mut self,
+        response: &mut Value,
+        told: &Told,
+        done: &ToolCompletion,
+    ) {
         if let Some(display) = self.0.remove(done.call_id.to_str().as_ref()) {
             response["returnDisplay"] = display;
         }

@@ -53,7 +53,7 @@ impl RecordedQuestions {
                 self.granted.push(question.known.clone());
             }
         } else if let Some(file) = file {
-            self.service(file, is_asked, is_allowed);
+            self.add_service_question(file, is_asked, is_allowed);
         } else if decision.tool_name.to_str() == "terminal/create" {
             self.command = Some((is_asked, is_allowed));
         }
@@ -64,7 +64,7 @@ impl RecordedQuestions {
         if known.action.tool.as_deref() == Some("terminal/create")
             && let Some((is_asked, is_allowed)) = self.command.take()
         {
-            self.service(known, is_asked, is_allowed);
+            self.add_service_question(known, is_asked, is_allowed);
         }
     }
 
@@ -73,7 +73,11 @@ impl RecordedQuestions {
     }
 
     fn add_service_question(&mut self, known: &KnownCall, is_asked: bool, is_allowed: bool) {
-        let is_granted = is_allowed && self.granted.iter().any(|granted| covers(granted, known));
+        let is_granted = is_allowed
+            && self
+                .granted
+                .iter()
+                .any(|granted| covers_call(granted, known));
         if is_asked && !is_granted {
             let mut known = known.clone();
             known.action.title = None; // the agent has no title for it, and a run knows none

@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::super::text::width;
+use super::super::text::text_width;
 use super::{CellPosition, Rect};
 
 /// Colour, bold, dim, underlined and reversed.
@@ -40,11 +40,11 @@ impl Canvas {
         let area = area.intersection(self.area);
         let mut x = area.x;
         for character in text.graphemes(true) {
-            let wide = u16::try_from(width(character)).unwrap_or(u16::MAX);
+            let wide = u16::try_from(text_width(character)).unwrap_or(u16::MAX);
             if wide == 0 || area.is_empty() || character.contains(char::is_control) {
                 continue;
             }
-            if wide > area.right() - x {
+            if wide > area.right_edge() - x {
                 return;
             }
             self.put_character(CellPosition { x, y: area.y }, character, wide, style);
@@ -53,12 +53,12 @@ impl Canvas {
     }
 
     fn put_character(&mut self, at: CellPosition, text: &str, wide: u16, style: CellStyle) {
-        let first = self.index(at);
+        let first = self.cell_index(at);
         let end = first + usize::from(wide);
-        self.uncover(first);
-        let row_end = self.index(CellPosition { x: 0, ..at }) + usize::from(self.area.width);
+        self.blank_wide_character(first);
+        let row_end = self.cell_index(CellPosition { x: 0, ..at }) + usize::from(self.area.width);
         if end < row_end {
-            self.uncover(end);
+            self.blank_wide_character(end);
         }
         for (place, cell) in self.cells[first..end].iter_mut().enumerate() {
             cell.style = style;
@@ -87,9 +87,9 @@ impl Canvas {
     /// Has every cell of an area changed in style.
     pub(in super::super) fn restyle_area(&mut self, area: Rect, change: impl Fn(&mut CellStyle)) {
         let area = area.intersection(self.area);
-        for y in area.y..area.bottom() {
-            for x in area.x..area.right() {
-                let at = self.index(CellPosition { x, y });
+        for y in area.y..area.bottom_edge() {
+            for x in area.x..area.right_edge() {
+                let at = self.cell_index(CellPosition { x, y });
                 change(&mut self.cells[at].style);
             }
         }
@@ -110,7 +110,7 @@ impl Canvas {
             } else {
                 &cell.text
             };
-            (self.position(place), text, cell.style)
+            (self.cell_position(place), text, cell.style)
         })
     }
 

@@ -46,8 +46,11 @@ impl Rect {
     /// The cells that are in both.
     pub(in super::super) fn intersection(self, other: Self) -> Self {
         let (x, y) = (self.x.max(other.x), self.y.max(other.y));
-        let width = self.right().min(other.right()).saturating_sub(x);
-        let height = self.bottom().min(other.bottom()).saturating_sub(y);
+        let width = self.right_edge().min(other.right_edge()).saturating_sub(x);
+        let height = self
+            .bottom_edge()
+            .min(other.bottom_edge())
+            .saturating_sub(y);
         Self::new(x, y, width, height)
     }
 }

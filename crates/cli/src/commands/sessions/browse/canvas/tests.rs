@@ -27,7 +27,7 @@ fn shown(drawings: &[&dyn Fn(&mut Canvas)]) -> (String, usize) {
     let mut written = 0;
     for draw in drawings {
         terminal.out.clear();
-        let drawn = terminal.draw(SCREEN, |canvas| {
+        let drawn = terminal.draw_canvas(SCREEN, |canvas| {
             draw(canvas);
             None
         });
@@ -41,7 +41,7 @@ fn shown(drawings: &[&dyn Fn(&mut Canvas)]) -> (String, usize) {
 
 fn put(canvas: &mut Canvas, x: u16, text: &str) {
     let area = Rect::new(x, 0, SCREEN.width - x, 1);
-    canvas.put(area, text, CellStyle::default());
+    canvas.put_text(area, text, CellStyle::default());
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn a_canvas_erases_old_cells_and_rewrites_only_changed_ones() {
 #[test]
 fn a_style_ends_with_its_text() {
     let mut terminal = CellTerminal::new(Vec::new(), SCREEN);
-    let drawn = terminal.draw(SCREEN, |canvas| {
-        canvas.put(SCREEN, "ab", bold());
-        canvas.put(Rect::new(2, 0, 2, 1), "cd", CellStyle::default());
+    let drawn = terminal.draw_canvas(SCREEN, |canvas| {
+        canvas.put_text(SCREEN, "ab", bold());
+        canvas.put_text(Rect::new(2, 0, 2, 1), "cd", CellStyle::default());
         Some(CellPosition { x: 3, y: 1 })
     });
     drawn.unwrap();
@@ -98,8 +98,8 @@ fn a_screen_of_another_size_is_drawn_from_nothing() {
     let mut terminal = CellTerminal::new(Vec::new(), SCREEN);
     for area in [SCREEN, Rect::new(0, 0, 3, 1)] {
         terminal.out.clear();
-        let drawn = terminal.draw(area, |canvas| {
-            canvas.put(area, "abcdef", bold());
+        let drawn = terminal.draw_canvas(area, |canvas| {
+            canvas.put_text(area, "abcdef", bold());
             None
         });
         drawn.unwrap();

@@ -17,27 +17,27 @@ fn setup() -> BrowserSetup {
 
 fn entries() -> Vec<BrowseEntry> {
     vec![
-        BrowseEntry::sample(1, "first plan", 5, 100),
-        BrowseEntry::sample(2, "second", 9, 300),
-        BrowseEntry::sample(3, "third plan", 1, 200),
+        BrowseEntry::sample_entry(1, "first plan", 5, 100),
+        BrowseEntry::sample_entry(2, "second", 9, 300),
+        BrowseEntry::sample_entry(3, "third plan", 1, 200),
         BrowseEntry::sample_hidden("torn.jsonl: it is empty"),
     ]
 }
 
 fn browsing() -> BrowserState {
     let mut state = BrowserState::new(setup());
-    state.update(BrowserInput::Listed(entries(), None));
+    state.take_input(BrowserInput::Listed(entries(), None));
     state
 }
 
 fn typed(state: &mut BrowserState, keys: &str) -> Vec<BrowserEffect> {
     let keys = keys.chars().map(BrowseKey::Char);
-    keys.flat_map(|key| state.update(BrowserInput::Key(key)))
+    keys.flat_map(|key| state.take_input(BrowserInput::Key(key)))
         .collect()
 }
 
 fn press(state: &mut BrowserState, key: BrowseKey) -> Vec<BrowserEffect> {
-    state.update(BrowserInput::Key(key))
+    state.take_input(BrowserInput::Key(key))
 }
 
 fn is_browsing(state: &BrowserState) -> bool {
@@ -47,7 +47,7 @@ fn is_browsing(state: &BrowserState) -> bool {
 #[test]
 fn the_preview_follows_the_cursor_and_late_answers_are_of_no_use() {
     let mut state = BrowserState::new(setup());
-    let asked = state.update(BrowserInput::Listed(entries(), None));
+    let asked = state.take_input(BrowserInput::Listed(entries(), None));
     let newest = entries()[1].path.clone();
     assert_eq!(
         asked,
@@ -59,9 +59,9 @@ fn the_preview_follows_the_cursor_and_late_answers_are_of_no_use() {
         asked,
         [BrowserEffect::Read(2, next, TranscriptExtent::Preview)]
     );
-    state.update(BrowserInput::Read(1, Ok(vec!["late".to_owned()])));
+    state.take_input(BrowserInput::Read(1, Ok(vec!["late".to_owned()])));
     assert!(matches!(state.preview, PreviewState::Coming(_)));
-    state.update(BrowserInput::Read(2, Ok(vec!["in time".to_owned()])));
+    state.take_input(BrowserInput::Read(2, Ok(vec!["in time".to_owned()])));
     assert!(matches!(state.preview, PreviewState::Ready(..)));
     assert_eq!(
         press(&mut state, BrowseKey::Ctrl('o')),
@@ -117,11 +117,11 @@ fn typing_a_search_filters_at_once_and_asks_for_the_texts() {
         done,
         total: 4,
     };
-    state.update(BrowserInput::Found(1, found(2)));
+    state.take_input(BrowserInput::Found(1, found(2)));
     assert_eq!(state.list.len(), 2, "that was for `p`");
-    state.update(BrowserInput::Found(2, found(2)));
+    state.take_input(BrowserInput::Found(2, found(2)));
     assert_eq!((state.list.len(), state.searched), (3, Some((2, 4))));
-    state.update(BrowserInput::Found(2, found(4)));
+    state.take_input(BrowserInput::Found(2, found(4)));
     assert_eq!(state.searched, None);
     let ended = press(&mut state, BrowseKey::Esc);
     assert!(
@@ -169,8 +169,8 @@ fn deleting_asks_first_and_the_rest_is_numbered_anew() {
         std::slice::from_ref(&plan)
     );
     assert!(is_browsing(&state), "what goes is not known yet");
-    let planned = || BrowserInput::Planned(path.clone(), DeletionPlan::sample());
-    state.update(planned());
+    let planned = || BrowserInput::Planned(path.clone(), DeletionPlan::sample_plan());
+    state.take_input(planned());
     assert!(
         matches!(&state.mode, InputMode::Asking(FooterQuestion::Delete { title, .. }) if title == "second")
     );
@@ -178,20 +178,20 @@ fn deleting_asks_first_and_the_rest_is_numbered_anew() {
     assert!(is_browsing(&state));
     assert_eq!(press(&mut state, BrowseKey::Ctrl('x')), [plan]);
     press(&mut state, BrowseKey::Up);
-    state.update(planned());
+    state.take_input(planned());
     assert!(is_browsing(&state), "somebody has gone on");
     press(&mut state, BrowseKey::Delete);
-    state.update(planned());
+    state.take_input(planned());
     assert_eq!(typed(&mut state, "yes"), []);
     assert_eq!(
         press(&mut state, BrowseKey::Enter),
         [BrowserEffect::Delete(path.clone())]
     );
-    let effects = state.update(BrowserInput::Deleted(path, "gone".to_owned()));
+    let effects = state.take_input(BrowserInput::Deleted(path, "gone".to_owned()));
     assert_eq!(effects[0], BrowserEffect::List);
     assert_eq!(state.list.len(), 2);
     assert_eq!(state.note.as_deref(), Some("gone"));
-    let refused = state.update(BrowserInput::Refused("changed".to_owned()));
+    let refused = state.take_input(BrowserInput::Refused("changed".to_owned()));
     assert_eq!(refused, [BrowserEffect::List]);
     assert_eq!(state.note.as_deref(), Some("changed"));
 }
@@ -201,9 +201,9 @@ fn a_deletion_plan_for_another_session_than_the_selected_one_is_dropped() {
     let mut state = browsing();
     press(&mut state, BrowseKey::Delete);
     // It is not where it was: the list was read anew meanwhile.
-    state.update(BrowserInput::Listed(vec![entries().remove(0)], None));
+    state.take_input(BrowserInput::Listed(vec![entries().remove(0)], None));
     let path = entries()[1].path.clone();
-    state.update(BrowserInput::Planned(path, DeletionPlan::sample()));
+    state.take_input(BrowserInput::Planned(path, DeletionPlan::sample_plan()));
     assert!(is_browsing(&state));
 }
 
@@ -228,7 +228,7 @@ fn ctrl_z_changes_nothing() {
         press(&mut state, BrowseKey::Ctrl('z')),
         [BrowserEffect::Suspend]
     );
-    assert_eq!(state.list.query(), "pl");
+    assert_eq!(state.list.search_query(), "pl");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_session_of_another_provider_is_in_the_list_and_says_why_it_is_not_resumed_o
     let mut state = BrowserState::new(setup());
     let other = BrowseEntry::sample_other("recorded", 900);
     let entries = [entries(), vec![other.clone()]].concat();
-    let asked = state.update(BrowserInput::Listed(entries, None));
+    let asked = state.take_input(BrowserInput::Listed(entries, None));
     let preview = BrowserEffect::Read(1, other.path.clone(), TranscriptExtent::Preview);
     assert_eq!(asked, [preview], "it is the newest");
     for (key, why) in [
@@ -293,7 +293,7 @@ fn the_browser_does_not_resume_a_session_whose_project_is_unknown() {
     let mut entries = entries();
     entries[1].root = None;
     let mut state = BrowserState::new(setup());
-    state.update(BrowserInput::Listed(entries, None));
+    state.take_input(BrowserInput::Listed(entries, None));
     assert_eq!(press(&mut state, BrowseKey::Ctrl('r')), []);
     assert!(is_browsing(&state));
     let note = state.note.unwrap();
@@ -310,13 +310,13 @@ fn a_transcript_is_opened_searched_and_closed() {
         [BrowserEffect::Read(2, path, TranscriptExtent::Whole)]
     );
     let lines = (0..100).map(|number| format!("line {number}")).collect();
-    state.update(BrowserInput::Read(2, Ok(lines)));
+    state.take_input(BrowserInput::Read(2, Ok(lines)));
     let first = |state: &BrowserState| match &state.mode {
         InputMode::Open(open) => open
             .document
             .as_ref()
             .unwrap()
-            .page(1)
+            .page_rows(1)
             .next()
             .unwrap()
             .to_owned(),
@@ -329,7 +329,7 @@ fn a_transcript_is_opened_searched_and_closed() {
     assert_eq!(first(&state), "line 17");
     typed(&mut state, "NN");
     assert_eq!(first(&state), "line 78", "line 97 is on the last page");
-    state.update(BrowserInput::Resize(Rect::new(0, 0, 40, 10)));
+    state.take_input(BrowserInput::Resize(Rect::new(0, 0, 40, 10)));
     typed(&mut state, "g");
     assert_eq!(first(&state), "line 0");
     let effects = typed(&mut state, "q");
@@ -340,17 +340,17 @@ fn a_transcript_is_opened_searched_and_closed() {
 #[test]
 fn pasted_text_is_a_search_and_never_a_command() {
     let mut state = browsing();
-    state.update(BrowserInput::Paste("plan\nq".to_owned()));
-    assert_eq!(state.list.query(), "plan");
+    state.take_input(BrowserInput::Paste("plan\nq".to_owned()));
+    assert_eq!(state.list.search_query(), "plan");
     assert_eq!(state.list.len(), 2);
 }
 
 #[test]
 fn a_search_typed_before_the_list_is_there_counts() {
     let mut state = BrowserState::new(setup());
-    state.update(BrowserInput::Counted(0, 3));
+    state.take_input(BrowserInput::Counted(0, 3));
     typed(&mut state, "plan");
-    let effects = state.update(BrowserInput::Listed(entries(), Some("odd".to_owned())));
+    let effects = state.take_input(BrowserInput::Listed(entries(), Some("odd".to_owned())));
     assert!(matches!(&effects[0], BrowserEffect::Search(_, _, files) if files.len() == 4));
     assert_eq!(state.list.len(), 2);
     assert_eq!(state.note.as_deref(), Some("odd"));
@@ -371,15 +371,15 @@ proptest::proptest! {
                 16 => BrowserInput::Key(BrowseKey::Enter),
                 17 => BrowserInput::Key(BrowseKey::Esc),
                 18 if width % 2 == 0 => match &state.planning {
-                    Some(path) => BrowserInput::Planned(path.clone(), DeletionPlan::sample()),
+                    Some(path) => BrowserInput::Planned(path.clone(), DeletionPlan::sample_plan()),
                     None => continue,
                 },
                 18 => BrowserInput::Read(state.ticket, Ok(vec!["x y".repeat(50)])),
                 _ => BrowserInput::Resize(Rect::new(0, 0, width, height)),
             };
-            state.update(input);
+            state.take_input(input);
             let mut buffer = Canvas::new(state.setup.screen);
-            crate::commands::sessions::browse::view::draw(&state, &mut buffer);
+            crate::commands::sessions::browse::view::draw_state(&state, &mut buffer);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::super::keys::{HELP, ONE_PROJECT};
 use super::super::layout::ScreenAreas;
 use super::super::open::OpenTranscript;
 use super::super::state::BrowserState;
-use super::super::text::width;
+use super::super::text::text_width;
 use super::styles::BrowserInk;
 use super::{ScreenBrush, words_of};
 
@@ -15,24 +15,24 @@ pub(super) fn draw_transcript(
     open: &OpenTranscript,
     brush: &mut ScreenBrush<'_>,
 ) -> Option<CellPosition> {
-    let (head, body, foot) = ScreenAreas::page(state.setup.screen);
+    let (head, body, foot) = ScreenAreas::page_areas(state.setup.screen);
     let height = usize::from(body.height);
     let percent = open
         .document
         .as_ref()
-        .and_then(|document| document.percent(height));
+        .and_then(|document| document.scrolled_percent(height));
     let percent = percent.map_or_else(String::new, |percent| format!("{percent} %"));
     brush.both_ends(head, (&open.title, ""), &percent);
     match &open.document {
-        Some(document) => lines(document, &words_of(open), body, brush),
-        None => brush.put(body, &brush.sign("reading …"), BrowserInk::DIM),
+        Some(document) => draw_lines(document, &words_of(open), body, brush),
+        None => brush.put_text(body, &brush.sign_text("reading …"), BrowserInk::DIM),
     }
     if open.is_typing {
-        return Some(brush.typed(foot, "/", &open.query, "Enter searches"));
+        return Some(brush.put_typed_line(foot, "/", &open.query, "Enter searches"));
     }
     match &state.note {
-        Some(note) => brush.put(foot, note, BrowserInk::STRONG),
-        None => brush.keys(
+        Some(note) => brush.put_text(foot, note, BrowserInk::STRONG),
+        None => brush.put_keys(
             foot,
             &[
                 "q back",
@@ -54,23 +54,23 @@ pub(super) fn draw_lines(
     area: Rect,
     brush: &mut ScreenBrush<'_>,
 ) {
-    let rows = document.page(usize::from(area.height));
-    for (row, y) in rows.zip(area.y..area.bottom()) {
+    let rows = document.page_rows(usize::from(area.height));
+    for (row, y) in rows.zip(area.y..area.bottom_edge()) {
         let area = Rect {
             y,
             height: 1,
             ..area
         };
         let style = style_of(row, brush);
-        brush.put(area, row, style);
-        mark(row, words, area, brush);
+        brush.put_text(area, row, style);
+        mark_matches(row, words, area, brush);
     }
 }
 
 fn style_of(row: &str, brush: &ScreenBrush<'_>) -> CellStyle {
     let is_minor = ["  ", "session ", "● ", "* ", "(", "— ", "-- "];
     if row.starts_with("> ") {
-        brush.ink.user()
+        brush.ink.user_style()
     } else if is_minor.iter().any(|start| row.starts_with(start)) {
         BrowserInk::DIM
     } else {
@@ -89,28 +89,32 @@ fn mark_matches(row: &str, words: &[String], area: Rect, brush: &mut ScreenBrush
             let (Some(before), Some(found)) = (row.get(..at), row.get(at..at + found.len())) else {
                 continue;
             };
-            let style = brush.ink.found();
-            brush.put_at(area, width(before), found, style);
+            let style = brush.ink.match_style();
+            brush.put_at(area, text_width(before), found, style);
         }
     }
 }
 
 pub(super) fn draw_help(state: &BrowserState, brush: &mut ScreenBrush<'_>) -> Option<CellPosition> {
-    let (head, body, foot) = ScreenAreas::page(state.setup.screen);
+    let (head, body, foot) = ScreenAreas::page_areas(state.setup.screen);
     brush.both_ends(head, ("Keys", ""), "");
     let keys = HELP
         .iter()
         .filter(|(key, _)| state.setup.is_everywhere || *key != ONE_PROJECT);
-    for ((key, does), y) in keys.zip(body.y..body.bottom()) {
+    for ((key, does), y) in keys.zip(body.y..body.bottom_edge()) {
         let area = Rect {
             y,
             height: 1,
             ..body
         };
         brush.put_at(area, 2, key, BrowserInk::STRONG);
-        let at = if area.width < 50 { width(key) + 4 } else { 18 };
+        let at = if area.width < 50 {
+            text_width(key) + 4
+        } else {
+            18
+        };
         brush.put_at(area, at, does, CellStyle::default());
     }
-    brush.put(foot, "any key goes back", BrowserInk::DIM);
+    brush.put_text(foot, "any key goes back", BrowserInk::DIM);
     None
 }

@@ -6,7 +6,7 @@ use super::super::canvas::{CellStyle, Rect};
 use super::super::entry::BrowseEntry;
 use super::super::list::ListSnippet;
 use super::super::state::{BrowserState, ListingProgress};
-use super::super::text::{shortened, width};
+use super::super::text::{shorten_text, text_width};
 use super::ScreenBrush;
 use super::styles::BrowserInk;
 
@@ -61,9 +61,9 @@ impl RowColumns {
 
 pub(super) fn draw_column_names(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     let columns = RowColumns::new(state, area.width);
-    let [_, _, project, title] = columns.places();
+    let [_, _, project, title] = columns.column_places();
     let dim = BrowserInk::DIM;
-    brush.put_at(area, 2, &columns.start("#", "age", "msgs"), dim);
+    brush.put_at(area, 2, &columns.row_start("#", "age", "msgs"), dim);
     if columns.project > 0 {
         brush.put_at(area, project, "project", dim);
     }
@@ -72,22 +72,26 @@ pub(super) fn draw_column_names(state: &BrowserState, area: Rect, brush: &mut Sc
 
 pub(super) fn draw_list(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     if state.list.len() == 0 {
-        empty(state, area, brush);
+        draw_empty_list(state, area, brush);
         return;
     }
     let columns = RowColumns::new(state, area.width);
-    let shown = state.list.rows().enumerate().skip(state.list.top());
-    for ((row, (place, entry)), y) in shown.zip(area.y..area.bottom()) {
+    let shown = state
+        .list
+        .visible_rows()
+        .enumerate()
+        .skip(state.list.top_row());
+    for ((row, (place, entry)), y) in shown.zip(area.y..area.bottom_edge()) {
         let area = Rect {
             y,
             height: 1,
             ..area
         };
-        let is_selected = row == state.list.cursor();
-        line(state, &columns, (place, entry), area, brush);
+        let is_selected = row == state.list.cursor_row();
+        draw_row(state, &columns, (place, entry), area, brush);
         if is_selected {
-            brush.put(area, ">", CellStyle::default());
-            brush.screen.restyle(area, BrowserInk::select);
+            brush.put_text(area, ">", CellStyle::default());
+            brush.screen.restyle_area(area, BrowserInk::select_row);
         }
     }
 }
@@ -99,14 +103,14 @@ fn draw_row(
     area: Rect,
     brush: &mut ScreenBrush<'_>,
 ) {
-    let [_, _, project, title] = columns.places();
+    let [_, _, project, title] = columns.column_places();
     let number = entry
         .number
         .map_or_else(|| "-".to_owned(), |number| number.to_string());
     let messages = entry.messages.to_string();
     // The messages of other providers' sessions are not counted for a list.
     let messages = entry.number.map_or("", |_| &messages);
-    let start = columns.start(&number, &entry.age(state.setup.now), messages);
+    let start = columns.row_start(&number, &entry.age_text(state.setup.now), messages);
     brush.put_at(area, 2, &start, BrowserInk::DIM);
     if entry.endangered_by.is_some() {
         brush.put_at(area, 1, "!", BrowserInk::STRONG);
@@ -114,21 +118,21 @@ fn draw_row(
         brush.put_at(area, 1, "r", BrowserInk::DIM);
     }
     if columns.project > 0 {
-        let name = shortened(&entry.project, columns.project, brush.marks);
+        let name = shorten_text(&entry.project, columns.project, brush.marks);
         brush.put_at(area, project, &name, CellStyle::default());
     }
     let room = usize::from(area.width).saturating_sub(title);
     let snippet_of = state
         .list
-        .snippet(place)
-        .filter(|_| !entry.says(&state.list.title_terms()));
-    let needed = width(&entry.title) + 3;
+        .entry_snippet(place)
+        .filter(|_| !entry.has_terms(&state.list.title_terms()));
+    let needed = text_width(&entry.title) + 3;
     // Where the title does not have the terms of the search, a snippet stands beside it.
     let for_title = match snippet_of {
         Some(_) => needed.min(room / 2),
         None => room,
     };
-    let name = shortened(
+    let name = shorten_text(
         &entry.title,
         for_title.saturating_sub(usize::from(snippet_of.is_some()) * 2),
         brush.marks,
@@ -143,7 +147,7 @@ fn draw_row(
         let at = u16::try_from(title + for_title)
             .unwrap_or(u16::MAX)
             .min(area.width);
-        snippet(
+        draw_snippet(
             found,
             Rect {
                 x: area.x + at,
@@ -157,11 +161,12 @@ fn draw_row(
 
 /// A match, and as much of its surroundings as fits.
 pub(super) fn draw_snippet(found: &ListSnippet, area: Rect, brush: &mut ScreenBrush<'_>) {
-    let dots = brush.sign("…");
-    let room = usize::from(area.width).saturating_sub(width(&found.matched) + width(&dots) + 2);
+    let dots = brush.sign_text("…");
+    let room =
+        usize::from(area.width).saturating_sub(text_width(&found.matched) + text_width(&dots) + 2);
     let mut before = found.before.trim_start();
     let mut cut = "";
-    while width(before) > room / 3 {
+    while text_width(before) > room / 3 {
         cut = &dots;
         before = before
             .char_indices()
@@ -173,21 +178,23 @@ pub(super) fn draw_snippet(found: &ListSnippet, area: Rect, brush: &mut ScreenBr
         (" ", BrowserInk::DIM),
         (cut, BrowserInk::DIM),
         (before, BrowserInk::DIM),
-        (&found.matched, brush.ink.found()),
+        (&found.matched, brush.ink.match_style()),
         (&format!("{} ", found.after.trim_end()), BrowserInk::DIM),
     ] {
         brush.put_at(area, at, text, style);
-        at += width(text);
+        at += text_width(text);
     }
 }
 
 fn draw_empty_list(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
     let said = match state.listing {
         ListingProgress::At(..) => return,
-        ListingProgress::Done if !state.list.query().is_empty() && state.searched.is_some() => {
+        ListingProgress::Done
+            if !state.list.search_query().is_empty() && state.searched.is_some() =>
+        {
             return;
         }
-        ListingProgress::Done if !state.list.query().is_empty() => "nothing found",
+        ListingProgress::Done if !state.list.search_query().is_empty() => "nothing found",
         ListingProgress::Done if state.setup.is_everywhere => "no sessions recorded yet",
         ListingProgress::Done => {
             "no sessions recorded here yet; --all shows those of other projects"

@@ -24,12 +24,12 @@ impl BrowserInk {
     pub(super) fn match_style(self) -> CellStyle {
         let mut style = Self::STRONG;
         style.attributes.set(Attribute::Underlined);
-        self.coloured(style, Color::DarkYellow)
+        self.with_colour(style, Color::DarkYellow)
     }
 
     /// For messages of the user.
     pub(super) fn user_style(self) -> CellStyle {
-        self.coloured(Self::STRONG, Color::DarkCyan)
+        self.with_colour(Self::STRONG, Color::DarkCyan)
     }
 
     fn with_colour(self, mut style: CellStyle, colour: Color) -> CellStyle {

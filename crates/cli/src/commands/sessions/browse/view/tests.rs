@@ -23,29 +23,29 @@ fn state(width: u16, height: u16) -> BrowserState {
         is_everywhere: false,
     });
     let entries = vec![
-        BrowseEntry::sample(1, "Set up the database", 12, now - 3 * 86_400_000),
-        BrowseEntry::sample(
+        BrowseEntry::sample_entry(1, "Set up the database", 12, now - 3 * 86_400_000),
+        BrowseEntry::sample_entry(
             2,
             "日本語のタイトルはとても長いのでここで切られるはずですがどうでしょうか、そうですね",
             104,
             now - 7_200_000,
         ),
-        BrowseEntry::sample(3, "Fix the login page", 4, now - 1000),
+        BrowseEntry::sample_entry(3, "Fix the login page", 4, now - 1000),
     ];
-    state.update(BrowserInput::Listed(entries, None));
+    state.take_input(BrowserInput::Listed(entries, None));
     let lines = [
         "session  gemini-2.5-pro",
         "> Fix the login page",
         "It is fixed.",
     ];
-    state.update(BrowserInput::Read(1, Ok(lines.map(str::to_owned).to_vec())));
+    state.take_input(BrowserInput::Read(1, Ok(lines.map(str::to_owned).to_vec())));
     state
 }
 
 fn drawn(state: &BrowserState) -> (String, Canvas) {
     let mut canvas = Canvas::new(state.setup.screen);
-    draw(state, &mut canvas);
-    (canvas.text(), canvas)
+    draw_state(state, &mut canvas);
+    (canvas.rows_text(), canvas)
 }
 
 #[test]
@@ -75,21 +75,21 @@ Letters search  Enter read  Ctrl-R resume  F1 help  Esc leave  Ctrl-E export
 #[test]
 fn the_cursor_is_seen_by_its_mark_and_by_reverse_video_and_nothing_has_a_colour() {
     let mut state = state(80, 24);
-    state.update(BrowserInput::Key(BrowseKey::End));
+    state.take_input(BrowserInput::Key(BrowseKey::End));
     let (text, canvas) = drawn(&state);
     let row = text.lines().position(|row| row.starts_with('>')).unwrap();
     assert_eq!(row, 4);
-    for (x, style) in canvas.styles().skip(4 * 80).take(80).enumerate() {
+    for (x, style) in canvas.cell_styles().skip(4 * 80).take(80).enumerate() {
         assert!(style.attributes.has(Attribute::Reverse), "{x}");
     }
     let is_coloured =
         |it: CellStyle| it.foreground_color.is_some() || it.background_color.is_some();
-    assert!(!canvas.styles().any(is_coloured));
+    assert!(!canvas.cell_styles().any(is_coloured));
     state.setup.colour = true;
-    state.update(BrowserInput::Key(BrowseKey::Up));
-    state.update(BrowserInput::Read(3, Ok(vec!["> said".to_owned()])));
+    state.take_input(BrowserInput::Key(BrowseKey::Up));
+    state.take_input(BrowserInput::Read(3, Ok(vec!["> said".to_owned()])));
     let (_, canvas) = drawn(&state);
-    assert!(canvas.styles().any(is_coloured));
+    assert!(canvas.cell_styles().any(is_coloured));
 }
 
 #[test]
@@ -118,10 +118,10 @@ Letters search
             BrowseKey::Esc,
             BrowseKey::Enter,
         ] {
-            state.update(BrowserInput::Key(key));
+            state.take_input(BrowserInput::Key(key));
             drawn(&state);
         }
-        state.update(BrowserInput::Key(BrowseKey::Esc));
+        state.take_input(BrowserInput::Key(BrowseKey::Esc));
         ask_to_delete(&mut state);
         drawn(&state);
     }
@@ -139,7 +139,7 @@ fn where_the_locale_has_only_ascii_nothing_else_is_drawn() {
         BrowseKey::Delete,
         BrowseKey::Char('F'),
     ] {
-        state.update(BrowserInput::Key(key));
+        state.take_input(BrowserInput::Key(key));
         let (text, _) = drawn(&state);
         assert!(text.is_ascii(), "{text}");
     }
@@ -162,9 +162,9 @@ fn a_wide_terminal_has_the_preview_beside_the_list() {
 }
 
 fn ask_to_delete(state: &mut BrowserState) {
-    state.update(BrowserInput::Key(BrowseKey::Delete));
-    let path = state.list.selected().unwrap().path.clone();
-    state.update(BrowserInput::Planned(path, DeletionPlan::sample()));
+    state.take_input(BrowserInput::Key(BrowseKey::Delete));
+    let path = state.list.selected_entry().unwrap().path.clone();
+    state.take_input(BrowserInput::Planned(path, DeletionPlan::sample_plan()));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_session_in_danger_has_a_mark_and_the_preview_says_why() {
         assert!(text.contains(">!  3 "), "{text}");
         assert!(text.contains("! Gemini CLI will delete this"), "{text}");
         assert!(text.contains("It is fixed."), "{text}");
-        state.update(BrowserInput::Key(BrowseKey::Down));
+        state.take_input(BrowserInput::Key(BrowseKey::Down));
         let (text, _) = drawn(&state);
         assert!(text.contains(" !  3 ") && !text.contains("will delete"));
     }
@@ -199,12 +199,12 @@ fn questions_and_searches_stand_at_the_foot() {
         ),
         "{text}"
     );
-    state.update(BrowserInput::Key(BrowseKey::Esc));
-    state.update(BrowserInput::Key(BrowseKey::Ctrl('e')));
+    state.take_input(BrowserInput::Key(BrowseKey::Esc));
+    state.take_input(BrowserInput::Key(BrowseKey::Ctrl('e')));
     assert!(foot(&state).starts_with("export to: 00000003-0000-4000-8000-000000000000.md"));
-    state.update(BrowserInput::Key(BrowseKey::Esc));
+    state.take_input(BrowserInput::Key(BrowseKey::Esc));
     for key in "data".chars() {
-        state.update(BrowserInput::Key(BrowseKey::Char(key)));
+        state.take_input(BrowserInput::Key(BrowseKey::Char(key)));
     }
     assert_eq!(
         foot(&state),
@@ -217,7 +217,7 @@ fn questions_and_searches_stand_at_the_foot() {
 #[test]
 fn the_help_page_names_every_key() {
     let mut state = state(80, 24);
-    state.update(BrowserInput::Key(BrowseKey::F1));
+    state.take_input(BrowserInput::Key(BrowseKey::F1));
     let (text, _) = drawn(&state);
     for key in [
         "Enter",
