@@ -87,7 +87,7 @@ pub(crate) fn run_coverage(workspace: &Workspace, args: &Args) -> Result<()> {
 /// Prints the report of a folder.
 #[cfg(feature = "coverage")]
 pub(crate) fn print_report(workspace: &Workspace, folder: &Path, missing: &[String]) -> Result<()> {
-    report::print(&workspace.root, folder, missing)
+    report::print_coverage(&workspace.root, folder, missing)
 }
 
 #[cfg(not(feature = "coverage"))]

@@ -78,7 +78,7 @@ pub fn unknown_keywords(schema: &Value) -> BTreeSet<String> {
         for (keyword, value) in schema.as_object().into_iter().flatten() {
             match keywords::keyword_form(keyword) {
                 Some(form) => {
-                    waiting.extend(form.inner_schemas(value).into_iter().map(|(_, it)| it))
+                    waiting.extend(form.inner_schemas(value).into_iter().map(|(_, it)| it));
                 }
                 None => {
                     unknown.insert(keyword.clone());

@@ -88,7 +88,7 @@ impl SessionProvider for ClaudeSessions {
         for (file, summary) in files.iter().zip(read) {
             match summary.and_then(ClaudeSummary::check) {
                 Ok(summary) => {
-                    sessions.extend(listed_claude_session(file, summary, &mut places, &now))
+                    sessions.extend(listed_claude_session(file, summary, &mut places, &now));
                 }
                 Err((reason, why)) => hidden.push(hidden_file(file, reason, why)),
             }

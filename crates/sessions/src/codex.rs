@@ -85,7 +85,7 @@ impl SessionProvider for CodexSessions {
         for (file, summary) in files.iter().zip(read) {
             match summary.and_then(RolloutSummary::check) {
                 Ok(Some(summary)) => {
-                    sessions.extend(listed_codex_session(file, summary, &mut places, &now))
+                    sessions.extend(listed_codex_session(file, summary, &mut places, &now));
                 }
                 Ok(None) => {} // of another project
                 Err((reason, why)) => hidden.push(file.hidden_file(reason, why)),

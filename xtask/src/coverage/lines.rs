@@ -54,14 +54,14 @@ mod tests {
     fn a_line_within_a_branch_counts_as_the_branch() {
         let function = region((1, 1), (7, 2), 3);
         let branch = region((3, 10), (5, 6), 0);
-        let lines = counted(&[branch, function]);
+        let lines = line_counts(&[branch, function]);
         let expected = [(1, 3), (2, 3), (3, 3), (4, 0), (5, 0), (6, 3), (7, 3)];
         assert_eq!(lines, BTreeMap::from(expected));
     }
 
     #[test]
     fn a_line_that_begins_several_regions_ran_if_one_of_them_did() {
-        let lines = counted(&[region((4, 1), (4, 9), 0), region((4, 12), (4, 20), 2)]);
+        let lines = line_counts(&[region((4, 1), (4, 9), 0), region((4, 12), (4, 20), 2)]);
         assert_eq!(lines, BTreeMap::from([(4, 2)]));
     }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use llvm_profparser::{CoverageMapping, CoverageResult, merge_profiles};
 
 use super::counter_files;
-use super::lines::{CodeRegion, counted, tests_begin};
+use super::lines::{CodeRegion, line_counts, tests_begin};
 
 /// So much of each crate has to be reached, in percent.
 const LEAST: f64 = 90.0;
@@ -53,10 +53,10 @@ pub(super) fn print_coverage(root: &Path, folder: &Path, missing: &[String]) -> 
         if is_shown && !unreached.is_empty() {
             let lines: Vec<_> = unreached.iter().map(|(line, _)| **line).collect();
             let path = path.strip_prefix(root).unwrap_or(&path);
-            println!("{}: {}", path.display(), ranges(&lines));
+            println!("{}: {}", path.display(), line_ranges(&lines));
         }
     }
-    table(&tallies)
+    print_table(&tallies)
 }
 
 fn print_table(tallies: &BTreeMap<String, CrateTally>) -> Result<()> {
@@ -66,10 +66,12 @@ fn print_table(tallies: &BTreeMap<String, CrateTally>) -> Result<()> {
     for (name, tally) in tallies {
         all.lines += tally.lines;
         all.reached += tally.reached;
-        row(&format!("`{name}`"), tally);
+        print_row(&format!("`{name}`"), tally);
     }
-    row("all", &all);
-    let low = tallies.iter().filter(|(_, tally)| tally.percent() < LEAST);
+    print_row("all", &all);
+    let low = tallies
+        .iter()
+        .filter(|(_, tally)| tally.reached_percent() < LEAST);
     let low: Vec<_> = low.map(|(name, _)| name.as_str()).collect();
     let low = low.join(", ");
     ensure!(low.is_empty(), "below {LEAST} %: {low}");
@@ -80,7 +82,7 @@ fn print_row(name: &str, tally: &CrateTally) {
     let (lines, reached) = (tally.lines, tally.reached);
     println!(
         "| {name} | {lines} | {reached} | {:.1} % |",
-        tally.percent()
+        tally.reached_percent()
     );
 }
 
@@ -102,7 +104,7 @@ fn lines_of(path: &Path, result: &CoverageResult) -> Result<BTreeMap<usize, usiz
         end: (place.line_end, place.column_end),
         count: *count,
     });
-    let mut lines = counted(&regions.collect::<Vec<_>>());
+    let mut lines = line_counts(&regions.collect::<Vec<_>>());
     lines.retain(|line, _| *line < end);
     Ok(lines)
 }

@@ -210,7 +210,7 @@ impl EventSink {
             }
             SinkTarget::Result(fold) => fold.push(event),
             SinkTarget::People(renderer) => {
-                renderer.event(&self.prices.priced_event(event), out)?
+                renderer.event(&self.prices.priced_event(event), out)?;
             }
         }
         Ok(())

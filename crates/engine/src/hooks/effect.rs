@@ -43,7 +43,7 @@ pub fn effects(event: HookEvent, output: &HookOutput) -> Vec<AppliedEffect> {
         HookEvent::BeforeTool => effects.extend(before_tool(output)),
         HookEvent::AfterTool => effects.extend(after_tool(output)),
         HookEvent::BeforeAgent => {
-            effects.extend(objection_effect(output).or_else(|| context_effect(output)))
+            effects.extend(objection_effect(output).or_else(|| context_effect(output)));
         }
         HookEvent::AfterAgent => effects.extend(after_agent(output)),
         HookEvent::SessionStart => effects.extend(context_effect(output)),

@@ -359,7 +359,7 @@ impl AcpNormalizer {
         current.about = format!("the client {does} `{}`", asked.method);
         match &asked.wish {
             Some(wish) if asked.method == ELICITATION => {
-                self.answer_elicitation(wish, answer, current, out)
+                self.answer_elicitation(wish, answer, current, out);
             }
             Some(wish) => self.emit_decision(&asked, wish, answer, current, out),
             None => {}

@@ -82,7 +82,7 @@ impl AcpNormalizer {
                 self.take_chunk(StreamDeltaKind::Thinking, chunk, current, out);
             }
             UpdateBody::ToolCall(call) => {
-                drop(self.update_call(call, CallStage::Announced, current, out))
+                drop(self.update_call(call, CallStage::Announced, current, out));
             }
             UpdateBody::ToolCallUpdate(call) => {
                 if !self.subagent_news(call, current, out) {
@@ -328,7 +328,7 @@ impl AcpNormalizer {
             }
             Some("failed") => self.emit_session_state(SessionState::Error, message, current, out),
             Some("cancelled") => {
-                self.emit_session_state(SessionState::Interrupted, message, current, out)
+                self.emit_session_state(SessionState::Interrupted, message, current, out);
             }
             _ => self.emit_session_state(SessionState::Compacting, message, current, out),
         }

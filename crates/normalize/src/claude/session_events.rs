@@ -160,7 +160,7 @@ impl ClaudeTranslator<'_> {
         for (place, line) in log.lines.iter().enumerate() {
             match line {
                 ClaudeLine::Record(record, RecordFate::Kept) => {
-                    self.translate_record(*record, log, place)
+                    self.translate_record(*record, log, place);
                 }
                 ClaudeLine::Record(_, RecordFate::Abandoned) => self.skipped.abandoned += 1,
                 ClaudeLine::Record(_, RecordFate::Repeated) => self.skipped.repeated += 1,

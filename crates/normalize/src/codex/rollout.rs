@@ -210,7 +210,7 @@ impl RolloutNormalizer {
                 self.emit_event(Body::ToolInvocation(Box::new(call)), line);
             }
             Some("function_call_output" | "custom_tool_call_output") => {
-                self.emit_tool_result(record, line)
+                self.emit_tool_result(record, line);
             }
             Some("ghost_snapshot") => self.count_skipped("response_item/ghost_snapshot"),
             kind => self.report_unknown(&format!("response_item/{}", kind.unwrap_or("none")), line),

@@ -237,7 +237,7 @@ impl<'a> LogReplay<'a> {
         match SessionRecord::from_token(record) {
             SessionRecord::RewindTo(id) => self.rewind_to(id.as_str(), is_read),
             SessionRecord::Message { record, .. } => {
-                self.upsert_message(replayed_message(record), is_read)
+                self.upsert_message(replayed_message(record), is_read);
             }
             SessionRecord::Set(patch) => self.apply_patch(patch, is_read),
             SessionRecord::Header(header) => self.apply_header(header, is_read),

@@ -200,7 +200,7 @@ impl Browser {
         match effect {
             BrowserEffect::List => self.workers.list_sessions(),
             BrowserEffect::Read(ticket, path, extent) => {
-                self.workers.read_transcript(ticket, path, extent)
+                self.workers.read_transcript(ticket, path, extent);
             }
             BrowserEffect::Search(ticket, query, files) => {
                 self.workers.search_files(ticket, query, files);

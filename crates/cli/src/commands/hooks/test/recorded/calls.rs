@@ -134,7 +134,7 @@ impl RecordedCalls {
                 self.note_call(call_key(told, &call.call_id), KnownCall { action, input });
             }
             (Body::PermissionRequest(request), Some(action)) => {
-                self.note_request(told, request, action)
+                self.note_request(told, request, action);
             }
             (Body::PermissionDecision(decision), _) => self.note_decision(told, decision),
             (Body::ToolCompletion(done), _) => self.note_completion(told, done),
