@@ -29,7 +29,7 @@ fn program_path(program: &str, variables: &[(OsString, OsString)]) -> PathBuf {
 #[cfg(windows)]
 pub(super) fn shell(variables: &[(OsString, OsString)]) -> (PathBuf, Vec<OsString>) {
     let before = ["-NoProfile", "-NonInteractive", "-Command"];
-    let program = found(SHELL, variables);
+    let program = program_path(SHELL, variables);
     (program, before.map(OsString::from).to_vec())
 }
 

@@ -27,7 +27,7 @@ impl GuardThread {
         if holdings.is_empty() {
             return None;
         }
-        let (stop, stopped) = stop()?;
+        let (stop, stopped) = stop_channel()?;
         let work = move || {
             let mut watcher = HoldingWatcher::new(holdings);
             while !stopped.is_set() {
@@ -168,7 +168,7 @@ impl HoldingWatcher {
 }
 
 #[cfg(target_os = "linux")]
-use linux::{StopReceiver, StopSender, stop};
+use linux::{StopReceiver, StopSender, stop_channel};
 
 /// A pipe ends the thread: it waits for that and for events at once.
 #[cfg(target_os = "linux")]
@@ -188,7 +188,7 @@ mod linux {
 
     pub(super) struct StopReceiver(Arc<AtomicBool>, PipeReader);
 
-    pub(super) fn stop() -> Option<(StopSender, StopReceiver)> {
+    pub(super) fn stop_channel() -> Option<(StopSender, StopReceiver)> {
         let (reader, writer) = std::io::pipe().ok()?;
         let flag = Arc::new(AtomicBool::new(false));
         Some((

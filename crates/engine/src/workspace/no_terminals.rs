@@ -21,23 +21,23 @@ impl NoTerminals {
     }
 
     pub(super) async fn create_terminal(&self, _: TerminalLaunch) -> Result<Json, RpcError> {
-        Err(none())
+        Err(no_terminals_error())
     }
 
     pub(super) fn terminal_output(&self, _: &TerminalId) -> Result<Json, RpcError> {
-        Err(none())
+        Err(no_terminals_error())
     }
 
     pub(super) async fn wait_for_exit(&self, _: &TerminalId) -> Result<Json, RpcError> {
-        Err(none())
+        Err(no_terminals_error())
     }
 
     pub(super) async fn kill_process(&self, _: &TerminalId) -> Result<Json, RpcError> {
-        Err(none())
+        Err(no_terminals_error())
     }
 
     pub(super) async fn release_terminal(&self, _: &TerminalId) -> Result<Json, RpcError> {
-        Err(none())
+        Err(no_terminals_error())
     }
 
     pub(super) async fn close_session(&self, _: &str) {}

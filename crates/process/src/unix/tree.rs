@@ -187,7 +187,7 @@ fn children(parent: Pid) -> Vec<Pid> {
     let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
     let pairs = listing.lines().filter_map(|line| {
         let mut numbers = line.split_ascii_whitespace();
-        Some((pid(numbers.next()?)?, pid(numbers.next()?)?))
+        Some((parse_pid(numbers.next()?)?, parse_pid(numbers.next()?)?))
     });
     pairs
         .filter(|(_, of)| *of == parent)
