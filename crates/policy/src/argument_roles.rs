@@ -1,6 +1,6 @@
 //! Where tools put files and commands: one table of the names of arguments, for every agent.
 //!
-//! Names are compared as [words](super::argument_names::word), so `file_path`, `filePath` and `FilePath` are one. A name that is in no list is
+//! Names are compared as [words](super::argument_names::folded_name), so `file_path`, `filePath` and `FilePath` are one. A name that is in no list is
 //! judged by its end: `output_path`, `fullPath` and `configFile` are files, too. The agents differ in few names:
 //!
 //! | agent | files | commands |

@@ -11,7 +11,7 @@ use crate::acp::{PromptAnswer, RequestError};
 /// How often hooks may want the agent to go on.
 const MOST_ROUNDS: u32 = 100;
 
-/// One turn of a session. A caller repeats [`prepare`](Self::prepare), [`give`](Self::give) and [`goes_on`](Self::goes_on) until there is
+/// One turn of a session. A caller repeats [`run_prompt_hooks`](Self::run_prompt_hooks), [`give_prompt`](Self::give_prompt) and [`goes_on`](Self::goes_on) until there is
 /// nothing more to say; each can be cancelled.
 #[derive(Debug)]
 pub(super) struct TurnDriver {
@@ -71,7 +71,7 @@ impl TurnDriver {
         })
     }
 
-    /// Whether a hook rejects the answer. Then [`prepare`](Self::prepare) the prompt that the hook wants instead.
+    /// Whether a hook rejects the answer. Then [`run_prompt_hooks`](Self::run_prompt_hooks) for the prompt that the hook wants instead.
     pub(super) async fn goes_on(&mut self, prompted: &PromptAnswer) -> bool {
         let state = Arc::clone(&self.state);
         let Some(hooks) = &state.hooks else {

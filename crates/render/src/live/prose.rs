@@ -1,6 +1,6 @@
 //! An agent's text, as rows, while it is being written.
 //!
-//! Rows that cannot change any more are handed out once and for all; the rest of the current line is the [tail](LiveProse::tail),
+//! Rows that cannot change any more are handed out once and for all; the rest of the current line is the [tail](LiveProse::tail_rows),
 //! drawn anew with every chunk. A parser of whole documents would not do: it may reinterpret text that has scrolled away. So
 //! Markdown is read line by line, and emphasis that spans lines stays as it was written.
 //!

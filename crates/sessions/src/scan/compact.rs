@@ -140,7 +140,8 @@ impl CompactSummary {
         self.facts.is_subagent
     }
 
-    /// As [`FileSummary::hides_content`].
+    /// True if the session cannot be resumed although it has messages: a checkpoint or a rewind hides them, or a line is torn.
+    /// Such a conversation can be recovered.
     pub fn hides_content(&self) -> bool {
         let was_said = self.lengths[OPENING] != ABSENT || self.facts.unreadable_lines > 0;
         !self.facts.is_resumable && was_said
