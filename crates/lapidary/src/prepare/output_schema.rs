@@ -34,7 +34,7 @@ pub enum OutputSchemaError {
         file: PathBuf,
     },
     /// Answers could not be checked exactly.
-    #[error("the output schema `{}` cannot be used: {source}", file.display())]
+    #[error("the output schema `{}` cannot be used", file.display())]
     Unusable {
         /// The file.
         file: PathBuf,

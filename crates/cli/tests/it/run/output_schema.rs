@@ -154,7 +154,8 @@ fn a_schema_that_cannot_be_used_is_refused_before_the_agent_starts() {
             (Some(13), "bad_input"),
             "{message}"
         );
-        assert!(told.message().contains(message), "{}", told.message());
+        let count = told.message().matches(message).count();
+        assert_eq!(count, 1, "said once: {}", told.message());
         assert!(told.stderr.contains(hint), "{}", told.stderr);
     }
     let told = world.run(&["--output-schema", ".", "go"]);
