@@ -117,7 +117,7 @@ pub enum JobAgent {
     Acp(AcpAgent),
     /// An agent that runs in this process and speaks ACP over a pipe in memory.
     InProcess(InProcessAgent),
-    /// An agent elsewhere, to which a task of this process passes lines on.
+    /// A remote agent, to which a task of this process passes lines on.
     Remote(RemoteAgent),
 }
 

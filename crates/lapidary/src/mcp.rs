@@ -1,6 +1,6 @@
 //! Agents and sessions as tools of an MCP server, for any agent.
 //!
-//! | tool | what it does |
+//! | tool | purpose |
 //! |---|---|
 //! | `list_agents` | names the agent definitions that count in the workspace |
 //! | `invoke_agent` | runs one of them, as `lapidary agents run` does |
@@ -44,7 +44,7 @@ pub struct McpOptions {
     pub run: RunOptions,
 }
 
-/// What the tools share.
+/// The context that all tools share.
 #[derive(Debug)]
 struct McpContext {
     options: McpOptions,

@@ -244,7 +244,7 @@ impl RunOptions {
         self
     }
 
-    /// The job, without its prompt. `warn` is told what is odd about settings and rules.
+    /// The job, without its prompt. `warn` gets the oddities of settings and rules.
     pub fn job(
         &self,
         surroundings: &RunSurroundings,

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use lapidary_engine::detect::SearchEnvironment;
 
-/// The variable with the number of Lapidary's servers above a program. What a server starts gets one more.
+/// The variable with the number of Lapidary's servers above a program. A program that a server starts gets one more.
 pub const DEPTH_VARIABLE: &str = "LAPIDARY_DEPTH";
 
 /// How many servers may be below each other: an agent that was started through a server may start one more through its own.

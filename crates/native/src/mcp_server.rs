@@ -50,7 +50,7 @@ pub use tool::{CallAnswer, ServerCall, ServerTool, ToolEffect};
 
 /// How long calls may go on by themselves once the client has closed its end: a script may write its requests and close.
 const LAST_CALLS: Duration = Duration::from_secs(2);
-/// How long a cancelled call may take to end what it started. Then it is dropped.
+/// How long a cancelled call may take to end its processes. Then it is dropped.
 const CANCELLED_CALLS: Duration = Duration::from_secs(10);
 /// How long the last answers may take to be written.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
@@ -84,7 +84,7 @@ impl McpServer {
         }
     }
 
-    /// Tells the client's model what the tools are for.
+    /// Tells the client's model the purpose of the tools.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());

@@ -1,4 +1,4 @@
-//! ACP agents elsewhere: a task that passes the lines of a pipe in memory on to a server, and the server's messages back.
+//! Remote ACP agents: a task that passes the lines of a pipe in memory on to a server, and the server's messages back.
 //!
 //! The engine sees an agent as any other, so recording, rules, hooks, budget and timeouts apply unchanged. A line is one WebSocket text
 //! message, or one POST of the protocol's draft of streamable HTTP. Nothing that the server sends is kept here beyond one message: the
@@ -24,7 +24,7 @@ use crate::http::{HttpClient, HttpSettings};
 use cookies::CookieJar;
 pub use credentials::{SecretText, TokenCommand, TokenSource};
 
-/// The transport to an agent elsewhere.
+/// The transport to a remote agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoteTransport {
     /// One WebSocket.
@@ -33,7 +33,7 @@ pub enum RemoteTransport {
     StreamableHttp,
 }
 
-/// An agent elsewhere, and how it is reached.
+/// A remote agent, and how it is reached.
 #[derive(Debug, Clone)]
 pub struct RemoteAgentSettings {
     /// The `http` or `https` URL of the agent. A WebSocket begins as a request to it.

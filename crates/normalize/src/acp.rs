@@ -408,7 +408,7 @@ impl AcpNormalizer {
     }
 }
 
-/// Marks what a sub-agent says with the call that it works in. Calls know their own.
+/// Marks a sub-agent's events with the call that it works in. Calls know their own.
 fn with_parent_call(mut body: Body, parent: Option<&Text>) -> Body {
     let field = match &mut body {
         Body::Text(text) => &mut text.parent_call_id,

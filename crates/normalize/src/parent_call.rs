@@ -2,7 +2,7 @@
 
 use lapidary_vocab::{Body, Text};
 
-/// Marks what a sub-agent did with the call in which it worked.
+/// Marks a sub-agent's event with the call in which it worked.
 pub(crate) fn set_parent(body: &mut Body, parent: Option<&Text>) {
     let field = match body {
         Body::Text(text) => &mut text.parent_call_id,

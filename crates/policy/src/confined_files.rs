@@ -30,7 +30,7 @@ pub enum EntryKind {
     Special,
 }
 
-/// What is known of a file without opening it.
+/// The facts about a file that are known without opening it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStat {
     /// Its kind.
@@ -84,7 +84,7 @@ fn since_1970(time: SystemTime) -> i128 {
     }
 }
 
-/// What is at the end of a path, links followed. For questions whose answer is checked again before a file is opened.
+/// The file at the end of a path, links followed. For questions whose answer is checked again before a file is opened.
 pub fn stat_following(path: &Path) -> io::Result<FileStat> {
     std::fs::metadata(path).map(|found| FileStat::from_metadata(&found))
 }

@@ -82,7 +82,7 @@ pub struct AgentCatalog {
 pub enum DefinitionTask {
     /// It runs in this process.
     Local(Box<AgentTask>),
-    /// It runs elsewhere, and is called over A2A.
+    /// It runs on another machine, and is called over A2A.
     Remote(RemoteTask),
 }
 

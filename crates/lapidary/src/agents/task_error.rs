@@ -1,4 +1,4 @@
-//! Why an agent definition cannot be run, and what the user can do about it.
+//! Why an agent definition cannot be run, and the user's next step.
 
 use std::io;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub enum AgentTaskError {
     Input {
         /// The agent.
         name: String,
-        /// What is wrong.
+        /// The problem.
         source: InputError,
     },
     /// The arguments do not fit their schema.
@@ -44,7 +44,7 @@ pub enum AgentTaskError {
     Schema {
         /// The agent.
         name: String,
-        /// What is wrong.
+        /// The problem.
         violation: String,
     },
     /// The prompt cannot be an argument.
@@ -71,7 +71,7 @@ pub enum AgentTaskError {
     Workspace {
         /// The directory.
         directory: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Neither `HOME` nor `GEMINI_CLI_HOME` is set.
@@ -80,7 +80,7 @@ pub enum AgentTaskError {
 }
 
 impl AgentTaskError {
-    /// What the user can do about it, if we know.
+    /// The user's next step, if one is known.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown {

@@ -20,7 +20,7 @@ pub fn workspace_context(setup: &Setup, directory: &Path) -> WorkspaceContext {
     }
 }
 
-/// The directories of a workspace and what is in them, in the form of Gemini CLI.
+/// The directories of a workspace and their entries, in the form of Gemini CLI.
 pub fn directory_context(directory: &Path) -> String {
     let (shown, tree) = (directory.display(), folder_tree(directory));
     format!("- **Workspace Directories:**\n  - {shown}\n- **Directory Structure:**\n\n{tree}")

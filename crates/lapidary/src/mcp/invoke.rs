@@ -23,7 +23,7 @@ pub(super) async fn answer_invocation(context: &McpContext, call: ServerCall) ->
 }
 
 impl McpContext {
-    /// The environment of what this server starts, unless too many servers are above it already.
+    /// The environment of programs that this server starts, unless too many servers are above it already.
     pub(super) fn child_depth_variable(&self) -> Result<(OsString, OsString), String> {
         let depth = self.server_depth();
         if depth >= MAX_DEPTH {

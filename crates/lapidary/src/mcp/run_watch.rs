@@ -60,7 +60,7 @@ fn report_event(event: &Event, progress: &CallProgress) {
     }
 }
 
-/// The result for a model: what was said, and how it ended.
+/// The result for a model: the response, and how the run ended.
 pub(super) fn result_answer(result: &RunResult) -> CallAnswer {
     let response = result.response.to_str();
     let response = sanitize(&response);

@@ -1,4 +1,4 @@
-//! The sessions of this home: Gemini CLI's own files, those that only the vault has, and those of other providers.
+//! The sessions of this home: Gemini CLI's own files, sessions that only the vault has, and sessions of other providers.
 
 use std::time::SystemTime;
 

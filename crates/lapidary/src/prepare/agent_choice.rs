@@ -106,7 +106,7 @@ pub fn choose_agent(
     Ok(JobAgent::Acp(agent))
 }
 
-/// The agent of a job: started, or reached. An agent elsewhere gets the token of no agent by a command that it runs here.
+/// The agent of a job: started, or reached. A remote agent gets the token of no agent by a command that it runs here.
 fn job_agent(agent: AcpAgent, config: &Config, environment: &SearchEnvironment) -> JobAgent {
     let Some(endpoint) = agent.endpoint.clone() else {
         return JobAgent::Acp(agent);

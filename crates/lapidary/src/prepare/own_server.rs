@@ -13,7 +13,7 @@ use crate::server_depth::{DEPTH_VARIABLE, depth_in};
 /// The name of the server, for rules such as `mcp:lapidary`.
 pub const OWN_SERVER: &str = "lapidary";
 
-/// Variables that say where sessions and recordings are. Agents start servers with few variables. Keys stay out: what is sent to an
+/// Variables that say where sessions and recordings are. Agents start servers with few variables. Keys stay out: messages to an
 /// agent is recorded.
 const PLACES: [&str; 6] = [
     "GEMINI_CLI_HOME",

@@ -1,4 +1,4 @@
-//! An agent elsewhere: the address of the configuration, with the proxies, certificates and credentials of the environment.
+//! A remote agent: the address of the configuration, with the proxies, certificates and credentials of the environment.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

@@ -17,7 +17,7 @@ const WELL_KNOWN: &str = "/.well-known/agent-card.json";
 /// The card of a definition, or the reason why there is none.
 #[derive(Debug)]
 pub struct CheckedCard {
-    /// The place of the definition among those that were given.
+    /// The place of the definition in the caller's list.
     pub index: usize,
     /// The card.
     pub card: Result<RemoteCard, RemoteError>,

@@ -147,7 +147,7 @@ pub enum RemoteError {
         /// The agent's text.
         message: String,
     },
-    /// The agent waits until its user has logged in elsewhere.
+    /// The agent waits until its user has logged in at another service.
     #[error("{message}")]
     AuthorizationRequired {
         /// The agent's text, after the sentence that says so.

@@ -112,7 +112,7 @@ impl AgentRun<'_> {
             agent_id: remote.agent_id.clone(),
             outcome: Box::new(outcome.clone()),
         });
-        // A task that failed elsewhere is a failed call: only the text of a local agent's failure is a result, as in Gemini CLI.
+        // A remote task that failed is a failed call: only the text of a local agent's failure is a result, as in Gemini CLI.
         match outcome.terminate_reason {
             TerminateReason::Error | TerminateReason::Timeout => {
                 let message = format!("Subagent '{name}' failed. Error: {}", outcome.result);

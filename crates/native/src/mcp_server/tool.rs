@@ -42,7 +42,7 @@ pub enum ToolEffect {
 pub struct ServerCall {
     /// The arguments.
     pub arguments: Map<String, Value>,
-    /// Cancelled when the client cancels the call or is gone. The tool then ends what it started and returns; its answer is dropped.
+    /// Cancelled when the client cancels the call or is gone. The tool then ends its processes and returns; its answer is dropped.
     pub cancelled: CancellationToken,
     /// Tells the client how far it is.
     pub progress: CallProgress,

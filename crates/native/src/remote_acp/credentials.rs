@@ -1,4 +1,4 @@
-//! The bearer token of an agent elsewhere: read when the connection is opened, and shown nowhere.
+//! The bearer token of a remote agent: read when the connection is opened, and shown nowhere.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -62,7 +62,7 @@ impl SecretText {
         format!("Bearer {}", self.0)
     }
 
-    /// Another text without this one: servers like to repeat what they refuse.
+    /// Another text without this one: servers like to repeat a refused token.
     pub(super) fn hide_in(&self, text: &str) -> String {
         text.replace(&self.0, HIDDEN)
     }

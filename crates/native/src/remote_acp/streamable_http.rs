@@ -94,7 +94,7 @@ impl MessageInbox {
         if let Some(token) = text.and_then(|text| Token::parse(text).ok())
             && let Some(session) = lock_routes(&self.routes).note_received(token, scope)
         {
-            let _ = self.openings.send(session); // nobody listens once all is over
+            let _ = self.openings.send(session); // the receiver is gone once the connection is over
         }
         message.push(b'\n');
         let _ = self.messages.send(message).await; // a client that is gone ends everything
@@ -320,7 +320,7 @@ impl HttpPoster {
         Ok(answer)
     }
 
-    /// Tells the server that the connection is over. It is over whatever the server says.
+    /// Tells the server that the connection is over. The server's answer does not matter.
     async fn delete_connection(&mut self) {
         if self.is_open() {
             let _ = timeout(

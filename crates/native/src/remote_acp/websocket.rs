@@ -275,7 +275,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
             format!("closed the connection with status {code}: {reason}")
         };
         let kind = match code {
-            // The registered numbers for credentials, and those that servers make of 401 and 403.
+            // The registered numbers for credentials, and the usual ones for 401 and 403.
             3000 | 3003 | 4401 | 4403 => AgentLossKind::Unauthorized,
             1002 | 1003 | 1007 | 1010 => AgentLossKind::Violation,
             _ => AgentLossKind::Broken,

@@ -1,14 +1,14 @@
-//! What a file is and what its text is, decided as Gemini CLI decides: by extension first, then by its first bytes.
+//! The kind of a file and its text, decided as Gemini CLI decides: by extension first, then by its first bytes.
 
 use std::path::Path;
 
-/// What a model gets of a file.
+/// The form in which a model gets a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
     Text,
     Vector,
     Binary,
-    /// Sent as it is, by its MIME type and what it is called for a person.
+    /// Sent as it is, by its MIME type and its name for people.
     Media(&'static str, &'static str),
     /// Sound in a format that the API does not take.
     UnknownAudio,
@@ -145,7 +145,7 @@ const VIDEO: [(&str, &str); 24] = [
     ("webm", "video/webm"),
 ];
 
-/// What a file is, by its name and its first [`SNIFFED`] bytes.
+/// The kind of a file, by its name and its first [`SNIFFED`] bytes.
 pub(super) fn kind_of(path: &Path, start: &[u8]) -> FileKind {
     let extension = extension_of(path);
     let extension = extension.as_str();
@@ -183,7 +183,7 @@ pub(super) fn kind_of(path: &Path, start: &[u8]) -> FileKind {
     FileKind::Text
 }
 
-/// What is behind the last dot of a name, in small letters. A dot at the start makes no extension.
+/// The part behind the last dot of a name, in small letters. A dot at the start makes no extension.
 fn extension_of(path: &Path) -> String {
     let extension = path
         .extension()

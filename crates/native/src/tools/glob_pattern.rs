@@ -48,7 +48,7 @@ impl GlobPattern {
         }
     }
 
-    /// A pattern that is a path, whatever its letters mean elsewhere.
+    /// A pattern that is a path: its letters have no other meaning.
     pub(super) fn from_literal_path(path: &str, case: Case) -> Self {
         let names = path
             .split('/')
@@ -338,7 +338,7 @@ fn expand_braces(pattern: &str) -> Vec<String> {
     done
 }
 
-/// The first braces that stand for something: where they are, and what for.
+/// The first braces that are a list: their place and their choices.
 fn first_braces(pattern: &str) -> Option<(usize, usize, Vec<String>)> {
     let bytes = pattern.as_bytes();
     let mut from = 0;

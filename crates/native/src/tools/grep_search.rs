@@ -194,7 +194,7 @@ struct GrepSearch {
     directories: Vec<PathBuf>,
 }
 
-/// What the answer repeats of the call.
+/// The parts of the call that the answer repeats.
 struct GrepWords {
     source: String,
     place: String,

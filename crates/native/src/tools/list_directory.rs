@@ -202,7 +202,7 @@ impl Listing {
         self.left_out.iter().any(|pattern| has_form(pattern, name))
     }
 
-    /// A link is listed as what it leads to, if that is inside.
+    /// A link is listed as its target, if the target is inside.
     fn listed_entry(&self, name: String, full: &Path) -> Option<Listed> {
         let found = self.workspace.place(full).ok()?.stat().ok()?;
         Some(Listed {

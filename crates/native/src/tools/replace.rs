@@ -146,7 +146,7 @@ struct ReplaceRequest<'a> {
     asked: &'a str,
     old: &'a str,
     new: &'a str,
-    /// The new text with the line ends that it came with: what a new file gets.
+    /// The new text with its own line ends, for a new file.
     written: &'a str,
     allow_multiple: bool,
 }
@@ -295,7 +295,7 @@ impl PreparedCall for ReplaceCall {
 }
 
 impl ReplaceCall {
-    /// Writes exactly what was permitted: a file that has changed since is not touched.
+    /// Writes exactly the permitted change: a file that has changed since is not touched.
     fn write_change(self) -> ToolOutput {
         let path = self.place.path.display();
         let before = self.edit.before.clone().map(String::into_bytes);

@@ -143,7 +143,7 @@ impl PreparedCall for WriteCall {
 }
 
 impl WriteCall {
-    /// Writes exactly what was permitted: a file that has changed since is not touched.
+    /// Writes exactly the permitted text: a file that has changed since is not touched.
     fn write_content(self) -> ToolOutput {
         let path = self.place.path.display();
         if text_before(&self.place).ok() != Some(self.before.clone()) {

@@ -21,7 +21,7 @@ pub(super) struct AcpLine<'l> {
     pub(super) tags: Vec<&'static str>,
     /// The call of the main agent in which a sub-agent says it.
     pub(super) parent: Option<Text>,
-    /// What is wrong with it.
+    /// The problems of the line.
     pub(super) complaints: Vec<(DiagnosticKind, String)>,
     /// A description of the line, in case it yields no event.
     pub(super) about: String,

@@ -51,7 +51,7 @@ struct OpenMessage {
     session: Option<Text>,
     /// The call in which a sub-agent says it.
     parent: Option<Text>,
-    /// What the open block holds, if one is open.
+    /// The kind of the open block, if one is open.
     block: Option<StreamDeltaKind>,
     /// How many blocks were begun.
     blocks: u64,

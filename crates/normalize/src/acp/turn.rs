@@ -215,7 +215,7 @@ fn add_counts(logged: &LoggedTurn, turn: &mut TurnComplete, extra: &mut LineExtr
     }
 }
 
-/// What an agent of our own says of its task in an error.
+/// The details of a task in an error of our own agents.
 fn lapidary_in(error: Token<'_>) -> Option<Token<'_>> {
     let data = error.get("data")?.get("lapidary")?;
     data.if_kind(TokenKind::Object)
@@ -228,7 +228,7 @@ fn task_of(task: Option<Token<'_>>, current: &AcpLine<'_>) -> Option<(&'static s
     Some((TASK, current.shared_json(task)))
 }
 
-/// What an error of the protocol means for the run.
+/// The meaning of a protocol error for the run.
 pub(super) fn agent_report(error: Token<'_>, message: &Text) -> AgentReport {
     let code = error.get("code");
     let name = code.and_then(|code| {

@@ -17,7 +17,7 @@ pub(super) struct SkippedCounts {
     pub(super) repeated: u64,
     /// Files of sub-agents that no call names.
     pub(super) unnamed_agents: u64,
-    /// Records of sub-agents that repeat what their call says.
+    /// Records of sub-agents that repeat their call.
     pub(super) in_call: u64,
 }
 

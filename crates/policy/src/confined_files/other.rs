@@ -15,7 +15,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What is at a place.
+/// The file at a place.
 pub fn stat(path: &Path) -> io::Result<FileStat> {
     fs::symlink_metadata(path).map(|found| FileStat::from_metadata(&found))
 }
@@ -36,7 +36,7 @@ pub fn list(path: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
     Ok(entries)
 }
 
-/// A directory, and a way to what is below it.
+/// A directory, and a way to its entries.
 #[derive(Debug)]
 pub struct OpenDirectory(PathBuf);
 

@@ -43,7 +43,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     OpenDirectory(directory).open_file(name)
 }
 
-/// What is at a place; a link at its end is told, one on the way is an error.
+/// The file at a place; a link at its end is told, one on the way is an error.
 pub fn stat(path: &Path) -> io::Result<FileStat> {
     if path == Path::new("/") {
         return Ok(from_stat(&fstat(&root_directory()?)?));
@@ -57,7 +57,7 @@ pub fn list(path: &Path, most: usize) -> io::Result<Vec<DirectoryEntry>> {
     Ok(OpenDirectory::open(path)?.list(Path::new(""), most)?.1)
 }
 
-/// An open directory, and a way to what is below it.
+/// An open directory, and a way to its entries.
 #[derive(Debug)]
 pub struct OpenDirectory(OwnedFd);
 

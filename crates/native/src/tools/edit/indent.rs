@@ -32,7 +32,7 @@ impl Indentation {
         self.is_lost |= known != file;
     }
 
-    /// The indentation in the file for one of the model's text; none if what is known does not tell.
+    /// The indentation in the file for one of the model's text; none if the known pairs do not tell.
     pub(super) fn file_indentation(&self, asked: &str) -> Option<String> {
         if self.is_lost {
             return None;

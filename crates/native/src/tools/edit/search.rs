@@ -6,7 +6,7 @@ use super::EditRequest;
 
 /// A text this short is not looked for nearly: it would be found anywhere.
 const SHORTEST: usize = 10;
-/// How much of the text may differ, and what a difference of white space counts.
+/// How much of the text may differ, and the weight of a difference in white space.
 const MOST_DIFFERENT: f64 = 0.1;
 const WHITE_SPACE: f64 = 0.1;
 /// The search compares every window of lines, each in the square of its length.

@@ -1,4 +1,4 @@
-//! What a command wrote, as a model gets it.
+//! The output of a command, as a model gets it.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -24,7 +24,7 @@ pub(super) struct ShellOutput {
 }
 
 impl ShellOutput {
-    /// Adds what has come. The front is dropped when there is twice too much, so that not every byte moves all others.
+    /// Adds bytes. The front is dropped when there is twice too much, so that not every byte moves all others.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let sniffed = SNIFFED.saturating_sub(self.count).min(bytes.len());
         self.is_binary |= bytes[..sniffed].contains(&0);

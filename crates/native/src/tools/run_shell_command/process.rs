@@ -19,7 +19,7 @@ use crate::tool::{ToolErrorKind, ToolOutput};
 const GRACE: Duration = Duration::from_millis(200);
 /// A supervisor that does not end its process in this time is given up.
 const GIVE_UP: Duration = Duration::from_secs(10);
-/// What is left in the pipe when the command has ended is read in this time.
+/// The rest of the pipe is read within this time after the command has ended.
 const DRAIN: Duration = Duration::from_millis(500);
 
 const CHUNK: usize = 64 * 1024;
@@ -187,7 +187,7 @@ fn cancelled_display(words: &str, output: &str) -> String {
     }
 }
 
-/// Reads what the command writes until it ends, is cancelled, or is silent for too long. All futures here can be dropped and taken up
+/// Reads the command's output until it ends, is cancelled, or is silent for too long. All futures here can be dropped and taken up
 /// again.
 async fn follow_command(
     running: &mut Running,
@@ -224,7 +224,7 @@ async fn end_command(running: &mut Running) {
     }
 }
 
-/// Reads what is left. A process that we cannot end may hold the pipe open.
+/// Reads the rest. A process that we cannot end may hold the pipe open.
 async fn drain_output(reader: &mut pipe::Receiver, output: &mut ShellOutput) {
     let enough = sleep(DRAIN);
     tokio::pin!(enough);
