@@ -2,10 +2,10 @@
 //!
 //! It speaks in Ajv's sentences, because Gemini CLI answers a model with them: `params/report must have required property 'x'`.
 //! [`check`] does as Ajv in Gemini CLI: keywords in Ajv's order, the first error ends the check, unknown keywords are ignored.
-//! [`JsonSchema`] is for schemas that a user wrote and relies on: [`JsonSchema::parse`] refuses whatever could not be checked
+//! [`JsonSchema`] is for schemas that a user wrote and relies on: [`JsonSchema::parse`] refuses every schema that could not be checked
 //! exactly, and [`JsonSchema::violations`] finds every violation.
 //!
-//! Nothing is fetched: references stay within the document. Time and memory are bounded, whatever the schema and the value are.
+//! Nothing is fetched: references stay within the document. Time and memory are bounded for every schema and value.
 
 mod assertions;
 mod audit;
@@ -24,7 +24,7 @@ use serde_json::Value;
 pub use rebase::rebased;
 pub use schema_error::SchemaError;
 
-use evaluation::Evaluation;
+use evaluation::SchemaEvaluation;
 
 /// How deep schemas may nest. A deeper one is refused.
 const DEEPEST_SCHEMA: usize = 128;
@@ -57,7 +57,7 @@ pub struct SchemaViolation {
 /// assert_eq!(sentence("params", &violations), "params must have required property 'result'");
 /// ```
 pub fn check(schema: &Value, value: &Value) -> Result<(), Vec<SchemaViolation>> {
-    match Evaluation::first_only(schema).run(value) {
+    match SchemaEvaluation::first_only(schema).run(value) {
         none if none.is_empty() => Ok(()),
         violations => Err(violations),
     }
@@ -137,7 +137,9 @@ impl JsonSchema {
     /// every schema.
     pub fn violations(&self, text: &str) -> Vec<SchemaViolation> {
         match strict_value::parse(text) {
-            Ok(value) => Evaluation::complete_up_to(&self.document, MOST_VIOLATIONS).run(&value),
+            Ok(value) => {
+                SchemaEvaluation::complete_up_to(&self.document, MOST_VIOLATIONS).run(&value)
+            }
             Err(reason) => vec![SchemaViolation {
                 path: String::new(),
                 message: format!("cannot be checked: {reason}"),

@@ -6,8 +6,8 @@ use serde_json::{Map, Number, Value};
 
 use super::audit::whole_count;
 use super::equality::is_equal;
-use super::evaluation::{Evaluation, Extent, Findings, Flow, Place};
-use super::number::Decimal;
+use super::evaluation::{CheckExtent, Flow, FoundViolations, InstancePlace, SchemaEvaluation};
+use super::number::ExactDecimal;
 
 /// A longer value is not named in a sentence.
 const LONGEST_NAMED: usize = 200;
@@ -15,11 +15,11 @@ const LONGEST_NAMED: usize = 200;
 type Schema = Map<String, Value>;
 
 pub(super) fn check_type(
-    check: &Evaluation<'_>,
+    check: &SchemaEvaluation<'_>,
     schema: &Schema,
     value: &Value,
-    place: Place<'_>,
-    found: &mut Findings,
+    place: InstancePlace<'_>,
+    found: &mut FoundViolations,
 ) -> Flow {
     let mut names: Vec<_> = match schema.get("type") {
         Some(Value::String(name)) => vec![name.as_str()],
@@ -40,8 +40,8 @@ fn is_of_type(value: &Value, name: &str) -> bool {
         "string" => value.is_string(),
         "number" => value.is_number(),
         "integer" => {
-            let number = value.as_number().map(Decimal::new);
-            number.is_some_and(Decimal::is_integer)
+            let number = value.as_number().map(ExactDecimal::new);
+            number.is_some_and(ExactDecimal::is_integer)
         }
         "boolean" => value.is_boolean(),
         "array" => value.is_array(),
@@ -52,14 +52,14 @@ fn is_of_type(value: &Value, name: &str) -> bool {
 }
 
 /// Whether a number keeps to a limit.
-type Fits = fn(Decimal, Decimal) -> bool;
+type Fits = fn(ExactDecimal, ExactDecimal) -> bool;
 
 pub(super) fn check_number(
-    check: &Evaluation<'_>,
+    check: &SchemaEvaluation<'_>,
     schema: &Schema,
     number: &Number,
-    place: Place<'_>,
-    found: &mut Findings,
+    place: InstancePlace<'_>,
+    found: &mut FoundViolations,
 ) -> Flow {
     let rules: [(&str, &str, Fits); 5] = [
         ("maximum", "must be <=", |a, b| {
@@ -68,11 +68,15 @@ pub(super) fn check_number(
         ("minimum", "must be >=", |a, b| a.cmp(&b) != Ordering::Less),
         ("exclusiveMaximum", "must be <", |a, b| a < b),
         ("exclusiveMinimum", "must be >", |a, b| a > b),
-        ("multipleOf", "must be multiple of", Decimal::is_multiple_of),
+        (
+            "multipleOf",
+            "must be multiple of",
+            ExactDecimal::is_multiple_of,
+        ),
     ];
     for (keyword, words, fits) in rules {
         if let Some(Value::Number(limit)) = schema.get(keyword)
-            && !fits(Decimal::new(number), Decimal::new(limit))
+            && !fits(ExactDecimal::new(number), ExactDecimal::new(limit))
         {
             check.report_violation(place, format!("{words} {limit}"), found)?;
         }
@@ -81,11 +85,11 @@ pub(super) fn check_number(
 }
 
 pub(super) fn check_length(
-    check: &Evaluation<'_>,
+    check: &SchemaEvaluation<'_>,
     schema: &Schema,
     text: &str,
-    place: Place<'_>,
-    found: &mut Findings,
+    place: InstancePlace<'_>,
+    found: &mut FoundViolations,
 ) -> Flow {
     let keywords = ["maxLength", "minLength"];
     if !keywords.iter().any(|keyword| schema.contains_key(*keyword)) {
@@ -103,11 +107,11 @@ pub(super) fn check_length(
 
 /// `[most, least]` are the keywords of the two limits.
 pub(super) fn check_count(
-    check: &Evaluation<'_>,
+    check: &SchemaEvaluation<'_>,
     schema: &Schema,
     ([most, least], count, of): ([&str; 2], usize, &str),
-    place: Place<'_>,
-    found: &mut Findings,
+    place: InstancePlace<'_>,
+    found: &mut FoundViolations,
 ) -> Flow {
     let limit = |keyword| schema.get(keyword).and_then(whole_count);
     let message = match (limit(most), limit(least)) {
@@ -123,11 +127,11 @@ pub(super) fn check_count(
 }
 
 pub(super) fn check_choice(
-    check: &Evaluation<'_>,
+    check: &SchemaEvaluation<'_>,
     schema: &Schema,
     value: &Value,
-    place: Place<'_>,
-    found: &mut Findings,
+    place: InstancePlace<'_>,
+    found: &mut FoundViolations,
 ) -> Flow {
     if let Some(constant) = schema.get("const")
         && !is_equal(constant, value)
@@ -146,10 +150,10 @@ pub(super) fn check_choice(
 }
 
 /// Ajv does not name the value that is wanted. A model that repairs its answer needs it.
-fn with_wanted_value(check: &Evaluation<'_>, words: &str, wanted: &Value) -> String {
+fn with_wanted_value(check: &SchemaEvaluation<'_>, words: &str, wanted: &Value) -> String {
     match check.extent() {
-        Extent::First => words.to_owned(),
-        Extent::Complete(_) => match wanted.to_string() {
+        CheckExtent::First => words.to_owned(),
+        CheckExtent::Complete(_) => match wanted.to_string() {
             long if long.len() > LONGEST_NAMED => words.to_owned(),
             short => format!("{words}: {short}"),
         },
@@ -157,11 +161,11 @@ fn with_wanted_value(check: &Evaluation<'_>, words: &str, wanted: &Value) -> Str
 }
 
 pub(super) fn check_required(
-    check: &Evaluation<'_>,
+    check: &SchemaEvaluation<'_>,
     schema: &Schema,
     members: &Map<String, Value>,
-    place: Place<'_>,
-    found: &mut Findings,
+    place: InstancePlace<'_>,
+    found: &mut FoundViolations,
 ) -> Flow {
     let names = |list: Option<&Value>| {
         let list = list.and_then(Value::as_array).cloned().unwrap_or_default();

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::DEEPEST_SCHEMA;
 use super::evaluation::{compile_pattern, decoded_pointer};
 use super::keywords::{KeywordForm, SchemaDialect, applies_in_place, is_annotation, keyword_form};
-use super::number::Decimal;
+use super::number::ExactDecimal;
 use super::schema_error::SchemaError;
 
 /// The names of types.
@@ -252,7 +252,7 @@ fn expected_values(form: KeywordForm) -> (&'static str, fn(&Value) -> bool) {
 /// A count that is written as `2.0`.
 pub(super) fn whole_count(value: &Value) -> Option<u64> {
     let number = value.as_number()?;
-    let is_whole = Decimal::new(number).is_integer();
+    let is_whole = ExactDecimal::new(number).is_integer();
     let number = number.as_f64().filter(|it| is_whole && *it >= 0.0)?;
     #[expect(
         clippy::cast_possible_truncation,

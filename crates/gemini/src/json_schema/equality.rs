@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::number::Decimal;
+use super::number::ExactDecimal;
 
 /// Whether two values are equal.
 pub(super) fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(a), Value::Number(b)) => a == b || Decimal::new(a) == Decimal::new(b),
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || ExactDecimal::new(a) == ExactDecimal::new(b)
+        }
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
         }
@@ -41,7 +43,7 @@ pub(super) fn equal_items(items: &[Value]) -> Option<(usize, usize)> {
 fn write_key(value: &Value, out: &mut String) {
     match value {
         Value::Number(number) => {
-            let _ = write!(out, "{:?}", Decimal::new(number));
+            let _ = write!(out, "{:?}", ExactDecimal::new(number));
         }
         Value::Array(items) => {
             out.push('[');

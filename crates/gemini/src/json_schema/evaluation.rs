@@ -25,7 +25,7 @@ pub(super) type Flow = ControlFlow<()>;
 
 /// How much is reported, and in which words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum CheckExtent {
     /// The first violation, in Ajv's words.
     First,
     /// All violations up to a number. They name values that Ajv's words leave out.
@@ -33,9 +33,9 @@ pub(super) enum Extent {
 }
 
 /// A check under way.
-pub(super) struct Evaluation<'a> {
+pub(super) struct SchemaEvaluation<'a> {
     root: &'a Value,
-    extent: Extent,
+    extent: CheckExtent,
     steps: Cell<usize>,
     /// The reason for giving up: then no verdict counts, not even below `not`.
     gave_up: Cell<Option<&'static str>>,
@@ -44,34 +44,34 @@ pub(super) struct Evaluation<'a> {
 
 /// The violations that are found so far.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct FoundViolations {
     violations: Vec<SchemaViolation>,
 }
 
 /// A value, where it is, and how many schemas it is below.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'p> {
+pub(super) struct InstancePlace<'p> {
     path: &'p str,
     depth: usize,
 }
 
-impl Place<'_> {
+impl InstancePlace<'_> {
     /// The path of a part of the value.
     fn path_below(self, name: &str) -> String {
         format!("{}/{}", self.path, escaped_part(name))
     }
 }
 
-impl<'a> Evaluation<'a> {
+impl<'a> SchemaEvaluation<'a> {
     pub(super) fn first_only(root: &'a Value) -> Self {
-        Self::new(root, Extent::First)
+        Self::new(root, CheckExtent::First)
     }
 
     pub(super) fn complete_up_to(root: &'a Value, most: usize) -> Self {
-        Self::new(root, Extent::Complete(most))
+        Self::new(root, CheckExtent::Complete(most))
     }
 
-    fn new(root: &'a Value, extent: Extent) -> Self {
+    fn new(root: &'a Value, extent: CheckExtent) -> Self {
         Self {
             root,
             extent,
@@ -83,10 +83,10 @@ impl<'a> Evaluation<'a> {
 
     /// The violations of a value.
     pub(super) fn run(self, value: &Value) -> Vec<SchemaViolation> {
-        let mut found = Findings::default();
-        let place = Place { path: "", depth: 0 };
+        let mut found = FoundViolations::default();
+        let place = InstancePlace { path: "", depth: 0 };
         let _ = self.check_value(self.root, value, place, &mut found);
-        if let Extent::Complete(most) = self.extent {
+        if let CheckExtent::Complete(most) = self.extent {
             found.violations.truncate(most);
         }
         match self.gave_up.get() {
@@ -98,16 +98,16 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    pub(super) fn extent(&self) -> Extent {
+    pub(super) fn extent(&self) -> CheckExtent {
         self.extent
     }
 
     /// Reports a violation. The check goes on while more are wanted.
     pub(super) fn report_violation(
         &self,
-        place: Place<'_>,
+        place: InstancePlace<'_>,
         message: String,
-        found: &mut Findings,
+        found: &mut FoundViolations,
     ) -> Flow {
         found.violations.push(SchemaViolation {
             path: place.path.to_owned(),
@@ -116,10 +116,10 @@ impl<'a> Evaluation<'a> {
         self.check_limit(found)
     }
 
-    fn check_limit(&self, found: &Findings) -> Flow {
+    fn check_limit(&self, found: &FoundViolations) -> Flow {
         let most = match self.extent {
-            Extent::First => 1,
-            Extent::Complete(most) => most,
+            CheckExtent::First => 1,
+            CheckExtent::Complete(most) => most,
         };
         if found.violations.len() >= most {
             Flow::Break(())
@@ -138,8 +138,8 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Value,
         value: &Value,
-        place: Place<'_>,
-        found: &mut Findings,
+        place: InstancePlace<'_>,
+        found: &mut FoundViolations,
     ) -> Flow {
         self.steps.set(self.steps.get() + 1);
         if self.steps.get() > MOST_STEPS {
@@ -189,11 +189,11 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Value,
         value: &Value,
-        place: Place<'_>,
-        found: &mut Findings,
+        place: InstancePlace<'_>,
+        found: &mut FoundViolations,
     ) -> Flow {
         let depth = place.depth + 1;
-        self.check_value(schema, value, Place { depth, ..place }, found)
+        self.check_value(schema, value, InstancePlace { depth, ..place }, found)
     }
 
     /// A part of the value against a schema.
@@ -201,20 +201,20 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Value,
         value: &Value,
-        (place, name): (Place<'_>, &str),
-        found: &mut Findings,
+        (place, name): (InstancePlace<'_>, &str),
+        found: &mut FoundViolations,
     ) -> Flow {
         let (path, depth) = (place.path_below(name), place.depth + 1);
-        self.check_value(schema, value, Place { path: &path, depth }, found)
+        self.check_value(schema, value, InstancePlace { path: &path, depth }, found)
     }
 
     fn check_fit(
         &self,
         schema: &'a Value,
         value: &Value,
-        place: Place<'_>,
-    ) -> Result<(), Findings> {
-        let mut found = Findings::default();
+        place: InstancePlace<'_>,
+    ) -> Result<(), FoundViolations> {
+        let mut found = FoundViolations::default();
         let _ = self.check_part(schema, value, place, &mut found);
         if found.violations.is_empty() {
             Ok(())
@@ -227,8 +227,8 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Map<String, Value>,
         text: &str,
-        place: Place<'_>,
-        found: &mut Findings,
+        place: InstancePlace<'_>,
+        found: &mut FoundViolations,
     ) -> Flow {
         let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else {
             return Flow::Continue(());
@@ -260,8 +260,8 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Map<String, Value>,
         value: &Value,
-        place: Place<'_>,
-        found: &mut Findings,
+        place: InstancePlace<'_>,
+        found: &mut FoundViolations,
     ) -> Flow {
         if let Some(not) = schema.get("not")
             && self.check_fit(not, value, place).is_ok()
@@ -296,8 +296,8 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Map<String, Value>,
         value: &Value,
-        place: Place<'_>,
-        found: &mut Findings,
+        place: InstancePlace<'_>,
+        found: &mut FoundViolations,
     ) -> Flow {
         let Some(condition) = schema.get("if") else {
             return Flow::Continue(());
@@ -320,7 +320,7 @@ impl<'a> Evaluation<'a> {
         &self,
         branches: &'a [Value],
         value: &Value,
-        place: Place<'_>,
+        place: InstancePlace<'_>,
     ) -> (usize, Vec<SchemaViolation>) {
         let (mut fitting, mut violations) = (0, Vec::new());
         for branch in branches {
@@ -336,8 +336,8 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Map<String, Value>,
         items: &[Value],
-        place: Place<'_>,
-        found: &mut Findings,
+        place: InstancePlace<'_>,
+        found: &mut FoundViolations,
     ) -> Flow {
         let limits = ["maxItems", "minItems"];
         assertions::check_count(self, schema, (limits, items.len(), "items"), place, found)?;
@@ -365,8 +365,8 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Map<String, Value>,
         items: &[Value],
-        place: Place<'_>,
-        found: &mut Findings,
+        place: InstancePlace<'_>,
+        found: &mut FoundViolations,
     ) -> Flow {
         let Some(wanted) = schema.get("contains") else {
             return Flow::Continue(());
@@ -392,8 +392,8 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Map<String, Value>,
         (value, members): (&Value, &Map<String, Value>),
-        place: Place<'_>,
-        found: &mut Findings,
+        place: InstancePlace<'_>,
+        found: &mut FoundViolations,
     ) -> Flow {
         let limits = ["maxProperties", "minProperties"];
         let count = (limits, members.len(), "properties");
@@ -434,8 +434,8 @@ impl<'a> Evaluation<'a> {
         &self,
         schema: &'a Map<String, Value>,
         members: &Map<String, Value>,
-        place: Place<'_>,
-        found: &mut Findings,
+        place: InstancePlace<'_>,
+        found: &mut FoundViolations,
     ) -> Flow {
         let Some(wanted) = schema.get("additionalProperties") else {
             return Flow::Continue(());
@@ -452,11 +452,11 @@ impl<'a> Evaluation<'a> {
             }
             match (is_known, wanted, self.extent) {
                 (true, ..) => {}
-                (false, Value::Bool(false), Extent::First) => {
+                (false, Value::Bool(false), CheckExtent::First) => {
                     let message = "must NOT have additional properties";
                     self.report_violation(place, message.to_owned(), found)?;
                 }
-                (false, Value::Bool(false), Extent::Complete(_)) => {
+                (false, Value::Bool(false), CheckExtent::Complete(_)) => {
                     let message = format!("must NOT have the additional property '{name}'");
                     self.report_violation(place, message, found)?;
                 }

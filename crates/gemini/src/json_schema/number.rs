@@ -6,13 +6,13 @@ use serde_json::Number;
 
 /// A decimal without trailing zeros: `digits` times ten to the power of `exponent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Decimal {
+pub(super) struct ExactDecimal {
     is_negative: bool,
     digits: u64,
     exponent: i32,
 }
 
-impl Decimal {
+impl ExactDecimal {
     pub(super) fn new(number: &Number) -> Self {
         // The shortest decimal that reads back as the same number: at most 17 digits, or an integer of 64 bits.
         Self::parse(&number.to_string())
@@ -98,13 +98,13 @@ impl Decimal {
     }
 }
 
-impl PartialOrd for Decimal {
+impl PartialOrd for ExactDecimal {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Decimal {
+impl Ord for ExactDecimal {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.is_negative, other.is_negative) {
             (false, false) => self.compare_magnitude(*other),
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn decimals_are_compared_and_divided_exactly() {
-        let decimal = Decimal::parse;
+        let decimal = ExactDecimal::parse;
         assert!(decimal("19.99").is_multiple_of(decimal("0.01")));
         assert!(!decimal("0.00751").is_multiple_of(decimal("0.0001")));
         assert!(decimal("1e308").is_multiple_of(decimal("0.5")));

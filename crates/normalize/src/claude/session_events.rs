@@ -27,7 +27,7 @@ use lapidary_wire::claude::session::{
 };
 
 use super::calls;
-use super::sidechains::{SidechainRecord, Sidechains};
+use super::sidechains::{SidechainIndex, SidechainRecord};
 use super::skipped::SkippedCounts;
 use super::subagents::{ClaudeSubagents, WithoutSubagents};
 use crate::NormalizeOptions;
@@ -69,7 +69,7 @@ pub fn events_with_subagents(
         parents: Vec::new(),
         told: Vec::new(),
         calls: HashMap::new(),
-        sidechains: Sidechains::default(),
+        sidechains: SidechainIndex::default(),
         skipped: SkippedCounts::default(),
         sink: &mut sink,
     };
@@ -88,7 +88,7 @@ struct ClaudeTranslator<'s> {
     /// Calls without a result yet.
     calls: HashMap<String, CallSummary>,
     /// Sub-agents whose records are in this file.
-    sidechains: Sidechains,
+    sidechains: SidechainIndex,
     skipped: SkippedCounts,
     sink: &'s mut dyn FnMut(Event),
 }

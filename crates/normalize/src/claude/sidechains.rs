@@ -11,7 +11,7 @@ use lapidary_wire::claude::session::ClaudeRecord;
 
 /// The sub-agents of a file and the calls that started them.
 #[derive(Debug, Default)]
-pub(super) struct Sidechains {
+pub(super) struct SidechainIndex {
     /// Calls that start a sub-agent, with its prompt.
     calls: Vec<(Text, String)>,
     /// The call of each record of a sub-agent.
@@ -29,7 +29,7 @@ pub(super) enum SidechainRecord {
     Unclear,
 }
 
-impl Sidechains {
+impl SidechainIndex {
     /// Notes a call that starts a sub-agent.
     pub(super) fn note_call(&mut self, id: &Text, prompt: Option<Token<'_>>) {
         let prompt = prompt.and_then(Token::string).unwrap_or_default();
