@@ -1,12 +1,12 @@
 //! Which lines the tests reach.
 //!
-//! The crates of this workspace are compiled with `-C instrument-coverage`, their tests run, and every process that they start writes its
-//! counters to `target/coverage/`, also one that was started with an empty environment: the file's name is linked into each program.
-//! Counters are merged by the programs themselves (`%4m`: four files for each program), since tests start thousands of processes. A
-//! process that is killed counts for nothing.
+//! The crates of this workspace are compiled with `-C instrument-coverage`, their tests run, and every process that they start
+//! writes its counters to `target/coverage/`, also one that was started with an empty environment: the file's name is linked
+//! into each program. Counters are merged by the programs themselves (`%4m`: four files for each program), since tests start
+//! thousands of processes. A process that is killed counts for nothing.
 //!
-//! Neither `llvm-profdata` nor `llvm-cov` is needed: `report` reads the files. It is behind the feature `coverage`, so that no other task
-//! waits for what it depends on.
+//! Neither `llvm-profdata` nor `llvm-cov` is needed: `report` reads the files. It is behind the feature `coverage`, so that no
+//! other task waits for its dependencies.
 
 #[cfg(feature = "coverage")]
 mod lines;
@@ -30,19 +30,20 @@ const NOT_INSTRUMENTED: [&str; 1] = ["replay::a_run_of_a_replayed_agent_is_the_s
 /// The task's options.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Run only the tests of this crate (`wire`, `gemini`, …); may be repeated. What other crates' tests reach of it is left out
+    /// Run only the tests of this crate (`wire`, `gemini`, …); may be repeated. What other crates' tests reach of it is left
+    /// out
     #[arg(long = "only", value_name = "CRATE")]
     only: Vec<String>,
     /// Leave out the tests with real peers. What only they reach counts as missing
     #[arg(long)]
     plain: bool,
-    /// Add to what the last run has counted
+    /// Add to the counts of the last run
     #[arg(long)]
     add: bool,
     /// Print the lines of this crate that no test reaches
     #[arg(long, value_name = "CRATE")]
     missing: Vec<String>,
-    /// Run no tests: report what the last run has left
+    /// Run no tests: report the counts of the last run
     #[arg(long)]
     report: bool,
     /// Run only the tests whose names have one of these words
@@ -127,7 +128,8 @@ fn prepare_folder(folder: &Path, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The tests of some crates, or of all that the figures are about. Examples in documentation are left out: `rustdoc` compiles them apart.
+/// The tests of some crates, or of all that the figures are about. Examples in documentation are left out: `rustdoc` compiles
+/// them apart.
 fn cargo_test(workspace: &Workspace, folder: &Path, args: &Args, peers: Option<&Path>) -> Command {
     let mut command = workspace.cargo_test();
     command.args(["--lib", "--bins", "--tests", "--no-fail-fast"]);
@@ -163,8 +165,8 @@ fn build_tests(mut command: Command) -> Result<Vec<String>> {
     Ok(programs.collect())
 }
 
-/// The counters' files in a folder. A process that reached a limit on file sizes leaves a file that is shorter than the other files of
-/// its program: such a file is skipped.
+/// The counters' files in a folder. A process that reached a limit on file sizes leaves a file that is shorter than the other
+/// files of its program: such a file is skipped.
 #[cfg_attr(
     not(feature = "coverage"),
     expect(dead_code, reason = "only the report reads them")

@@ -53,7 +53,7 @@ enum Task {
         /// A directory with crates in it or in `crates`
         directory: Option<PathBuf>,
     },
-    /// The report on what the tests reach
+    /// The report on the lines that tests reach
     #[command(hide = true)]
     CoverageReport {
         folder: PathBuf,
@@ -63,7 +63,7 @@ enum Task {
     /// The bench itself, in a release build
     #[command(hide = true)]
     BenchRelease(bench::Args),
-    /// Run one command and print what it cost
+    /// Run one command and print its cost
     #[command(hide = true)]
     Measure {
         #[arg(last = true)]

@@ -1,10 +1,11 @@
-//! What a hook costs beside the same command started directly: `cargo run --release --example hook_cost -- COUNT ROUNDS BALLAST_MB`.
+//! The cost of a hook beside the same command started directly: `cargo run --release --example hook_cost -- COUNT ROUNDS
+//! BALLAST_MB`.
 //!
-//! Both take turns in one process: the command directly, as a hook, and directly again. It prints six numbers. First the CPU time of
-//! one of each in microseconds, of parent and child, user and system, in the median round: directly, directly again, as a hook. Then,
-//! in the median round too, how many times the one is the other: a hook of the two around it, and the second of the first. What else
-//! the machine does disturbs neighbours alike. Last, how late twenty hooks that do not want to end have their result, in
-//! milliseconds.
+//! Both take turns in one process: the command directly, as a hook, and directly again. It prints six numbers. First the CPU
+//! time of one of each in microseconds, of parent and child, user and system, in the median round: directly, directly again, as
+//! a hook. Then, in the median round too, how many times the one is the other: a hook of the two around it, and the second of
+//! the first. Other load on the machine disturbs neighbours alike. Last, how late twenty hooks that do not want to end have
+//! their result, in milliseconds.
 
 #[cfg(unix)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -39,7 +40,7 @@ mod unix {
 
     type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-    /// What does not end when its time is up, nor when it is asked to.
+    /// A command that ends neither when its time is up nor on SIGTERM.
     const STUBBORN: &str = "trap '' TERM; (setsid sleep 60 &); sleep 60";
 
     const COMMAND: &str = "read -r line; echo '{\"decision\":\"allow\"}'";
@@ -166,7 +167,7 @@ mod unix {
         all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
     }
 
-    /// The CPU time of this process and of those that it has waited for, in microseconds.
+    /// The CPU time of this process and of the children that it has waited for, in microseconds.
     fn cost(run: impl FnOnce() -> Result<()>) -> Result<f64> {
         let spent = || -> Result<i64> {
             let all = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN];

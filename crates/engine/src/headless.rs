@@ -121,7 +121,7 @@ pub enum JobAgent {
     Remote(RemoteAgent),
 }
 
-/// An agent elsewhere.
+/// A remote agent.
 #[derive(Debug, Clone)]
 pub struct RemoteAgent {
     /// The name of the agent.
@@ -303,8 +303,8 @@ impl Job {
 
     fn mark_request(&self, request: &mut RunRequest) {
         request.command.envs([("LAPIDARY_RUN", &*self.options.run)]);
-        // Two runs may have the same name, in different directories of recordings. The processes of a run are found by its mark,
-        // so each run has a mark of its own.
+        // Two runs may have the same name, in different directories of recordings. The processes of a run are found by its
+        // mark, so each run has a mark of its own.
         request.command.mark("LAPIDARY_MARK", fresh_run());
     }
 

@@ -1,7 +1,7 @@
-//! What it costs to read settings and skills: `cargo run --release --example load_cost -- HOME PROJECT ROUNDS`.
+//! The cost of reading settings and skills: `cargo run --release --example load_cost -- HOME PROJECT ROUNDS`.
 //!
-//! It prints how many settings files and skills there were, and the CPU time of reading each kind once, in microseconds: the least
-//! of all rounds, and of as many rounds again.
+//! It prints how many settings files and skills there were, and the CPU time of reading each kind once, in microseconds: the
+//! least of all rounds, and of as many rounds again.
 
 #[cfg(unix)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

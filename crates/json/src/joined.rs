@@ -2,13 +2,13 @@
 
 use crate::{SharedToken, Token, TokenKind};
 
-/// What a string of a few words takes, so that the first chunks do not each make it move.
+/// Bytes for a string of a few words, so that the first chunks do not each make it move.
 const FIRST_BYTES: usize = 128;
 
 /// Strings one after the other, as one string.
 ///
-/// The insides of two valid strings are the inside of a valid one, so the result is not validated again. Halves of a surrogate pair
-/// that a sender split over two strings even find each other.
+/// The insides of two valid strings are the inside of a valid one, so the result is not validated again. Halves of a surrogate
+/// pair that a sender split over two strings even find each other.
 #[derive(Debug, Clone, Default)]
 pub struct JoinedString {
     /// Nothing, or the whole string: it is complete at any time.

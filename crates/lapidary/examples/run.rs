@@ -10,7 +10,7 @@ use lapidary::render::plain::sanitize;
 use lapidary::{Body, PermissionMode};
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
-    // This program is its own supervisor: what it starts ends with it, even if it is killed.
+    // This program is its own supervisor: its agents end with it, even if it is killed.
     if let Some(exit) = lapidary::supervise_if_asked() {
         return Ok(exit);
     }

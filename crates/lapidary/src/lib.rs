@@ -7,7 +7,7 @@
 //! use lapidary::{Body, PermissionMode};
 //!
 //! fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
-//!     // This program is also the supervisor of its agents: what it starts ends with it, even if it is killed.
+//!     // This program is also the supervisor of its agents: they end with it, even if it is killed.
 //!     if let Some(exit) = lapidary::supervise_if_asked() {
 //!         return Ok(exit);
 //!     }
@@ -26,12 +26,14 @@
 //! }
 //! ```
 //!
-//! [`Run`] is a stream of [`Event`]s; [`Run::subscribe`] gives any number of others the same events, [`Run::outcome`] only the end.
+//! [`Run`] is a stream of [`Event`]s; [`Run::subscribe`] gives any number of others the same events, [`Run::outcome`] only the
+//! end.
 //!
 //! | module | content |
 //! |---|---|
 //! | [`prepare`] | makes a job from a user's options: agent, settings, rules, directories |
-//! | [`execute`], [`provider`], [`chat`], [`ticket`] | a run in the shapes of the specifications: options and a result, a response, turns, runtime events |
+//! | [`execute`], [`provider`], [`chat`], [`ticket`] | a run in the shapes of the specifications: options and a result, a
+//! response, turns, runtime events |
 //! | [`sessions`] | recorded sessions: lists, search, statistics, the vault; one session as messages |
 //! | [`agents`] | agents of our own as agents of a run |
 //! | [`demo`] | `--agent demo`: one of them on a scripted model |
@@ -101,8 +103,8 @@ pub use lapidary_standin as standin;
 pub use lapidary_vocab as vocab;
 pub use lapidary_wire as wire;
 
-/// Supervises agents if this process was started for that, and says how it is to exit. To be called first thing in `main` by programs
-/// that run agents.
+/// Supervises agents if this process was started for that, and says how it is to exit. To be called first thing in `main` by
+/// programs that run agents.
 pub fn supervise_if_asked() -> Option<ExitCode> {
     lapidary_engine::process::supervisor::run_if_asked(std::env::args_os())
 }

@@ -1,6 +1,7 @@
 //! What `cargo xtask bench --only agents` runs: `cargo run --release --example agent_cost -- MODE …`.
 //!
-//! * `api COMPLETES TURNS`: a mock model API until stdin ends. Its address is the first line. It calls tools for `TURNS` turns; with
+//! * `api COMPLETES TURNS`: a mock model API until stdin ends. Its address is the first line. It calls tools for `TURNS` turns;
+//! with
 //!   `completes` the last turn calls `complete_task`, with `answers` it is a text.
 //! * `crowd URL AGENTS`: as many agents at once in this process, ten turns each, 200 KB of context, on the API of `crowd-api`.
 //! * `crowd-api`: the API for them, until stdin ends.
@@ -108,7 +109,7 @@ mod crowd {
     use super::Result;
 
     const TURNS: usize = 10;
-    /// What a call adds to the context.
+    /// The text that a call adds to the context.
     const BYTES_PER_TURN: usize = 200 * 1024 / (TURNS - 1);
 
     /// The turn that follows the result of the one before: the agents share the script.

@@ -1,9 +1,11 @@
 //! An MCP server of ours: tools that a client calls, over any pair of streams.
 //!
-//! The connection is [`lapidary_rpc`]'s: it reads any line, answers unknown methods, and bounds what a client can make us keep. This
-//! module adds the methods of the protocol that tools need. A tool is a row, [`ServerTool`]: its schema may be known only at run time.
+//! The connection is [`lapidary_rpc`]'s: it reads any line, answers unknown methods, and bounds the memory that a client can
+//! take. This module adds the methods of the protocol that tools need. A tool is a row, [`ServerTool`]: its schema may be known
+//! only at run time.
 //!
-//! * Arguments that do not fit the tool's schema are an answer with `isError`, in the words of [`crate::schema`], so that a model can
+//! * Arguments that do not fit the tool's schema are an answer with `isError`, in the words of [`crate::schema`], so that a
+//! model can
 //!   correct itself. An unknown tool is an error of the protocol.
 //! * A cancelled call is answered too, once the tool has ended: after the answer, nothing of the call runs.
 //! * When the client closes its end, running calls have `LAST_CALLS` to end by themselves and `CANCELLED_CALLS` to end when
@@ -103,7 +105,8 @@ impl McpServer {
         self.tools.iter().map(|tool| tool.name.as_str()).collect()
     }
 
-    /// Serves one client until it closes its end or is gone, or until `stopped` is cancelled. Nothing of a call runs afterwards.
+    /// Serves one client until it closes its end or is gone, or until `stopped` is cancelled. Nothing of a call runs
+    /// afterwards.
     pub async fn serve(
         self,
         reads: impl AsyncRead + Send + Unpin + 'static,
@@ -122,7 +125,7 @@ impl McpServer {
             mut requests,
             observer,
         } = connect(transport, methods, connection_limits());
-        drop(observer); // what a client writes is of no interest by itself
+        drop(observer); // the client's lines are of no interest by themselves
         let mut serving = ServerTasks {
             server: self,
             connection,

@@ -1,10 +1,10 @@
 //! The actions that an agent may take, and the rules and modes that decide.
 //!
-//! An agent that wants to do something asks. What it wants is a [`ToolAction`]; a [`Policy`] says what becomes of it: first the
-//! [`Rules`], of which the first that matches decides, then the permission mode. Everything is judged by what the agent says
-//! about it. `docs/permissions.md` is this for people who write rules.
+//! An agent asks for permission to take a [`ToolAction`]. A [`Policy`] decides: first the [`Rules`], of which the first match
+//! counts, then the permission mode. An action is judged by the agent's own description of it. `docs/permissions.md` is this
+//! for people who write rules.
 //!
-//! [`budget`] limits what a run uses: tokens, money, calls of tools and turns.
+//! [`budget`] limits the use of a run: tokens, money, calls of tools and turns.
 //!
 //! [`WorkspaceRoots`] and [`confined_files`] keep files that are opened for an agent inside its directories.
 
@@ -76,8 +76,8 @@ pub struct ToolAction {
     pub is_unclear: bool,
     /// The files and directories that it is about, absolute.
     pub paths: Vec<PathBuf>,
-    /// Files that it may be about, too: texts among its arguments under names that say nothing, words of its title, words of its
-    /// command. Rules that refuse look at them, and none that allows is sure of them.
+    /// Files that it may be about, too: texts among its arguments under names that say nothing, words of its title, words of
+    /// its command. Rules that refuse look at them, and none that allows is sure of them.
     pub possible_paths: Vec<PathBuf>,
     /// Files that its command names and does not change.
     pub read_paths: Vec<PathBuf>,
@@ -121,7 +121,8 @@ impl PermissionEffect {
     }
 }
 
-/// Whether a person or client made the decision, or would have made it if one had been there: not a rule, a mode or a hook alone.
+/// Whether a person or client made the decision, or would have made it if one had been there: not a rule, a mode or a hook
+/// alone.
 pub fn was_asked(decision: &PermissionDecision) -> bool {
     match &decision.decided_by {
         None | Some(DecidedBy::User | DecidedBy::Peer) => true,
@@ -344,7 +345,8 @@ impl Policy {
         }
     }
 
-    /// Whether a rule counts before the one that has decided. The mode decides last, and a project's rule counts beside the user's.
+    /// Whether a rule counts before the one that has decided. The mode decides last, and a project's rule counts beside the
+    /// user's.
     fn comes_before(&self, at: usize, decided: Option<usize>) -> bool {
         let Some(decided) = decided else { return true };
         let rank = |at: usize| match self.rules.iter().nth(at).map(|rule| rule.origin) {

@@ -197,7 +197,7 @@ impl AgentProcess {
         self.log.complained_before()
     }
 
-    /// Whether its end has an exit status: an agent elsewhere has none.
+    /// Whether its end has an exit status: a remote agent has none.
     pub fn has_exit_status(&self) -> bool {
         self.has_exit_status
     }
@@ -207,9 +207,9 @@ impl AgentProcess {
         *self.ended.borrow()
     }
 
-    /// Ends the agent, in steps: once its stdin is closed it has so long to end by itself; then it is asked to end, and after the
-    /// grace it is ended with everything that it started. Returns when no process is left; none only if the runtime is going
-    /// down. The lines until then can still be observed.
+    /// Ends the agent, in steps: once its stdin is closed it has so long to end by itself; then it is asked to end, and after
+    /// the grace it is ended with everything that it started. Returns when no process is left; none only if the runtime is
+    /// going down. The lines until then can still be observed.
     pub async fn end(&self, by_itself: Duration, grace: Duration) -> Option<TreeExit> {
         if let Ok(ended) = timeout(by_itself, self.gone()).await {
             return ended;

@@ -1,6 +1,6 @@
 //! Why an agent that is reached over a network is not there, or not there any more.
 
-/// Why an agent elsewhere is lost. Texts contain no credentials.
+/// Why a remote agent is lost. Texts contain no credentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AgentLoss {
@@ -12,7 +12,7 @@ pub struct AgentLoss {
     pub hint: Option<String>,
 }
 
-/// The kind of the reason why an agent elsewhere is lost.
+/// The kind of the reason why a remote agent is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AgentLossKind {

@@ -52,7 +52,7 @@ pub enum ConnectionError {
         /// The system's error.
         kind: io::ErrorKind,
     },
-    /// The agent is elsewhere, and the connection to it is lost, or could not be made.
+    /// The connection to a remote agent is lost, or could not be made.
     #[error(transparent)]
     Lost(AgentLoss),
     /// We have ended it.

@@ -1,9 +1,10 @@
 //! An agent that runs as a task of this process, at the other end of a pipe in memory.
 //!
-//! It is prompted, recorded, limited and ended like an agent in a process of its own; only no process has to be started, and time
-//! can be a test's. Processes that it starts are its own to end: a task has no process tree.
+//! It is prompted, recorded, limited and ended like an agent in a process of its own; only no process has to be started, and
+//! time can be a test's. Processes that it starts are its own to end: a task has no process tree.
 //!
-//! A task can also pass the lines on to an agent on another machine. Such an agent has no exit status, and its connection can be lost.
+//! A task can also pass the lines on to an agent on another machine. Such an agent has no exit status, and its connection can
+//! be lost.
 
 use std::fmt;
 use std::pin::Pin;
@@ -34,7 +35,7 @@ pub type LocalTask = Pin<Box<dyn Future<Output = LocalEnd> + Send>>;
 pub struct LocalEnd {
     /// Its exit status, if it has one.
     pub exit: Option<Exit>,
-    /// Why the connection to an agent elsewhere is lost, if it is.
+    /// Why the connection to a remote agent is lost, if it is.
     pub loss: Option<AgentLoss>,
 }
 
@@ -85,7 +86,7 @@ impl LocalAgent {
         }
     }
 
-    /// An agent elsewhere: the task passes lines on to it. An error is the reason why that is over before the client hung up.
+    /// A remote agent: the task passes lines on to it. An error is the reason why that is over before the client hung up.
     pub fn elsewhere<F>(serve: impl Fn(DuplexStream) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), AgentLoss>> + Send + 'static,

@@ -132,7 +132,7 @@ fn hidden_file(file: &ClaudeFile, reason: HiddenReason, why: String) -> HiddenFi
     }
 }
 
-/// The session of a file, if its directory is among those that count.
+/// The session of a file, if its directory counts.
 fn listed_claude_session(
     file: &ClaudeFile,
     summary: ClaudeSummary,

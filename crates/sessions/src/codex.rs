@@ -156,7 +156,7 @@ impl RolloutFile {
     }
 }
 
-/// The session of a file, if its directory is among those that count.
+/// The session of a file, if its directory counts.
 fn listed_codex_session(
     file: &RolloutFile,
     summary: RolloutSummary,

@@ -1,7 +1,7 @@
 //! Recorded sessions: their places, their contents, and which of them can be resumed.
 //!
-//! Everything is read as Gemini CLI 0.61 reads it, so that numbers, titles and order are the ones it shows. Nothing here writes,
-//! except what is for deleting and the files of sub-agents of our own; and nothing that is left out is left out without a [`HiddenReason`].
+//! Everything is read as Gemini CLI 0.61 reads it, so that numbers, titles and order are the ones it shows. Only deleting and
+//! the files of our own sub-agents write here, and each skipped file has a [`HiddenReason`].
 //!
 //! ```no_run
 //! use lapidary_gemini::GeminiHome;

@@ -1,7 +1,8 @@
 //! Which directories hold a project's sessions.
 //!
-//! Since 0.29 a project's directory has a readable name, kept in `projects.json` and claimed by a `.project_root` file in the directory
-//! itself. Before that its name was the SHA-256 of the project's path. The `projects/` directory is in a specification only, and read as a courtesy.
+//! Since 0.29 a project's directory has a readable name, kept in `projects.json` and claimed by a `.project_root` file in the
+//! directory itself. Before that its name was the SHA-256 of the project's path. The `projects/` directory is in a
+//! specification only, and read as a courtesy.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -99,8 +100,8 @@ impl SessionStore {
         }
     }
 
-    /// The project in a directory, whose own directory is made if there is none. Its marker is all that Gemini CLI needs to find it: the
-    /// registry is mended from markers.
+    /// The project in a directory, whose own directory is made if there is none. Its marker is all that Gemini CLI needs to
+    /// find it: the registry is mended from markers.
     pub(crate) fn claim_project(&self, root: &Path) -> io::Result<SessionProject> {
         let project = self.project(root);
         fs::create_dir_all(&project.directory)?;
@@ -122,7 +123,7 @@ impl SessionStore {
         }
     }
 
-    /// Every project that anything was recorded for, by the names of their directories.
+    /// Every project with a recorded session, by the names of their directories.
     pub fn projects(&self) -> Vec<SessionProject> {
         let registry = self.read_registry();
         let marked: BTreeMap<_, _> = self.marked_directories().into_iter().collect();
@@ -192,8 +193,8 @@ impl SessionStore {
             .collect()
     }
 
-    /// Reads `projects.json`. A file without usable content counts as empty, as for the CLI: the markers in the directories hold
-    /// the same facts.
+    /// Reads `projects.json`. A file without usable content counts as empty, as for the CLI: the markers in the directories
+    /// hold the same facts.
     fn read_registry(&self) -> ProjectRegistry {
         let path = self.home.folder().join("projects.json");
         let read = match file::object(&path) {

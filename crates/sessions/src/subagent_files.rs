@@ -16,7 +16,7 @@ pub struct SubagentFiles {
 }
 
 impl SubagentFiles {
-    /// Those that lie beside the file of a session.
+    /// The files beside the file of a session.
     pub fn beside(session_file: &Path, session_id: &str) -> Self {
         let chats = session_file.parent();
         let directory = chats.filter(|_| is_plain_name(session_id));

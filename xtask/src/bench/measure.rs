@@ -1,8 +1,8 @@
 //! The cost of one process, and of every process that it starts.
 //!
 //! Each command runs under a process of its own (`xtask measure -- COMMAND`) that starts nothing else, so that the kernel's
-//! account of its children is the account of that command alone. That process also inherits whatever its command leaves
-//! behind, and waits for it: nobody is cheap by not waiting for their children.
+//! account of its children is the account of that command alone. That process also inherits children that the command leaves
+//! behind, and waits for them, so that their cost counts, too.
 
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! The cost of `lapidary run` over the agent itself, how many fit beside each other, and how promptly a run is cancelled.
 //!
-//! The agent is a script, so its own cost is small and known: it is measured alone, writing to nowhere, and deducted. What is
-//! left is everything that a run adds: our process, the supervisor, the recording, and the agent's writing into it.
+//! The agent is a script, so its own cost is small and known: it is measured alone, writing to nowhere, and deducted. The rest
+//! is the cost of a run: our process, the supervisor, the recording, and the agent's writing into it.
 
 mod cancel;
 mod held;
@@ -45,8 +45,8 @@ const TOLD_NOTHING: &str = "the same, as `qwen` with `--yolo`: it is told nothin
 const TOLD: &str = "the same with 20 rules, compiled into its own policy";
 const ACPX: &str = "`acpx` 0.19.1 with Node 24, over ACP";
 
-/// What may be added to the CPU time of a short run, in milliseconds: what adds it, the rows with it, the row without. Of two rows of
-/// the same command, the lesser counts.
+/// What may be added to the CPU time of a short run, in milliseconds: what adds it, the rows with it, the row without. Of two
+/// rows of the same command, the lesser counts.
 const ADDED: [(&str, &[&str], &str, f64); 2] = [
     (
         "confining it to the workspace",

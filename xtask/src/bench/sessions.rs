@@ -1,8 +1,7 @@
-//! What `lapidary sessions` costs over homes full of sessions, beside merely reading the files and beside what else could be
-//! used.
+//! The cost of `lapidary sessions` over homes full of sessions, beside merely reading the files and beside other programs.
 //!
-//! The homes are made up, but the same every time, and kept under `target/bench-corpora`. Files are read once before anything
-//! is measured, so that they come from memory.
+//! The homes are made up, but the same every time, and kept under `target/bench-corpora`. Files are read once before the
+//! measurement, so that they come from memory.
 
 mod agentsview;
 mod contest;
@@ -46,8 +45,8 @@ const MORE: u32 = 3;
 /// Commands that take seconds are measured in so many rounds.
 const SELDOM: u32 = 3;
 
-/// Many sessions that are small, all of one project, so that the CLI can list them too. None can be smaller than one turn, which
-/// makes them 7 KB on average.
+/// Many sessions that are small, all of one project, so that the CLI can list them too. None can be smaller than one turn,
+/// which makes them 7 KB on average.
 const SMALL: SessionCorpus = SessionCorpus {
     seed: 20_261_115,
     sessions: 5_000,
@@ -94,9 +93,9 @@ const LISTED: CommandLimits = CommandLimits {
 const LISTED_INDEXED: CommandLimits = cpu_limit(100);
 const MANY_LISTED: CommandLimits = cpu_limit(200);
 const NOT_FOUND: CommandLimits = cpu_limit(100);
-/// To read is to copy in the kernel, once. A search looks at each byte again, for the word in either case, for an escape of one of its
-/// letters, for the key of the session's id and for characters that are no ASCII, a vector at a time; it took 2.3 to 2.7 times as long as
-/// reading. `ripgrep`, which looks for the word alone, takes 1.9 to 2.2 times as long.
+/// To read is to copy in the kernel, once. A search looks at each byte again, for the word in either case, for an escape of one
+/// of its letters, for the key of the session's id and for characters that are no ASCII, a vector at a time; it took 2.3 to 2.7
+/// times as long as reading. `ripgrep`, which looks for the word alone, takes 1.9 to 2.2 times as long.
 const FOUND: CommandLimits = times_limit(2.0);
 const FOUND_INDEXED: CommandLimits = cpu_limit(30);
 const INDEXED: CommandLimits = CommandLimits {

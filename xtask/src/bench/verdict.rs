@@ -1,4 +1,4 @@
-//! What a part of the bench says of its numbers.
+//! The verdict of a part of the bench on its numbers.
 
 use super::{NOISE, control_off};
 

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::directories;
 
-/// Say which agents are installed, where they were found, and what they can do
+/// List the agents that are installed, their paths and their abilities
 ///
 /// Nothing is started to find out. An agent that is not installed is an answer, not an error.
 #[derive(Debug, clap::Args)]

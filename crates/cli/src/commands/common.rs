@@ -15,7 +15,7 @@ pub(in crate::commands) const OUTPUT: &str = "Output";
 const RECORDING: &str = "Recording and configuration";
 const RARE: &str = "Rarely needed";
 
-/// What an agent is started with, and within which bounds.
+/// Options of the agent's process, and its bounds.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CommonOptions {
     /// gemini (default), claude, codex, qwen, opencode, goose, demo, or the command or URL of an ACP agent
@@ -54,7 +54,7 @@ pub(crate) struct CommonOptions {
     /// Trust the folder, for this run only
     #[arg(long, help_heading = PERMISSIONS)]
     pub(in crate::commands) trust_workspace: bool,
-    /// What the kernel lets the agent write: workspace, read-only or off
+    /// Write access enforced by the kernel: workspace, read-only or off
     #[arg(long, value_name = "WHAT", help_heading = PERMISSIONS, value_parser = ["workspace", "read-only", "off"], hide_possible_values = true)]
     pub(in crate::commands) confine: Option<String>,
     /// Longest run, such as 90, 5m or 1h30m [default: 10m; `connect`: none]

@@ -25,7 +25,7 @@ use lapidary::directories;
 use report::{DoctorFormat, DoctorReport};
 use subject::{DoctorSubject, OwnConfig};
 
-/// Say what is installed, what works, and what to do about the rest
+/// Check the installation, and name a remedy for each problem
 ///
 /// Without --prove no model is called and no agent is run: `node` and Gemini CLI are asked for their versions, and files are looked at.
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ do and offers, a turn if the address of its model can be configured, whether it 
 command, where it tells how many tokens were used, how fast a turn is cancelled, what it does about \
 an unknown method, and how it can be ended.
 
-An agent elsewhere (a URL) is connected and asked for its abilities; no turn is taken, because its model is its own.
+A remote agent (a URL) is connected and asked for its abilities; no turn is taken, because its model is its own.
 
 Rules are proven by attempts: the mock model reads, searches, edits, deletes, moves, fetches, runs a command and \
 calls a tool of an MCP server while rules deny each. \

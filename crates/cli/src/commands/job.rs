@@ -62,7 +62,7 @@ impl<'a> JobRequest<'a> {
         self
     }
 
-    /// The job. What the command has of its own is for it to fill in.
+    /// The job. The command fills in its own fields.
     pub(in crate::commands) fn make_job(&self) -> Result<Job, Failure> {
         let surroundings = self.run_surroundings()?;
         let job = self.wanted_options()?.job(&surroundings, &mut |warning| {
@@ -95,13 +95,13 @@ impl<'a> JobRequest<'a> {
         }
     }
 
-    /// What is recorded of a run that could not be made, where that is known and wanted.
+    /// The record of a run that could not be made, if its place is known and it is to be recorded.
     pub(in crate::commands) fn refused_run(&self, prompt: Option<&str>) -> Option<RefusedRun> {
         let (wanted, environment) = self.unmade_options()?;
         wanted.refused(&environment, prompt)
     }
 
-    /// What was asked for, as far as that can be told: flags may be what is wrong.
+    /// The options as far as they can be read: a flag itself may be wrong.
     fn unmade_options(&self) -> Option<(RunOptions, SearchEnvironment)> {
         let wanted = self.wanted_options().ok()?;
         let here = current_directory(self.common, self.invocation).ok()?;

@@ -37,10 +37,9 @@ enum PolicyCommand {
     Compile(compile::CompileArgs),
 }
 
-/// Say what a set of rules would have done to past runs
+/// Apply a set of rules to past runs, and show the decisions
 ///
-/// For each call of a tool in a recording: whether it would be allowed, denied or asked about, by which rule, and what became of it
-/// then. At the end: how often each rule matched, which ones never did, and which never got to decide because others came first.
+/// For each call of a tool in a recording: whether it would be allowed, denied or asked about, by which rule, and the outcome at the time. At the end: how often each rule matched, which ones never did, and which never got to decide because others came first.
 /// Nothing is run and nothing is changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -66,13 +65,13 @@ struct TestArgs {
     /// Runs by their ids, recordings, captures of `gemini -o stream-json`, transcripts of ACP, or session files
     #[arg(long, value_name = "RECORDING", required = true, num_args = 1..)]
     against: Vec<PathBuf>,
-    /// What decides where no rule does: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: what the file says]
+    /// Permission mode, which decides where no rule does: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: from the file]
     #[arg(long, value_name = "MODE", value_parser = ["default", "acceptEdits", "bypassPermissions", "plan"], hide_possible_values = true)]
     permission_mode: Option<String>,
     /// Say for each call what would stop it with this agent: its own policy, our answer, the watch on its calls, the kernel
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Where the agent worked [default: what the recording says, or else here]
+    /// Where the agent worked [default: from the recording, or else here]
     #[arg(short = 'C', long = "working-dir", value_name = "DIR")]
     working_dir: Option<PathBuf>,
     /// What to print [default: text on a terminal, json when piped]

@@ -30,7 +30,7 @@ use crate::printer::Printer;
 use crate::terminal_filter::TerminalFilter;
 use lapidary::prepare::{recorded_in, retention, vault_in};
 
-/// Record any program: what it reads, what it writes, when, and how it ends
+/// Record any program: its input and output with their times, and its end
 ///
 /// Stands between the program and its client, headless or in a dialogue: stdin is passed on to it, its stdout and stderr
 /// are passed on as they come, and it is never held up by a slow reader. It runs under a supervisor: nothing that it starts
@@ -50,7 +50,7 @@ Ctrl-C asks the program to end; a second one ends it at once.
 
 Exits as the program did, with 128 and the number of its signal if it ended by one; with 10 if it cannot be started.")]
 pub(crate) struct Args {
-    /// What the recording is called [default: time and chance]
+    /// The name of the recording [default: timestamp plus random suffix]
     #[arg(long, value_name = "ID")]
     run_id: Option<String>,
     /// Where it is put, to stay [default: `$XDG_STATE_HOME/lapidary/runs`, where old ones go]

@@ -18,8 +18,7 @@ use crate::terminal_filter::TerminalFilter;
 
 /// Play a recorded run back, as an agent would: same output, same timing, same end
 ///
-/// Needs no model, no account and no network. What the agent wrote to stdout and stderr is written again, byte for byte and at the
-/// recorded times; then the replay ends as the agent did, with its exit code or by its signal. Stdin is not read.
+/// Needs no model, no account and no network. The agent's stdout and stderr are written again, byte for byte and at the recorded times; then the replay ends as the agent did, with its exit code or by its signal. Stdin is not read.
 ///
 /// A recording of an agent that speaks ACP is played as an agent that any ACP client can talk to: it waits for the client where the
 /// original did, and answers under the client's own ids. Requests and answers are matched by method and id alone. A request that is not in the recording is refused with -32601; what else the client does differently is noted on stderr.

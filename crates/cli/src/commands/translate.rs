@@ -54,13 +54,13 @@ the input cannot be read or is of no known format.")]
 pub(crate) struct Args {
     /// The file, the directory of a recording or the id of a run to read; `-` or nothing for stdin
     file: Option<PathBuf>,
-    /// What the input is
+    /// The kind of the input
     #[arg(long, value_enum, default_value_t = TranslateFrom::Auto)]
     from: TranslateFrom,
     /// What to print [default: text on a terminal, events when piped]
     #[arg(long, value_enum)]
     format: Option<OutputFormat>,
-    /// Leave out what the agent wrote (`raw`); diagnostics keep it, and messages their `_original`
+    /// Leave out the agent's own lines (`raw`); diagnostics keep it, and messages their `_original`
     #[arg(long)]
     no_raw: bool,
     /// What becomes of text that arrives in chunks
@@ -69,7 +69,7 @@ pub(crate) struct Args {
     /// The run's id, from which event ids are made [default: that of the recording or of the events, else `translated`]
     #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     run_id: Option<String>,
-    /// The exit code of the agent (`agentExitCode`), so that `run_end` and `result` can judge [default: what a recording says]
+    /// The exit code of the agent (`agentExitCode`), so that `run_end` and `result` can judge [default: from the recording]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     exit_code: Option<i32>,
     /// With --format result: put JSON found in the response into `data`
@@ -78,7 +78,7 @@ pub(crate) struct Args {
     /// Show files that an ACP agent reads and writes through its client as calls of tools
     #[arg(long)]
     show_files: bool,
-    /// Exit with 3 if anything was malformed or unknown; everything is still printed
+    /// Exit with 3 if a line was malformed or unknown; everything is still printed
     #[arg(long)]
     strict: bool,
     /// The longest line that is kept whole

@@ -1,7 +1,7 @@
-//! The address of an agent elsewhere: `wss://`, `ws://`, `https://` or `http://`.
+//! The address of a remote agent: `wss://`, `ws://`, `https://` or `http://`.
 //!
-//! An address is shown, recorded and passed on the command line, so it must not contain credentials. Errors do not repeat the text for
-//! the same reason.
+//! An address is shown, recorded and passed on the command line, so it must not contain credentials. Errors do not repeat the
+//! text for the same reason.
 
 use std::net::IpAddr;
 
@@ -73,7 +73,7 @@ enum UrlScheme {
     Https,
 }
 
-/// The address of an agent elsewhere. It contains no credentials that we could know of.
+/// The address of a remote agent. It contains no credentials that we could know of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentUrl {
     scheme: UrlScheme,
@@ -169,7 +169,7 @@ impl AgentUrl {
         host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
     }
 
-    /// Whether no other can read what is sent: it is encrypted, or stays on this machine.
+    /// Whether the traffic is private: encrypted, or within this machine.
     pub fn is_protected(&self) -> bool {
         self.is_encrypted() || self.is_loopback()
     }

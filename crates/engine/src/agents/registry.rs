@@ -190,7 +190,7 @@ pub struct AcpAgent {
     pub endpoint: Option<RemoteEndpoint>,
 }
 
-/// Where an agent elsewhere is reached.
+/// Where a remote agent is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteEndpoint {
     /// Its address.
@@ -243,8 +243,8 @@ impl AgentSpec {
 }
 
 impl AcpAgent {
-    /// The agent that a command line starts. It is split as a shell would, and run without one. An agent that we know by the program
-    /// is of that family.
+    /// The agent that a command line starts. It is split as a shell would, and run without one. An agent that we know by the
+    /// program is of that family.
     pub fn of_command(line: &str) -> Result<Self, WordsError> {
         let mut words = words::split(line)?.into_iter();
         let program = words.next().ok_or(WordsError::Empty)?;

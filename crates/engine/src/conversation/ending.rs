@@ -86,7 +86,7 @@ impl From<AgentError> for SessionError {
     }
 }
 
-/// The cause of a run whose agent is elsewhere and lost.
+/// The cause of a run whose remote agent is lost.
 fn loss_cause(kind: AgentLossKind) -> Cause {
     match kind {
         AgentLossKind::Unreachable => Cause::SpawnFailed,

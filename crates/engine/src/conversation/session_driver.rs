@@ -29,7 +29,8 @@ pub(super) const BY_ITSELF: Duration = Duration::from_secs(2);
 /// ACP at all.
 const NEVER_READY: Duration = Duration::from_millis(500);
 
-/// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code possible.
+/// So long an agent that has ended its turn is given to show that it died of it, before the hang-up makes any exit code
+/// possible.
 const LAST_BREATH: Duration = Duration::from_millis(50);
 
 /// The work of a conversation.
@@ -92,7 +93,7 @@ impl SessionDriver<'_> {
         let is_gone = process.exit().is_some();
         let (ended, departure) = self.end_agent().await;
         let is_faulty = departure == DepartureCause::ByItself && ended.is_some_and(died_of_a_fault);
-        // An agent elsewhere has no exit status: the conversation alone tells how it went.
+        // A remote agent has no exit status: the conversation alone tells how it went.
         let ended = ended.filter(|_| self.process.has_exit_status());
         let mut ending = ended_as(done, ended, departure);
         if is_gone || is_faulty {

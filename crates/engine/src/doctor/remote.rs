@@ -1,11 +1,11 @@
-//! An agent elsewhere: its address and the limits of what holds there. It is not connected.
+//! A remote agent: its address and the limits of what holds there. It is not connected.
 
 use lapidary_vocab::doctor::{Check, CheckName, CheckState};
 
 use super::{DoctorTarget, state, surroundings};
 use crate::headless::RemoteAgent;
 
-/// Looks at the settings for an agent elsewhere without connecting to it.
+/// Looks at the settings for a remote agent without connecting to it.
 pub fn examine_remote(
     patient: &DoctorTarget<'_>,
     agent: &RemoteAgent,

@@ -22,8 +22,8 @@ use crate::process::Command;
 use crate::prompt_files;
 use crate::run::GEMINI_STREAM;
 
-/// The `_meta` for an agent of this process when a session is opened: the events for which there are hooks, whether rules judge calls
-/// that need no permission otherwise, and the schema of the result.
+/// The `_meta` for an agent of this process when a session is opened: the events for which there are hooks, whether rules judge
+/// calls that need no permission otherwise, and the schema of the result.
 fn session_meta_of(
     policy: &Policy,
     hooks: Option<&ConversationHooks>,
@@ -120,8 +120,8 @@ impl Job {
         }
     }
 
-    /// True if the run has an option that Gemini CLI supports only over ACP. Over stream-json it never asks, and takes its prompt
-    /// as text.
+    /// True if the run has an option that Gemini CLI supports only over ACP. Over stream-json it never asks, and takes its
+    /// prompt as text.
     fn needs_acp(&self) -> bool {
         let AcpOptions {
             rules: _,
@@ -168,8 +168,8 @@ impl Job {
             .then_some(NO_QUESTIONS)
     }
 
-    /// Why Gemini CLI cannot be run over ACP here. A program whose version is unknown, such as the script of a version manager, is taken
-    /// for a new one.
+    /// Why Gemini CLI cannot be run over ACP here. A program whose version is unknown, such as the script of a version manager,
+    /// is taken for a new one.
     fn acp_obstacle(&self) -> Option<String> {
         let found = detect::gemini(&self.environment);
         let version = found.ok().and_then(|found| found.version);
@@ -355,7 +355,7 @@ impl Job {
         }
     }
 
-    /// An agent elsewhere. Its command only describes it in the recording.
+    /// A remote agent. Its command only describes it in the recording.
     fn reach_remote(&self, agent: &RemoteAgent, directory: &Path, told: &Policy) -> PreparedAgent {
         let mut notices = Vec::new();
         if !agent.url.is_loopback() {
@@ -369,7 +369,7 @@ impl Job {
         }
         if !self.extra_args.is_empty() {
             notices.push(
-                "an agent elsewhere takes no arguments: those behind `--` are not used".to_owned(),
+                "a remote agent takes no arguments: those behind `--` are not used".to_owned(),
             );
         }
         notices.extend(self.only_for_gemini());

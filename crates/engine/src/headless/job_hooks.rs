@@ -55,8 +55,8 @@ impl Job {
         Ok((setup, registry))
     }
 
-    /// Whether we fire hooks: by `--hooks`, and around Gemini CLI where we chose ACP. Headless it runs its hooks itself, over ACP not
-    /// all of them, and a guard must not depend on the transport.
+    /// Whether we fire hooks: by `--hooks`, and around Gemini CLI where we chose ACP. Headless it runs its hooks itself, over
+    /// ACP not all of them, and a guard must not depend on the transport.
     fn fires_hooks(&self) -> bool {
         let is_auto = self.config.transport.unwrap_or_default() == TransportChoice::Auto;
         self.speaking.hooks || (self.agent == JobAgent::Gemini && is_auto && self.has_hooks())
@@ -79,7 +79,7 @@ impl Job {
     }
 }
 
-/// Hooks that do not run only because the folder is not trusted are somebody's guard: to go on would be to go on without it.
+/// Hooks that are skipped only because the folder is not trusted may be the user's guard, so a run does not start without them.
 fn refuse_distrust(setup: &Setup, out_of_reach: &[HookEvent]) -> Result<(), JobError> {
     let is_in_reach = |event: &HookEvent| !out_of_reach.contains(event);
     let withheld = HookRegistry::withheld(setup);

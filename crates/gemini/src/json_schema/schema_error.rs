@@ -67,7 +67,7 @@ pub enum SchemaError {
         pointer: String,
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: String,
     },
     /// A reference leaves the document.

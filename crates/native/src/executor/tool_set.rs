@@ -26,8 +26,8 @@ pub(super) struct ToolSet {
 }
 
 impl ToolSet {
-    /// The tools that a definition names; all of the caller's if it names none. Raw declarations are shown to the model and cannot be
-    /// called. `agents` are those that it can call; without them it calls none.
+    /// The tools that a definition names; all of the caller's if it names none. Raw declarations are shown to the model and
+    /// cannot be called. `agents` are the agents that it can call.
     pub(super) fn select_tools(
         callers: &[Arc<dyn Tool>],
         config: Option<&ToolConfig>,

@@ -1,9 +1,9 @@
-//! An edit of a text: where `old_string` is, and what the text is with `new_string` there.
+//! An edit of a text: where `old_string` is, and the text with `new_string` there.
 //!
-//! The place is found as Gemini CLI finds it: letter for letter, then line by line without indentation, then word by word, then nearly.
-//! Gemini CLI then puts the new text there with the indentation of the first line, which damages all that is indented otherwise. Here
-//! the *change* from `old_string` to `new_string` is made to the lines that are really there ([`merge`]), and an edit that cannot be
-//! made so is refused.
+//! The place is found as Gemini CLI finds it: letter for letter, then line by line without indentation, then word by word, then
+//! nearly. Gemini CLI then puts the new text there with the indentation of the first line, which damages all that is indented
+//! otherwise. Here the *change* from `old_string` to `new_string` is made to the lines that are really there ([`merge`]), and
+//! an edit that cannot be made so is refused.
 
 mod indent;
 mod merge;

@@ -253,7 +253,7 @@ impl SegmentWriter<'_> {
         let all = alternatives.join("|");
         Some(match kind {
             '!' => {
-                // What follows belongs to the name that must not be: `!(a).txt` is not `a.txt`.
+                // The rest belongs to the excluded name: `!(a).txt` is not `a.txt`.
                 let behind = SegmentWriter {
                     letters: self.letters,
                     at: self.at,

@@ -1,7 +1,7 @@
 //! The part of a changed file that a model is shown: the changed lines with five around them, as Gemini CLI finds them.
 //!
-//! The lines come from the shortest edit script. Which of several equally short ones is taken decides what is shown, so the choice is
-//! that of the `diff` package.
+//! The lines come from the shortest edit script. Of several equally short ones, we take the one that the `diff` package takes:
+//! the lines shown depend on it.
 
 use std::collections::HashMap;
 

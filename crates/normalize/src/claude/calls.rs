@@ -96,8 +96,8 @@ fn diff(result: Token<'_>) -> Option<ContentBlock> {
     }))
 }
 
-/// The usage of a response under the names of `usage_update`. Anthropic counts what was written to and read from the cache apart
-/// from `input_tokens`; everywhere else here the input is the whole prompt.
+/// The usage of a response under the names of `usage_update`. Anthropic counts tokens written to and read from the cache apart
+/// from `input_tokens`; here the input is always the whole prompt.
 pub(super) fn step_usage(usage: Token<'_>) -> Option<Json> {
     let count = |name| usage.get(name).and_then(Token::u64);
     let (input, output) = (count("input_tokens")?, count("output_tokens")?);

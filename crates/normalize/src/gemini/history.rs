@@ -1,8 +1,8 @@
 //! A session file → the history that Gemini CLI builds when it continues the session.
 //!
 //! It makes two things: the items that its screen shows ([`ui_history`]), and the turns that it tells the model
-//! ([`client_history`]). Both are the CLI's own objects, as 0.61 makes them, and serialise as they do: whoever shows or continues a
-//! session of Gemini's can use them in its place. What is in parts, arguments and results passes through token for token.
+//! ([`client_history`]). Both are the CLI's own objects, as 0.61 makes them, and serialise as they do: a program that shows or
+//! continues a session of Gemini's can use them in its place. Parts, arguments and results pass through token for token.
 //!
 //! ```
 //! use lapidary_normalize::gemini::history;
@@ -27,8 +27,8 @@ pub use ui::{UiItem, UiThought, UiTool, UiToolStatus, ui_history};
 use lapidary_json::{Token, TokenKind};
 use lapidary_wire::gemini::session::ReplayedLog;
 
-/// The messages that the CLI loads. In a log it knows them by their ids: one without, which only a checkpoint can hold, is passed
-/// over. A session of one document may do without.
+/// The messages that the CLI loads. In a log it knows them by their ids: one without, which only a checkpoint can hold, is
+/// passed over. A session of one document may do without.
 fn loaded_messages<'a>(log: &'a ReplayedLog<'a>) -> impl Iterator<Item = Token<'a>> + 'a {
     let is_document = log
         .header

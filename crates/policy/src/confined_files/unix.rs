@@ -111,8 +111,8 @@ impl OpenDirectory {
     }
 }
 
-/// Puts a file with this content in its place, at once and whole. A file that was there keeps its mode. Directories are made where
-/// more than `kept` parts of the path exist already.
+/// Puts a file with this content in its place, at once and whole. A file that was there keeps its mode. Directories are made
+/// where more than `kept` parts of the path exist already.
 pub fn replace(path: &Path, kept: usize, content: &[u8]) -> io::Result<()> {
     let (directory, name) = parent_made(path, kept)?;
     let mode = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -242,7 +242,7 @@ impl<'a> Draft<'a> {
     fn new(directory: &'a OwnedFd, mode: Option<Mode>) -> io::Result<Self> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // A new file gets what the user's mask leaves of this.
+        // The user's mask narrows the mode of a new file.
         let at_first = Mode::from_raw_mode(if mode.is_some() { 0o600 } else { 0o666 });
         for _ in 0..ATTEMPTS {
             let name = OsString::from(draft_name());

@@ -157,7 +157,8 @@ pub(super) struct CheckedTexts<'a> {
     pub(super) stdin: Option<u64>,
     pub(super) stdout: u64,
     pub(super) stderr: u64,
-    /// Whether a manifest of a newer version will do, as far as it is understood. It cannot be played: it may mean other things.
+    /// Whether a manifest of a newer version will do, as far as it is understood. It cannot be played: it may mean other
+    /// things.
     pub(super) reads_newer: bool,
 }
 
@@ -258,7 +259,7 @@ impl CheckedTexts<'_> {
         };
         match (end.agent_exit_code, &end.signal) {
             (Some(code @ 0..=255), None) => Ok(Some(Exit::Code(code))),
-            // An agent elsewhere has no exit status.
+            // A remote agent has no exit status.
             (None, None) if end.outcome == Some(Outcome::Completed) => Ok(Some(Exit::Code(0))),
             (None, None) => Ok(None),
             (None, Some(name)) => match signals::number(name) {

@@ -55,7 +55,7 @@ impl FoundFiles {
         for (path, about) in self.directory_entries(directory) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let Some(id) = name.strip_suffix(".jsonl") else {
-                continue; // directories of sub-agents and of tools' results, and whatever else lies there
+                continue; // directories of sub-agents and of tools' results, and other files
             };
             match metadata_within(&path, &about, inside) {
                 Err(why) => self.hide_file(&path, &about, HiddenReason::LinkOutside, why),

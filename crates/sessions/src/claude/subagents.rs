@@ -25,7 +25,7 @@ pub struct ClaudeSubagentFiles {
 }
 
 impl ClaudeSubagentFiles {
-    /// Those that belong to a session's file.
+    /// The sub-agents of a session's file.
     pub fn beside(session_file: &Path) -> Self {
         Self {
             own: session_file.with_extension("").join("subagents"),

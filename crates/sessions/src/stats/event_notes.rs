@@ -27,7 +27,7 @@ pub(super) struct EventNotes {
     turns: u64,
     /// Answers of the turn that is going on.
     answers: u64,
-    /// Responses that said what they used.
+    /// Responses with their token usage.
     responses: u64,
     is_speaking: bool,
     /// Tokens of the steps of the turn that is going on.
@@ -140,7 +140,7 @@ impl EventNotes {
         }
     }
 
-    /// A response that says what it used by itself.
+    /// A response that carries its own token usage.
     fn note_response(&mut self, model: &str, counts: TokenCounts) {
         let id = hash(("response", self.responses));
         self.responses += 1;

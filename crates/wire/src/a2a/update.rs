@@ -48,7 +48,7 @@ pub enum TaskState {
     Working,
     /// It waits for another message.
     InputRequired,
-    /// It waits until the user has logged in elsewhere.
+    /// The task waits until the user has logged in outside of A2A.
     AuthRequired,
     /// It is done.
     Completed,
@@ -225,7 +225,7 @@ impl<'a> ArtifactUpdate<'a> {
         object(self.0, "artifact").map(ArtifactFields)
     }
 
-    /// Whether it is added to what came before.
+    /// Whether it is appended to the parts before.
     pub fn is_appended(self) -> bool {
         self.0.get("append").and_then(Token::bool).unwrap_or(false)
     }

@@ -1,8 +1,9 @@
 //! Session files of Claude Code: `projects/<directory>/<session>.jsonl`.
 //!
-//! A file is an append log of records. `user`, `assistant`, `attachment` and `system` records have a `uuid`, and `parentUuid` makes
-//! them a tree: a prompt that was taken back leaves its branch in the file. Other records keep state of the program and stand
-//! outside the tree. A response of the model is one record for each of its blocks, with the same `message.id` and the same `usage`.
+//! A file is an append log of records. `user`, `assistant`, `attachment` and `system` records have a `uuid`, and `parentUuid`
+//! makes them a tree: a prompt that was taken back leaves its branch in the file. Other records keep state of the program and
+//! stand outside the tree. A response of the model is one record for each of its blocks, with the same `message.id` and the
+//! same `usage`.
 //!
 //! Checked on files of 1.0.80 (records of sub-agents are in the same file, `isSidechain`), 2.0.50 (a sub-agent has a file
 //! `agent-<id>.jsonl` beside the session's) and 2.1.312 (`<session>/subagents/agent-<id>.jsonl`).
@@ -17,7 +18,8 @@ pub use tree::{RecordFate, SessionTree};
 
 use lapidary_json::{Token, TokenKind};
 
-/// Types of records outside of the conversation, as far as captures show them: state of the program, requests as they were sent.
+/// Types of records outside of the conversation, as far as captures show them: state of the program, requests as they were
+/// sent.
 const STATE_TYPES: [&str; 18] = [
     "agent-name",
     "ai-title",
@@ -158,7 +160,7 @@ impl<'a> ClaudeRecord<'a> {
             || (kind == "file-history-snapshot" && object.get("snapshot").is_some())
     }
 
-    /// Whether its type is one of those that are no part of the conversation.
+    /// Whether records of its type are no part of the conversation.
     pub fn is_state(&self) -> bool {
         let kind = self.kind.and_then(Token::string);
         kind.is_some_and(|kind| is_state(&kind))

@@ -18,7 +18,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Say what is wrong with agent files, with the line of each mistake
+/// Check agent files, and report each mistake with its line
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +36,7 @@ Exit codes:
   0   nothing is an error; there may be warnings
   3   something is; with --strict also if something is a warning")]
 pub(crate) struct Args {
-    /// A file, or a directory of agent files [default: those that count in the workspace]
+    /// A file, or a directory of agent files [default: the files that count in the workspace]
     path: Option<PathBuf>,
     /// Fetch the cards of remote agents, too
     #[arg(long, conflicts_with = "path")]

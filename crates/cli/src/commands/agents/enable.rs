@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// The agent's name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// Whose settings say so [default: those that disable it, else the user's]
+    /// The settings to change [default: the file that disables it, else the user's]
     #[arg(short, long, value_enum)]
     scope: Option<AgentScopeArg>,
     #[command(flatten)]

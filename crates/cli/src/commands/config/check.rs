@@ -19,7 +19,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Say what is wrong with the configuration files, by file, line and column
+/// Check the configuration files, and report mistakes by file, line and column
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

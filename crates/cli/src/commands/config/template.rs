@@ -182,7 +182,7 @@ const OWN_TABLES: &str = r#"
 # [agents.mine]
 # command = "node /path/to/agent.js --acp"
 
-# An agent elsewhere, for --agent far: its URL, and the place of its token.
+# A remote agent, for --agent far: its URL, and the place of its token.
 # [agents.far]
 # url = "wss://agents.example/acp"
 # token_file = "/path/to/token"

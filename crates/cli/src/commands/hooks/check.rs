@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::render::plain::one_line;
 
-/// Say what is wrong with hooks as they are written, without running any
+/// Check hooks as they are written, without running any
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

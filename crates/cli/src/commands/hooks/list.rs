@@ -16,7 +16,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// List the hooks of a workspace, and what is written but does not count
+/// List the hooks of a workspace, and the entries that do not count
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

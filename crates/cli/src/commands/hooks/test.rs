@@ -32,8 +32,7 @@ use crate::system::Interruptions;
 
 /// Run the hooks of an event, and show the input, the output and the effect of each
 ///
-/// Hooks are run for real, as an agent would have them run: with the same input, in the same order, within the same time. What they
-/// decide is only shown.
+/// Hooks are run for real, as an agent would have them run: with the same input, in the same order, within the same time. Their decisions are only shown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Events:

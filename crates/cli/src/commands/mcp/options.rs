@@ -1,4 +1,4 @@
-//! The options of every command that starts an agent, for a server: without those that belong to one run or one program.
+//! The options of every command that starts an agent, for a server: all but the options of one run or one program.
 
 use anyhow::anyhow;
 use clap::{ArgMatches, Args, Command, FromArgMatches};

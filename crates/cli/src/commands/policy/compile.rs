@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use lapidary::directories;
 
-/// Show what an agent is told of a set of rules
+/// Show the configuration that a set of rules gives an agent
 ///
 /// A run gives an agent the rules and the permission mode in the words of the agent's own configuration, for this run only: arguments,
 /// variables, a file, or a parameter of the session. The agent is told to ask about every call that is not allowed outright. This
@@ -45,7 +45,7 @@ pub(super) struct CompileArgs {
     /// The agent, by its name: `gemini`, `claude`, `opencode`, `qwen`, …
     #[arg(long, value_name = "NAME")]
     agent: String,
-    /// What decides where no rule does: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: what the file says]
+    /// Permission mode, which decides where no rule does: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: from the file]
     #[arg(long, value_name = "MODE", value_parser = ["default", "acceptEdits", "bypassPermissions", "plan"], hide_possible_values = true)]
     permission_mode: Option<String>,
     /// What to print [default: text on a terminal, json when piped]

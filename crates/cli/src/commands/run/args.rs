@@ -30,7 +30,7 @@ Exit codes:
   12  folder not trusted              18  refused
   19  answer does not fit the schema  130 cancelled")]
 pub(crate) struct Args {
-    /// What the agent is to do; `-` or nothing reads it from stdin
+    /// The agent's task; `-` or no prompt reads it from stdin
     #[arg(value_name = "PROMPT")]
     pub(super) prompt: Option<String>,
     /// Continue a session: latest, its number or its id

@@ -17,7 +17,7 @@ use lapidary::prepare::{PrepareError, retention};
 
 /// Delete recordings that are too old, or too many bytes
 ///
-/// Goes by `runs_max_age` (30d by default) and `runs_max_size` (2GiB by default) of your `lapidary.toml`, or by what is given here. Every run does the same when it starts, at most once an hour. A run that is going on stays.
+/// Goes by `runs_max_age` (30d by default) and `runs_max_size` (2GiB by default) of your `lapidary.toml`, or by the options given here. Every run does the same when it starts, at most once an hour. A run that is going on stays.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

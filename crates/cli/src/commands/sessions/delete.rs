@@ -16,7 +16,7 @@ use crate::printer::Printer;
 
 /// Delete sessions, with all that belongs to them
 ///
-/// A session is named by its whole id or by its number in `sessions list`, and nothing else. All of its files go: every one in which its whole id stands, and the outputs of its tools, its log, its plans and its sub-agents. Sessions whose ids only begin alike stay. What goes is kept in the vault first, unless you say --no-vault.
+/// A session is named by its whole id or by its number in `sessions list`, and nothing else. All of its files go: every one in which its whole id stands, and the outputs of its tools, its log, its plans and its sub-agents. Sessions whose ids only begin alike stay. Its files are copied to the vault first, unless you say --no-vault.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-    /// Keep no copy in the vault of what goes
+    /// Keep no copy of the deleted files in the vault
     ///
     /// Nothing brings it back then. Copies that the vault has from earlier runs stay there.
     #[arg(long)]

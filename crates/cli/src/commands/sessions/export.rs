@@ -81,7 +81,7 @@ enum ExportFormat {
     Markdown,
     /// A transcript as one self-contained page
     Html,
-    /// One document: what is known of the session, and its messages
+    /// One document: the session's description and its messages
     Json,
     /// Gemini CLI's own format, which `gemini --session-file` takes
     Session,

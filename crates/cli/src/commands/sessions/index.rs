@@ -26,7 +26,7 @@ The index is made from the session files of every project and lies in the cache 
 $XDG_CACHE_HOME/lapidary). Once there is one, `list` and `search` use it and keep it up to date; what they say is the same with \
 and without it. Dropping it loses nothing.")]
 pub(crate) struct Args {
-    /// Say where it is and what is in it
+    /// Show its path and its contents
     #[arg(long)]
     status: bool,
     /// Delete it

@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// Show only the newest N of each project
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Only sessions to which something was added since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
+    /// Only sessions that changed since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Only sessions that began until then; a day counts whole, so `--since today --until today` is today

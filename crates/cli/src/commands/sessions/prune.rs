@@ -33,7 +33,7 @@ A period is a number and one of h (hours), d (days), w (weeks) and m (months of 
 pub(crate) struct Args {
     #[command(flatten)]
     scope: ProjectScope,
-    /// Keep sessions to which something was added within this period
+    /// Keep sessions that changed within this period
     #[arg(long, value_name = "PERIOD")]
     max_age: Option<String>,
     /// Keep the N most recently updated sessions of a project

@@ -23,7 +23,7 @@ use crate::printer::Printer;
 
 /// Bring back messages that are still in a session's file, or in the vault, but that Gemini CLI does not show
 ///
-/// Loading a session in the minute in which it was made, a write that was cut short or a rewind to nowhere hide a conversation that is still in its file. This looks at every file of the project, hidden ones too, or at one session, and says what could come back. With --apply it writes a new file of the same session, and moves the old one into the vault.
+/// Loading a session in the minute in which it was made, a write that was cut short or a rewind to nowhere hide a conversation that is still in its file. This looks at every file of the project, hidden ones too, or at one session, and lists the messages that could come back. With --apply it writes a new file of the same session, and moves the old one into the vault.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -25,7 +25,7 @@ const NO_PROMPT_HINT: &str = "say what the agent should do: lapidary sessions re
 ///
 /// With a prompt, the agent does one turn, as `run` does: same options, and on a terminal it asks for permission. Without a prompt, Gemini CLI opens on the terminal in that session.
 ///
-/// Gemini CLI 0.61 loses sessions that it resumes: its next start deletes them. Here they are copied before the run, checked after it, and restored where something is missing.
+/// Gemini CLI 0.61 loses sessions that it resumes: its next start deletes them. Here they are copied before the run, checked after it, and restored where messages are missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// `latest`, a number of the list, an id or its beginning
     #[arg(value_name = "SESSION")]
     session: String,
-    /// What the agent should do; `-` reads it from stdin. Without it Gemini CLI opens on the terminal
+    /// The agent's task; `-` reads it from stdin. Without it Gemini CLI opens on the terminal
     #[arg(value_name = "PROMPT")]
     prompt: Option<String>,
     #[command(flatten)]

@@ -24,7 +24,7 @@ use crate::printer::Printer;
 /// From when on a search was slow enough to speak of an index.
 const SLOW_MS: u128 = 1500;
 
-/// Find sessions by what was said and done in them
+/// Find sessions by their text: prompts, answers, commands, files
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,14 +46,14 @@ pub(crate) struct Args {
     /// Words, \"several words in a row\" with just these accents, or the beginning of a word with a star: begin*
     #[arg(required = true, value_name = "WORD")]
     words: Vec<String>,
-    /// Take what is looked for as one regular expression
+    /// Take the query as one regular expression
     #[arg(short = 'e', long)]
     regex: bool,
     #[command(flatten)]
     scope: ProjectScope,
     #[command(flatten)]
     whose: AgentFilter,
-    /// Sessions to which something was added since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
+    /// Sessions that changed since then: `today`, `yesterday`, a date (UTC), a time (RFC 3339), or an age (12h, 7d, 4w, 6m)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Sessions that began until then; a day counts whole
@@ -76,7 +76,7 @@ pub(crate) struct Args {
     format: Option<SessionsFormat>,
 }
 
-/// Who said something.
+/// The author of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum SearchSide {
     /// The session's summary, or the beginning of its first message

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// What to print [default: text on a terminal, events when piped]
     #[arg(long, value_enum)]
     format: Option<OutputFormat>,
-    /// Leave out what the agent wrote (`raw`); diagnostics keep it, and messages their `_original`
+    /// Leave out the agent's own lines (`raw`); diagnostics keep it, and messages their `_original`
     #[arg(long)]
     no_raw: bool,
 }

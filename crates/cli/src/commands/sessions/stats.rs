@@ -19,9 +19,9 @@ use crate::failure::Failure;
 use crate::live::terminal;
 use crate::printer::Printer;
 
-/// Count sessions, turns, tools, tokens and what they cost
+/// Count sessions, turns, tools, tokens and cost
 ///
-/// Every answer of a model counts once that stands anywhere in a file: rewound ones, those before a checkpoint and those of sub-agents, too, since they used tokens all the same. Days are UTC. Prices are those of a table with a date that comes with the program; what has no price there is counted as unpriced, never as free.
+/// Each answer of a model in a file counts once, also one that was rewound, one before a checkpoint and one of a sub-agent: they used tokens all the same. Days are UTC. Prices come from a dated table in the program; a model without a price is counted as unpriced, never as free.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

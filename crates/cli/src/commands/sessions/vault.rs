@@ -18,7 +18,7 @@ use lapidary::prepare;
 
 /// Keep copies of sessions, look through them, bring them back
 ///
-/// Gemini CLI 0.61 loses conversations that it resumes. Whatever starts it here (`run`, `connect`, `record`, `sessions resume`) copies the project's sessions into the vault before, and puts back what is missing after. What is in the vault is never changed, and `prune` never removes the last copy of a session.
+/// Gemini CLI 0.61 loses conversations that it resumes. The commands that start it (`run`, `connect`, `record`, `sessions resume`) copy the project's sessions into the vault before, and put missing ones back after. A copy in the vault is never changed, and `prune` never removes the last copy of a session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

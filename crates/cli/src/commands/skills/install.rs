@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// For whom
     #[arg(long, value_enum, default_value_t = SkillScopeArg::User)]
     scope: SkillScopeArg,
-    /// Do not ask: you have looked at what it does
+    /// Do not ask: you have read the skill
     #[arg(long)]
     consent: bool,
     /// How long cloning may take

@@ -1,4 +1,4 @@
-//! A session file of Claude Code. What its sub-agents did comes from files beside it.
+//! A session file of Claude Code. The work of its sub-agents comes from files beside it.
 
 use std::path::Path;
 

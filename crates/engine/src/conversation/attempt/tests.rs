@@ -262,7 +262,7 @@ async fn an_agent_in_this_process_that_panics_has_crashed_and_one_that_leaves_ha
     }
 }
 
-/// An agent elsewhere that is lost for this reason once it has its prompt.
+/// A remote agent that is lost for this reason once it has its prompt.
 fn lost(kind: AgentLossKind, prompted: Prompted) -> LocalAgent {
     LocalAgent::elsewhere(move |stream| async move {
         serve(stream, prompted).await;

@@ -41,7 +41,7 @@ pub(super) enum ReplacedAt {
 }
 
 impl SkillMove {
-    /// Moves the made skill to its place. After an error, the place has what it had before.
+    /// Moves the made skill to its place. After an error, the place has its old content.
     pub(super) fn move_forward(&mut self, disk: MoveDisk<'_>) -> io::Result<()> {
         if !path_exists(&self.place)? {
             return (disk.rename)(&self.made, &self.place);

@@ -2,7 +2,7 @@
 //!
 //! The conversation is the path from the last record back to the first. Records beside that path are not all abandoned: the
 //! results of parallel calls each hang from their own call, and only one of them is on the path (2.1.312). So a record is
-//! abandoned only if a prompt is between it and the path: the user took that prompt back and said something else. A branch that
+//! abandoned only if a prompt is between it and the path: the user took that prompt back and wrote another. A branch that
 //! does not lead to the path at all, because a parent is missing or parents form a circle, is kept.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! The options of `run` for an agent definition: without those that only a program has.
+//! The options of `run` for an agent definition: all but the options of a program.
 
 use anyhow::anyhow;
 use clap::{ArgMatches, Args, Command, FromArgMatches};

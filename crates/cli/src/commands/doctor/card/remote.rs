@@ -1,4 +1,4 @@
-//! `--prove` for an agent elsewhere: connects, and asks for what it can do. No turn is taken: its model is its own, and costs.
+//! `--prove` for a remote agent: connects, and asks for its capabilities. It takes no turn: the agent's model costs money.
 
 use lapidary::engine::acp::AgentSource;
 use lapidary::engine::headless::RemoteAgent;
@@ -9,7 +9,7 @@ use super::acp_probe::AcpProbe;
 use super::{ProofSurroundings, UNKNOWN, offer, outcome};
 use crate::commands::doctor::report::DoctorReport;
 
-/// Makes the card of an agent elsewhere.
+/// Makes the card of a remote agent.
 pub(in crate::commands::doctor) async fn prove_remote(
     agent: &RemoteAgent,
     around: &ProofSurroundings<'_>,

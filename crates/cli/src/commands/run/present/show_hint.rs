@@ -35,7 +35,7 @@ fn hint_line(recording: &Path, usual: Option<&Path>) -> String {
     )
 }
 
-/// The name by which a command finds a run. One that is recorded elsewhere is named by its path.
+/// The name by which a command finds a run. A recording in another directory is named by its path.
 fn recording_name(recording: &Path, usual: Option<&Path>) -> String {
     let id = recording.file_name().unwrap_or_default().display();
     let is_usual = usual.is_some() && recording.parent() == usual;

@@ -19,7 +19,7 @@ use crate::printer::Printer;
 
 /// Copy sessions into the vault
 ///
-/// All files of the project's sessions, those that Gemini CLI hides too, or only those that are named. What has not changed costs a look and no space.
+/// All files of the project's sessions, hidden ones too, or only the named sessions. An unchanged file takes no space.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -23,7 +23,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Show what the vault has, the oldest first
+/// List the copies in the vault, the oldest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
