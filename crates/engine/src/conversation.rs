@@ -9,7 +9,6 @@
 //! * the *line observer* sees each line as it comes and keeps the `session_table` up to date, for the other two;
 //! * the *translation* turns the lines of both sides into events, at the pace of the reader of the events (`translation`).
 
-mod after_tools;
 mod attempt;
 mod client_commands;
 mod client_inbox;
@@ -20,7 +19,6 @@ mod elicitations;
 mod ending;
 mod grace;
 mod halt_conditions;
-mod hooks;
 mod judged_turn;
 mod line_observer;
 mod opening;
@@ -43,12 +41,11 @@ use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Cause, Json};
 use tokio::sync::mpsc;
 
-pub use hooks::ConversationHooks;
-pub(crate) use hooks::OUT_OF_REACH;
 pub use prompt::{PermissionAnswer, PermissionPrompt, PromptAttendant};
 pub use request::{ConversationRequest, PromptJob, SessionChoice};
 
 use self::session_driver::ConversationWork;
+pub use crate::agent_hooks::ConversationHooks;
 use crate::run::recorded_events::PastFormat;
 use crate::run::{Run, RunSource};
 

@@ -1,5 +1,6 @@
 //! Running agents: start an agent, follow its output, end it with all processes it started, and report the outcome.
 
+mod agent_hooks;
 pub mod agents;
 mod answer_texts;
 pub mod budget;

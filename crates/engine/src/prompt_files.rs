@@ -24,18 +24,22 @@ pub(crate) fn prompt_blocks(prompt: &str, roots: &[PathBuf]) -> Vec<Json> {
         if is_escaped || path.is_empty() || !is_inside(&path, roots) {
             continue;
         }
-        blocks.extend(text_block(&prompt[told..found]));
+        blocks.extend(filled_block(&prompt[told..found]));
         let link = json!({"type": "resource_link", "uri": format!("file://{path}"), "name": path});
         blocks.push(Json::from_value(&link));
         told = at;
     }
-    blocks.extend(text_block(&prompt[told..]));
+    blocks.extend(filled_block(&prompt[told..]));
     blocks
 }
 
-fn text_block(text: &str) -> Option<Json> {
-    let block = json!({"type": "text", "text": text});
-    (!text.is_empty()).then(|| Json::from_value(&block))
+fn filled_block(text: &str) -> Option<Json> {
+    (!text.is_empty()).then(|| text_block(text))
+}
+
+/// A text as a content block.
+pub(crate) fn text_block(text: &str) -> Json {
+    Json::from_value(&json!({"type": "text", "text": text}))
 }
 
 /// How long the path is that a text begins with. A dot belongs to it unless the path or the text ends there.

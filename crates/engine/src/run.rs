@@ -23,6 +23,7 @@ mod completion;
 mod dialect;
 pub(crate) mod ending;
 pub(crate) mod events;
+pub(crate) mod injected_events;
 mod line_times;
 pub(crate) mod pending_work;
 pub(crate) mod recorded_events;

@@ -13,7 +13,9 @@ use lapidary_vocab::Cause;
 use lapidary_vocab::event::PermissionViolation;
 use tokio::sync::Notify;
 
-pub(crate) use unasked::{CallEnd, UnaskedCalls, action_name, unasked_violation};
+pub(crate) use unasked::{
+    CallEnd, UnaskedCalls, action_name, call_key, session_of_event, unasked_violation,
+};
 
 /// So many violations of a run are kept.
 const MOST_KEPT: usize = 256;

@@ -13,16 +13,16 @@ use super::client_inbox::PromptTarget;
 use super::completion::AcpCompletion;
 use super::conversation_state::{ConversationState, PendingAnswers};
 use super::halt_conditions::HaltConditions;
-use super::hooks::{HookCalls, HookRunner};
 use super::line_observer::LineObserver;
 use super::permission::{self, answer_requests};
 use super::request::ConversationRequest;
 use super::session_driver::{ConversationWork, SessionDriver, never_started};
 use super::session_table::SessionTable;
-use super::translation::{EventInjector, EventPump};
+use super::translation::EventPump;
 use crate::acp::{
     AcpClient, AgentLaunch, AgentSource, ConnectionLimits, HandledMethods, RunningAgent,
 };
+use crate::agent_hooks::HookRunner;
 use crate::process::stop::StopLevel;
 use crate::recording::{Manifest, Recorder, STDOUT};
 use crate::run::RunRequest;
@@ -32,6 +32,7 @@ use crate::run::attempt::{
 use crate::run::attempt_runner::AttemptRunner;
 use crate::run::ending::{cannot_record, recorded_end};
 use crate::run::events::RunEvents;
+use crate::run::injected_events::EventInjector;
 use crate::run::run_driver::{RunPorts, lead_run};
 use crate::run::run_tally::RunTally;
 use crate::run::skipped_lines::RestLimit;
@@ -134,17 +135,16 @@ impl AcpAttempt<'_> {
         let (say, said) = EventInjector::new_channel();
         let table = session_table(request);
         let prompts = PromptTarget::new(&request.attendant);
-        let (calls, finished) = request
-            .hooks
-            .as_ref()
-            .map(|_| HookCalls::new_channel())
-            .unzip();
+        let hooks = request.hooks.clone().map(|hooks| {
+            let (table, stdout) = (Arc::clone(&table), directory.join(STDOUT));
+            Arc::new(HookRunner::new(hooks, say.clone(), table, stdout))
+        });
         let observer = Arc::new(LineObserver::new(
             request,
             Arc::clone(&table),
             prompts.client_inbox().cloned(),
             say.clone(),
-            calls,
+            hooks.clone(),
         ));
         let agent =
             match RunningAgent::start(self.agent_launch(recorder, &observer, must_end)).await {
@@ -157,10 +157,7 @@ impl AcpAttempt<'_> {
             workspace: client_services(request),
             observer: Arc::clone(&observer),
             prompts,
-            hooks: request.hooks.clone().map(|hooks| {
-                let stdout = directory.join(STDOUT);
-                HookRunner::new(hooks, say.clone(), Arc::clone(&table), stdout)
-            }),
+            hooks,
             table,
             say,
             safekeeping: request.run.safekeeping.clone(),
@@ -192,7 +189,7 @@ impl AcpAttempt<'_> {
         (translation.completion, translation.tally) = (completion, Some(tally));
         let (over, is_over) = oneshot::channel();
         let talking = async {
-            let ending = course.until_it_ends(&mut self.script, finished);
+            let ending = course.until_it_ends(&mut self.script);
             let ending = Box::pin(ending).await;
             rest.set_from_end(&ending);
             let _ = over.send(());

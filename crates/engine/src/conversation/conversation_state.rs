@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::client_inbox::PromptTarget;
-use super::hooks::HookRunner;
 use super::line_observer::LineObserver;
 use super::session_table::SessionTable;
-use super::translation::EventInjector;
 use crate::acp::{AcpClient, OpenedSession, RequestError, SessionParams};
+use crate::agent_hooks::HookRunner;
 use crate::confine::ConfinedRun;
+use crate::run::injected_events::EventInjector;
 use crate::session_guard::SessionGuard;
 use crate::workspace::ClientServices;
 
@@ -36,7 +36,7 @@ pub(super) struct ConversationState {
     pub(super) prompts: PromptTarget,
     pub(super) table: Arc<Mutex<SessionTable>>,
     /// The hooks, if there are any.
-    pub(super) hooks: Option<HookRunner>,
+    pub(super) hooks: Option<Arc<HookRunner>>,
     /// Claims sessions, if the run protects sessions.
     pub(super) safekeeping: Option<SessionGuard>,
     /// The confinement of the agent, if any: permitted edits are reported to it.
@@ -110,15 +110,13 @@ impl ConversationState {
     }
 
     /// Notes that a hook wants the turn to stop.
-    pub(super) fn stop_for_hook(&self, session: &str) {
-        let mut table = self.lock_table();
-        let said = table.hook_stop_of(session);
+    pub(super) fn stop_for_hook(&self, session: &str, message: String) {
         let stopped = StopCause {
             cause: Cause::PermissionDenied,
-            message: said.unwrap_or_else(|| "a hook stopped the agent".to_owned()),
+            message,
             hint: None,
         };
-        table.stop_turn(session, stopped);
+        self.lock_table().stop_turn(session, stopped);
     }
 
     /// A prompt or a hook is waited for, as long as the guard lives.

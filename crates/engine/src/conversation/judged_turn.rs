@@ -2,7 +2,6 @@
 //! violations.
 
 use lapidary_json::SharedToken;
-use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, StructuredAnswer};
 
 use super::conversation_state::ConversationState;
@@ -11,6 +10,7 @@ use super::session_driver::SessionDriver;
 use super::turn_driver::has_ended_well;
 use crate::acp::PromptAnswer;
 use crate::output_schema::{AnswerMismatch, OutputSchema};
+use crate::prompt_files::text_block;
 
 /// The kind of agent that gave an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,10 +29,7 @@ impl AnswerOrigin {
 
 /// The prompt that asks for a repair, as content blocks.
 pub(super) fn repair_blocks(mismatch: &AnswerMismatch, schema: &OutputSchema) -> Vec<Json> {
-    let text = mismatch.repair_prompt(schema);
-    vec![Json::from_value(
-        &serde_json::json!({"type": "text", "text": text}),
-    )]
+    vec![text_block(&mismatch.repair_prompt(schema))]
 }
 
 impl ConversationState {
@@ -87,8 +84,7 @@ impl SessionDriver<'_> {
                 return Err(SessionError::Stopped(mismatch.stop_cause(repair)));
             }
             let notice = mismatch.notice(repair + 1, schema.repairs());
-            let (kind, after) = (DiagnosticKind::Notice, Some(prompted.number));
-            self.state.say.inject_diagnostic(after, kind, notice);
+            self.state.say.inject_notice(Some(prompted.number), notice);
             prompt = repair_blocks(&mismatch, schema);
         }
         Ok(())

@@ -16,16 +16,16 @@ use tokio::time::Instant;
 
 use super::client_inbox::{ClientInbox, ExpectedPrompt};
 use super::elicitation_reply::ElicitationReply;
-use super::hooks::HookCalls;
 use super::request::ConversationRequest;
-use super::session_table::{CallNote, SessionTable, session_of_event};
-use super::translation::EventInjector;
+use super::session_table::{CallNote, SessionTable};
 use crate::acp::{LineFacts, LineTap, MessageContent, ReceivedMessage, TrafficLine};
+use crate::agent_hooks::HookRunner;
 use crate::answer_texts::AnswerTexts;
 use crate::confine::ConfinedRun;
 use crate::policy::{ToolAction, arguments};
+use crate::run::injected_events::EventInjector;
 use crate::run::pending_work::{BudgetWatch, PendingWork};
-use crate::violations::AttemptViolations;
+use crate::violations::{AttemptViolations, session_of_event};
 
 /// The parsed line of a request, and the state of its session when the line came.
 #[derive(Debug, Default)]
@@ -60,6 +60,8 @@ pub(super) struct LineObserver {
     /// The confinement of the agent, if any: permitted actions are reported to it.
     confined: Option<Arc<ConfinedRun>>,
     say: EventInjector,
+    /// The hooks, if there are any: they are told of the agent's calls and text.
+    hooks: Option<Arc<HookRunner>>,
     pub(super) waiting: PendingWork,
     /// The agent's use of its budget.
     pub(super) spent: BudgetWatch,
@@ -71,8 +73,6 @@ pub(super) struct LineObserver {
 #[derive(Debug)]
 struct ObserverState {
     normalizer: AcpNormalizer,
-    /// The calls and the text of the agent for hooks, if there are hooks.
-    calls: Option<HookCalls>,
     last_sign: Instant,
     has_spoken: bool,
     /// The last line was a chunk of text.
@@ -87,7 +87,7 @@ impl LineObserver {
         table: Arc<Mutex<SessionTable>>,
         inbox: Option<Arc<ClientInbox>>,
         say: EventInjector,
-        calls: Option<HookCalls>,
+        hooks: Option<Arc<HookRunner>>,
     ) -> Self {
         let options = NormalizeOptions {
             keep_raw: false,
@@ -96,7 +96,6 @@ impl LineObserver {
         Self {
             state: Mutex::new(ObserverState {
                 normalizer: AcpNormalizer::new(&options, request.provider.clone()),
-                calls,
                 last_sign: Instant::now(),
                 has_spoken: false,
                 is_speaking: false,
@@ -106,6 +105,7 @@ impl LineObserver {
             inbox,
             confined: request.run.confined.clone(),
             say,
+            hooks,
             waiting: PendingWork::default(),
             spent: BudgetWatch::new(request.run.budget, request.run.prices.as_ref()),
             violations: AttemptViolations::new(request.run.watch.on_violation),
@@ -125,7 +125,7 @@ impl LineObserver {
         let mut facts = None;
         match traffic {
             TrafficLine::Received(received) => {
-                if !state.receive_line(received, &mut events) {
+                if !state.receive_line(received, self.hooks.as_deref(), &mut events) {
                     return None;
                 }
                 if matches!(&received.what, MessageContent::Request { .. }) {
@@ -181,7 +181,10 @@ impl LineObserver {
         }
         drop(table);
         self.act_on(number, &note);
-        state.note_event(number, event, &note);
+        state.note_event(event);
+        if let Some(hooks) = &self.hooks {
+            hooks.note_event(number, event, note.action.as_ref(), note.is_held_back);
+        }
     }
 
     fn permission_facts(
@@ -218,9 +221,7 @@ impl LineObserver {
             self.violations.note_violation(violation.clone());
         }
         if let Some(remark) = &note.remark {
-            let kind = DiagnosticKind::Notice;
-            self.say
-                .inject_diagnostic(Some(number), kind, remark.clone());
+            self.say.inject_notice(Some(number), remark.as_str());
         }
     }
 
@@ -230,11 +231,6 @@ impl LineObserver {
         confined.map_or_else(Vec::new, |it| {
             it.find_violations(Some(self.lock_table().policy()))
         })
-    }
-
-    /// Access to the calls for hooks, if there are hooks.
-    pub(super) fn with_hook_calls<T>(&self, with: impl FnOnce(&mut HookCalls) -> T) -> Option<T> {
-        self.lock_state().calls.as_mut().map(with)
     }
 
     /// Collects the messages of a session from now on, until [`Self::take_answer`].
@@ -283,7 +279,12 @@ impl LineObserver {
 impl ObserverState {
     /// Reads a line of the agent. False if there is nothing more to it: most lines are chunks of text, and of a row of them only the
     /// first matters here.
-    fn receive_line(&mut self, received: &ReceivedMessage, events: &mut EventBuffer) -> bool {
+    fn receive_line(
+        &mut self,
+        received: &ReceivedMessage,
+        hooks: Option<&HookRunner>,
+        events: &mut EventBuffer,
+    ) -> bool {
         self.last_sign = Instant::now();
         let text = received.line.text();
         let chunk = plain_chunk(text);
@@ -291,7 +292,7 @@ impl ObserverState {
         if let Some(chunk) = chunk
             && std::mem::replace(&mut self.is_speaking, true)
         {
-            self.keep_chunk(&chunk);
+            self.keep_chunk(&chunk, hooks);
             return false;
         }
         self.is_speaking = is_chunk;
@@ -303,27 +304,25 @@ impl ObserverState {
     }
 
     /// Keeps the agent's text for hooks, and for the judge of its answer.
-    fn keep_chunk(&mut self, chunk: &PlainChunk<'_>) {
-        if !self.answers.is_empty() {
-            let session = chunk.session_id.string().unwrap_or_default();
-            if let Some(answer) = self.answers.get_mut(session.as_ref()) {
-                answer.add_text(&chunk.text.string().unwrap_or_default());
-            }
+    fn keep_chunk(&mut self, chunk: &PlainChunk<'_>, hooks: Option<&HookRunner>) {
+        if self.answers.is_empty() && hooks.is_none() {
+            return;
         }
-        if let Some(calls) = &mut self.calls {
-            let session = chunk.session_id.string().unwrap_or_default();
-            calls.add_text(&session, &chunk.text.string().unwrap_or_default());
+        let session = chunk.session_id.string().unwrap_or_default();
+        let text = chunk.text.string().unwrap_or_default();
+        if let Some(answer) = self.answers.get_mut(session.as_ref()) {
+            answer.add_text(&text);
+        }
+        if let Some(hooks) = hooks {
+            hooks.add_text(&session, &text);
         }
     }
 
-    fn note_event(&mut self, number: u64, event: &Event, note: &CallNote) {
+    fn note_event(&mut self, event: &Event) {
         if !self.answers.is_empty()
             && let Some(answer) = self.answers.get_mut(&session_of_event(event))
         {
             answer.note_event(event);
-        }
-        if let Some(calls) = &mut self.calls {
-            calls.note_event(number, event, note.action.as_ref(), note.is_held_back);
         }
         self.has_spoken |= match &event.body {
             Body::ToolInvocation(_) | Body::StreamDelta(_) => true,

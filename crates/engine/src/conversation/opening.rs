@@ -4,19 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lapidary_json::Token;
-use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Cause, Json};
 
 use super::conversation_state::ConversationState;
 use super::ending::{SessionError, log_in, stopped_error};
 use super::halt_conditions::TurnPhase;
-use super::hooks::ModelReach;
 use super::request::{ConversationRequest, SessionChoice};
 use super::session_driver::SessionDriver;
 use crate::acp::{
     AgentCapabilities, InitializeAnswer, OpenedSession, RequestError, RpcError, SessionParams,
     VERSION,
 };
+use crate::agent_hooks::ModelReach;
 use crate::config::PermissionMode;
 
 /// So many pages of a list of sessions are read.
@@ -128,8 +127,7 @@ impl SessionDriver<'_> {
             .await?;
         if let Err(refusal) = set {
             let message = wanted.refusal_message(&refusal.to_string());
-            let kind = DiagnosticKind::Notice;
-            self.state.say.inject_diagnostic(None, kind, message);
+            self.state.say.inject_notice(None, message);
         }
         Ok(())
     }
@@ -306,8 +304,7 @@ impl ConversationState {
         if request.roots.len() > 1 && !offered.additional_directories {
             let message =
                 "the agent does not take other directories: they are only open to it through us";
-            self.say
-                .inject_diagnostic(None, DiagnosticKind::Notice, message.to_owned());
+            self.say.inject_notice(None, message);
         }
     }
 }

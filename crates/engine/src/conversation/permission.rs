@@ -6,7 +6,6 @@
 //! `None` then.
 
 mod answer;
-mod model_hooks;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,14 +22,13 @@ use self::answer::{
     ONLY_ALWAYS, cancelled_answer, denial_without_option, marked_answer, out_of_reach, pick_option,
     refusal_error, selected_answer,
 };
-use self::model_hooks::{FIRE_HOOKS, is_served};
 use super::conversation_state::{ConversationState, session_of};
 use super::elicitations;
-use super::hooks::{HookPlace, HookVerdict};
 use super::line_observer::{PermissionFacts, RequestFacts};
 use super::prompt::{PermissionAnswer, PermissionPrompt};
 use super::request::ConversationRequest;
 use crate::acp::{IncomingRequest, IncomingRequests, LineFacts, RpcError};
+use crate::agent_hooks::{FIRE_HOOKS, HookPlace, HookVerdict, model_moment};
 use crate::hooks::WantedCall;
 use crate::policy::{Decision, PermissionEffect, ToolAction, only_always};
 use crate::violations::action_name;
@@ -43,7 +41,8 @@ const ELICITATION: &str = "elicitation/create";
 pub(super) fn answered_methods(
     request: &ConversationRequest,
 ) -> impl Iterator<Item = &'static str> {
-    let hooks = is_served(request).then_some(FIRE_HOOKS);
+    let runs_model_hooks = request.local.is_some() && request.hooks.is_some();
+    let hooks = runs_model_hooks.then_some(FIRE_HOOKS);
     [PERMISSION, ELICITATION]
         .into_iter()
         .chain(workspace::METHODS)
@@ -90,7 +89,7 @@ async fn answer_request(mut incoming: IncomingRequest, state: Arc<ConversationSt
     };
     let answered = match method.as_str() {
         PERMISSION => request.answer_permission(facts.permission).await,
-        FIRE_HOOKS => request.model_hooks().await,
+        FIRE_HOOKS => request.answer_model_hooks().await,
         method => request.answer_service(method, facts.request_id).await,
     };
     let (stops, session) = (request.stops.into_inner(), request.session);
@@ -225,8 +224,9 @@ impl AgentRequest<'_> {
         action: &ToolAction,
     ) -> Option<Decision> {
         let input = self.effective_params(method);
-        let observer = &self.state.observer;
-        observer.with_hook_calls(|calls| calls.note_service(&self.session));
+        if let Some(hooks) = &self.state.hooks {
+            hooks.note_service(&self.session);
+        }
         let verdict = self.hear_hooks(action, &input).await?;
         let decision = verdict.decide_over(|| self.state.lock_table().policy().decide(action));
         if decision.effect != PermissionEffect::Ask {
@@ -264,21 +264,45 @@ impl AgentRequest<'_> {
         let Some(hooks) = &self.state.hooks else {
             return Some(HookVerdict::Silent);
         };
-        let asked = self.state.being_asked();
-        // Dropping the verdict ends the hooks.
-        let verdict = tokio::select! {
+        let wanted = WantedCall { action, input };
+        let verdict = self.unless_cancelled(hooks.before_tool(wanted, self.hook_place()));
+        let verdict = verdict.await;
+        if let Some(HookVerdict::Stopped(_, why)) = &verdict {
+            self.stop_after_answer(why.clone());
+        }
+        verdict
+    }
+
+    /// Runs the hooks of a moment between the agent and its model, and answers with their merged output.
+    async fn answer_model_hooks(&self) -> Result<Json, RpcError> {
+        let wrong = |message| RpcError::new(RpcError::BAD_PARAMS, message);
+        let moment = model_moment(&self.params);
+        let moment = moment.ok_or_else(|| wrong("the hook's input cannot be read"))?;
+        let hooks = self.state.hooks.as_ref();
+        let hooks = hooks.ok_or_else(|| wrong("there are no hooks"))?;
+        let verdict = self.unless_cancelled(hooks.around_model(moment, self.hook_place()));
+        let verdict = verdict.await.ok_or_else(given_up)?;
+        if let Some(why) = verdict.stop {
+            self.stop_after_answer(why);
+        }
+        Ok(verdict.answer)
+    }
+
+    /// The answer of hooks, unless the turn or the request is cancelled. Dropping their answer ends the hooks.
+    async fn unless_cancelled<T>(&self, answer: impl Future<Output = Option<T>>) -> Option<T> {
+        let _asked = self.state.being_asked();
+        tokio::select! {
             biased;
             () = self.turn.cancelled() => None,
             () = self.incoming.respond.cancelled() => None,
-            verdict = hooks.before_tool(WantedCall { action, input }, self.hook_place()) => verdict,
-        };
-        drop(asked);
-        if matches!(verdict, Some(HookVerdict::Stopped(_))) {
-            self.stops.store(true, Ordering::Relaxed);
-            // Noted before the cancel: the agent may end its turn sooner.
-            self.state.stop_for_hook(&self.session);
+            answer = answer => answer,
         }
-        verdict
+    }
+
+    /// A hook stops the turn. Noted before the cancel: the agent may end its turn sooner.
+    fn stop_after_answer(&self, why: String) {
+        self.stops.store(true, Ordering::Relaxed);
+        self.state.stop_for_hook(&self.session, why);
     }
 
     /// A yes that the agent only offers for good is a person's to give: it becomes a prompt, or a no.
@@ -333,17 +357,12 @@ impl AgentRequest<'_> {
             let after = Some(self.incoming.number);
             self.state.say.inject_body(after, session, event);
         }
-        let _asked = self.state.being_asked();
-        // Each of these can be cancelled: there is one prompt, and at most one answer.
-        tokio::select! {
-            biased;
-            () = self.turn.cancelled() => None,
-            () = self.incoming.respond.cancelled() => None,
-            replied = replied => Some(match replied {
-                Ok(answer) => self.take_answer(action, answer),
-                Err(_) => (self.decide_unattended(action, why), None),
-            })
-        }
+        // There is one prompt, and at most one answer.
+        let answer = self.unless_cancelled(async { Some(replied.await) }).await?;
+        Some(match answer {
+            Ok(answer) => self.take_answer(action, answer),
+            Err(_) => (self.decide_unattended(action, why), None),
+        })
     }
 
     /// Hooks hear of the prompt.

@@ -1,6 +1,7 @@
 //! Drives a conversation: does its work, ends the agent, and reports the outcome.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,6 @@ use super::ClientCommand;
 use super::conversation_state::ConversationState;
 use super::ending::{SessionError, stopped_error};
 use super::halt_conditions::{HaltConditions, TurnPhase};
-use super::hooks::{FinishedCall, HookRunner};
 use super::request::{ConversationRequest, PromptJob};
 use crate::acp::{AgentCapabilities, AgentError, AgentProcess, ConnectionError, RequestError};
 use crate::process::{Exit, TreeExit};
@@ -61,15 +61,15 @@ pub(super) struct SessionDriver<'a> {
 }
 
 impl SessionDriver<'_> {
-    pub(super) async fn until_it_ends(
-        mut self,
-        script: &mut ConversationWork,
-        mut finished: Option<mpsc::UnboundedReceiver<FinishedCall>>,
-    ) -> ProcessEnd {
+    pub(super) async fn until_it_ends(mut self, script: &mut ConversationWork) -> ProcessEnd {
         let (state, process) = (Arc::clone(&self.state), self.process.clone());
+        let stop = |session: &str, why| {
+            state.stop_for_hook(session, why);
+            state.cancel_turn(session);
+        };
         let after_tools = async {
-            match &mut finished {
-                Some(finished) => state.clone().after_tools(finished).await,
+            match &state.hooks {
+                Some(hooks) => Arc::clone(hooks).run_after_tools(stop).await,
                 None => std::future::pending().await,
             }
         };
@@ -85,7 +85,9 @@ impl SessionDriver<'_> {
             done = errand => done,
             never = after_tools => match never {},
         };
-        state.hooks_are_over(finished).await;
+        if let Some(hooks) = &state.hooks {
+            hooks.end_hooks().await;
+        }
         if done.is_ok() {
             // An agent that dies as soon as it has answered is not yet known to be dead.
             let _ = timeout(LAST_BREATH, process.gone()).await;
@@ -149,6 +151,35 @@ impl SessionDriver<'_> {
         Err(halt.into())
     }
 
+    /// Hooks hear that sessions end: as long as they like if all went well, and else no longer than the agent itself would have.
+    async fn end_sessions(&mut self, done: &Result<(), SessionError>) {
+        let state = Arc::clone(&self.state);
+        let Some(hooks) = &state.hooks else { return };
+        let mut ends = pin!(hooks.end_sessions());
+        if done.is_ok() {
+            let all = async {
+                hooks.wait_for_calls(None).await;
+                ends.as_mut().await;
+            };
+            tokio::select! {
+                biased;
+                _ = self.halts.next(TurnPhase::Waiting, &state) => {}
+                () = all => return,
+            }
+        }
+        if done.as_ref().err().is_none_or(SessionError::is_impatient) {
+            hooks.cut_off(None);
+        }
+        // Together: the hooks of tools might leave no time for the hooks of a session.
+        let ends = async { tokio::join!(hooks.wait_for_calls(None), ends) };
+        let time = self.halts.grace.step_share();
+        tokio::select! {
+            biased;
+            () = self.halts.at_once() => {}
+            _ = timeout(time, ends) => {}
+        }
+    }
+
     /// Ends the agent, its terminals too.
     async fn end_agent(&mut self) -> (Option<TreeExit>, DepartureCause) {
         self.state.client.connection().hang_up();
@@ -191,7 +222,7 @@ impl SessionDriver<'_> {
             NEVER_READY.min(grace.step_share())
         } else {
             let hooks = self.state.hooks.as_ref();
-            let hooks = hooks.and_then(HookRunner::own_ending);
+            let hooks = hooks.and_then(|hooks| hooks.own_ending());
             let share = match hooks {
                 Some(_) if !grace.is_running() => Duration::MAX,
                 _ => grace.step_share(),

@@ -2,7 +2,6 @@
 
 use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::Json;
-use lapidary_vocab::event::DiagnosticKind;
 
 use super::conversation_state::ConversationState;
 use super::session_table::SessionState;
@@ -45,8 +44,7 @@ impl ConversationState {
             Some(ModeSearch::Other(wanted)) => return Some(wanted),
             Some(ModeSearch::Nowhere) | None if is_plan => {
                 let message = "the agent has no plan mode: Lapidary denies its requests, but cannot stop what the agent does without asking";
-                let kind = DiagnosticKind::Notice;
-                self.say.inject_diagnostic(None, kind, message.to_owned());
+                self.say.inject_notice(None, message);
             }
             Some(ModeSearch::Nowhere | ModeSearch::Already) | None => {}
         }

@@ -7,6 +7,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use lapidary_json::Token;
 use lapidary_normalize::StopCause;
@@ -15,10 +16,11 @@ use lapidary_vocab::event::{DecidedBy, ToolKind};
 use tokio_util::sync::CancellationToken;
 
 use crate::acp::{OpenedSession, SessionModes};
+use crate::agent_hooks::SessionDirectories;
 use crate::policy::{Decision, Policy, StandingAnswer, ToolAction, ToolActions};
 use crate::violations::{PermissionWatch, UnaskedCalls};
 
-pub(super) use calls::{CallNote, call_key, session_of_event};
+pub(super) use calls::CallNote;
 
 /// How many permissions of a turn are remembered.
 const MOST_GRANTS: usize = 256;
@@ -56,8 +58,6 @@ pub(super) struct SessionState {
     cancelled: CancellationToken,
     /// Why this turn has to stop.
     stopped: Option<StopCause>,
-    /// Which hook was the last that wanted a turn to stop, and why.
-    hook_stop: Option<String>,
     /// How many prompts are unanswered.
     prompts: usize,
     /// Actions that were allowed, and that the agent may do through us until its turn is over.
@@ -96,6 +96,13 @@ impl GrantedAction {
         };
         let is_named = |path| granted.paths.contains(path);
         is_enough && !wanted.paths.is_empty() && wanted.paths.iter().all(is_named)
+    }
+}
+
+impl SessionDirectories for Mutex<SessionTable> {
+    fn cwd_of(&self, session: &str) -> Option<PathBuf> {
+        let table = self.lock().unwrap_or_else(PoisonError::into_inner);
+        table.cwd_of(session)
     }
 }
 
@@ -199,17 +206,6 @@ impl SessionTable {
     /// Why the turn has to stop, if it has to.
     pub(super) fn stop_of(&self, id: &str) -> Option<StopCause> {
         self.sessions.get(id)?.stopped.clone()
-    }
-
-    /// A hook wants a turn to stop.
-    pub(super) fn note_hook_stop(&mut self, id: &str, why: String) {
-        if let Some(session) = self.sessions.get_mut(id) {
-            session.hook_stop = Some(why);
-        }
-    }
-
-    pub(super) fn hook_stop_of(&self, id: &str) -> Option<String> {
-        self.sessions.get(id)?.hook_stop.clone()
     }
 
     /// Whether a session has a prompt that is not answered.

@@ -1,19 +1,13 @@
 //! Translates the lines of both sides into events, at the pace of their reader. Lines that are not read yet wait in the
 //! connection's log.
 
-use std::collections::BTreeMap;
-use std::future::Future;
 use std::path::Path;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use lapidary_normalize::LineDirection;
 use lapidary_vocab::event::DiagnosticKind;
-use lapidary_vocab::{Body, Text};
 use lapidary_wire::lines::RawLine;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
@@ -25,6 +19,7 @@ use crate::acp::{
 use crate::follow::{CHUNK, FollowedFile};
 use crate::recording::STDERR;
 use crate::run::events::RunEvents;
+use crate::run::injected_events::InjectedEvents;
 use crate::run::run_tally::RunTally;
 use crate::run::skipped_lines::RestLimit;
 use crate::run::{EventBatch, SkippedLines};
@@ -38,98 +33,6 @@ const BYTES: usize = 64 * 1024;
 /// How often the agent's stderr is read, if the reader wants its bytes.
 const COMPLAINTS: Duration = Duration::from_millis(100);
 
-/// So many notes wait for the reader. Further notes are only counted, and the count is reported at the end.
-const MOST_NOTES: usize = 10_000;
-
-/// Inserts events of our own, each in its place between the lines.
-#[derive(Debug, Clone)]
-pub(super) struct EventInjector {
-    sender: mpsc::UnboundedSender<InjectedEvent>,
-    notes: Arc<NoteCount>,
-    /// How many lines there were so far.
-    lines: Arc<AtomicU64>,
-}
-
-/// How many notes there are. An agent can be the reason for any number of them.
-#[derive(Debug, Default)]
-struct NoteCount {
-    waiting: AtomicUsize,
-    left_out: AtomicUsize,
-}
-
-/// The receiving end of an [`EventInjector`].
-#[derive(Debug)]
-pub(super) struct InjectedEvents {
-    receiver: mpsc::UnboundedReceiver<InjectedEvent>,
-    notes: Arc<NoteCount>,
-}
-
-/// An event of our own.
-#[derive(Debug)]
-struct InjectedEvent {
-    /// The number of the line that it comes after.
-    after: Option<u64>,
-    words: InjectedBody,
-}
-
-#[derive(Debug)]
-enum InjectedBody {
-    Note(DiagnosticKind, String),
-    Body(Box<Body>, Option<Text>),
-}
-
-impl EventInjector {
-    pub(super) fn new_channel() -> (Self, InjectedEvents) {
-        let (sender, receiver) = mpsc::unbounded_channel(); // as many as there may be notes, and questions
-        let notes = Arc::new(NoteCount::default());
-        let said = InjectedEvents {
-            receiver,
-            notes: Arc::clone(&notes),
-        };
-        let lines = Arc::default();
-        let say = Self {
-            sender,
-            notes,
-            lines,
-        };
-        (say, said)
-    }
-
-    /// A line was received or sent.
-    pub(super) fn mark_seen(&self, number: u64) {
-        self.lines.fetch_max(number + 1, Ordering::Relaxed);
-    }
-
-    /// The number of the latest line: events of now come after it.
-    pub(super) fn latest_line(&self) -> Option<u64> {
-        self.lines.load(Ordering::Relaxed).checked_sub(1)
-    }
-
-    pub(super) fn inject_diagnostic(
-        &self,
-        after: Option<u64>,
-        kind: DiagnosticKind,
-        message: String,
-    ) {
-        if self.notes.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_NOTES {
-            self.notes.waiting.fetch_sub(1, Ordering::Relaxed);
-            self.notes.left_out.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        self.send_injected(after, InjectedBody::Note(kind, message));
-    }
-
-    /// Inserts an event about a session, or about none.
-    pub(super) fn inject_body(&self, after: Option<u64>, session: Option<Text>, body: Body) {
-        self.send_injected(after, InjectedBody::Body(Box::new(body), session));
-    }
-
-    /// A failed send is ignored: without a translation there is no reader either.
-    fn send_injected(&self, after: Option<u64>, words: InjectedBody) {
-        let _ = self.sender.send(InjectedEvent { after, words });
-    }
-}
-
 /// Translates one connection.
 pub(super) struct EventPump<'a> {
     observer: TrafficObserver,
@@ -141,8 +44,6 @@ pub(super) struct EventPump<'a> {
     /// The agent's stderr, if the reader wants its bytes.
     stderr: Option<FollowedFile>,
     with_bytes: bool,
-    /// Events that wait for their place, by the number of the line that they come before.
-    waiting: BTreeMap<u64, Vec<InjectedBody>>,
     /// The number of the next line.
     next: u64,
     clock: EventClock,
@@ -172,7 +73,6 @@ impl<'a> EventPump<'a> {
             batch: EventBatch::default(),
             with_bytes: stderr.is_some(),
             stderr: stderr.and_then(Result::ok),
-            waiting: BTreeMap::new(),
             next: 0,
             clock: EventClock::default(),
             completion: None,
@@ -202,19 +102,18 @@ impl<'a> EventPump<'a> {
                     Some(observed) => self.take_lines(&observed).await,
                     None => is_connected = false,
                 },
-                Some(said) = self.said.receiver.recv() => self.hold_injected(said),
+                () = self.said.wait() => {}
                 _ = &mut is_over, if goes_on => goes_on = false,
                 _ = complaints.tick(), if self.with_bytes => {}
                 () = subscribed.notified() => {} // the next step lets its reader catch up
             }
-            self.say_what_is_due(is_connected);
+            self.insert_due(is_connected.then_some(self.next));
             self.read_stderr(u64::MAX);
             self.send_events().await;
         }
         self.rest_of_complaints().await;
-        self.take_injected();
-        self.say_what_is_due(false);
-        let left_out = self.said.notes.left_out.load(Ordering::Relaxed);
+        self.insert_due(None);
+        let left_out = self.said.left_out();
         if left_out > 0 {
             self.insert_notice(format!("{left_out} more notes of this kind were skipped"));
         }
@@ -234,16 +133,23 @@ impl<'a> EventPump<'a> {
             self.observer.flush(); // subscribers read the lines of these events in the recording
         }
         self.made.publish_position();
-        send_batch(batch, self.batches).await;
+        if !batch.is_empty() {
+            let _ = self.batches.send(batch).await; // without a reader, the run is being ended anyway
+            tokio::task::yield_now().await; // lets the other tasks of the thread run in between
+        }
     }
 
     /// Translates one line, and further lines that are there already.
     async fn take_lines(&mut self, first: &ObservedLine) {
         let (mut lines, mut bytes) = (1, self.translate_completed(first).await);
         while lines < LINES && bytes < BYTES {
-            let Some(observed) = ready_value(self.observer.next()).flatten() else {
-                return;
+            // The lines that are there already, and no other.
+            let ready = tokio::select! {
+                biased;
+                observed = self.observer.next() => observed,
+                () = std::future::ready(()) => None,
             };
+            let Some(observed) = ready else { return };
             lines += 1;
             bytes += self.translate_completed(&observed).await;
         }
@@ -255,11 +161,7 @@ impl<'a> EventPump<'a> {
             for found in completion.entries_before_line(&observed.traffic).await {
                 match found {
                     AddedEvent::Entry(entry) => self.made.session_log(&entry),
-                    AddedEvent::Note(message) => {
-                        let events = &mut self.batch.events;
-                        self.made
-                            .insert_diagnostic(DiagnosticKind::Notice, message, events);
-                    }
+                    AddedEvent::Note(message) => self.insert_notice(message),
                 }
             }
         }
@@ -267,9 +169,7 @@ impl<'a> EventPump<'a> {
     }
 
     fn translate_line(&mut self, observed: &ObservedLine) -> usize {
-        self.take_injected();
-        self.next = observed.number;
-        self.say_what_is_due(true);
+        self.insert_due(Some(observed.number));
         self.next = observed.number + 1;
         let at = self.clock.time_text(observed.at);
         let events = &mut self.batch.events;
@@ -299,40 +199,16 @@ impl<'a> EventPump<'a> {
     }
 
     fn insert_notice(&mut self, message: String) {
-        self.insert_body(InjectedBody::Note(DiagnosticKind::Notice, message));
-    }
-
-    fn insert_body(&mut self, words: InjectedBody) {
         let events = &mut self.batch.events;
-        match words {
-            InjectedBody::Note(kind, message) => self.made.insert_diagnostic(kind, message, events),
-            InjectedBody::Body(body, session) => self.made.insert(*body, session, events),
-        }
+        self.made
+            .insert_diagnostic(DiagnosticKind::Notice, message, events);
     }
 
-    /// Takes the events that were injected meanwhile.
-    fn take_injected(&mut self) {
-        while let Ok(said) = self.said.receiver.try_recv() {
-            self.hold_injected(said);
-        }
-    }
-
-    fn hold_injected(&mut self, said: InjectedEvent) {
-        let before = said.after.map_or(0, |after| after.saturating_add(1));
-        self.waiting.entry(before).or_default().push(said.words);
-    }
-
-    /// Translates injected events whose place is before the next line; all of them once the connection is closed.
-    fn say_what_is_due(&mut self, is_connected: bool) {
-        while let Some(first) = self.waiting.first_entry()
-            && (!is_connected || *first.key() <= self.next)
-        {
-            for words in first.remove() {
-                if matches!(words, InjectedBody::Note(..)) {
-                    self.said.notes.waiting.fetch_sub(1, Ordering::Relaxed);
-                }
-                self.insert_body(words);
-            }
+    /// Inserts injected events whose place is before this line; all of them once there are no more lines.
+    fn insert_due(&mut self, line: Option<u64>) {
+        for event in self.said.take_due(line) {
+            let events = &mut self.batch.events;
+            self.made.insert(*event.body, event.session, events);
         }
     }
 
@@ -388,15 +264,6 @@ impl EventClock {
     }
 }
 
-/// A failed send is ignored: without a reader, the run is being ended anyway.
-async fn send_batch(batch: EventBatch, batches: &mpsc::Sender<EventBatch>) {
-    if !batch.is_empty() {
-        let _ = batches.send(batch).await;
-        // Let the other tasks of the thread run in between.
-        tokio::task::yield_now().await;
-    }
-}
-
 fn raw_line(received: &ReceivedMessage) -> RawLine<'_> {
     match received.what {
         MessageContent::Noise(LineNoise::TooLong(length)) => RawLine::TooLong {
@@ -408,24 +275,17 @@ fn raw_line(received: &ReceivedMessage) -> RawLine<'_> {
     }
 }
 
-/// The value of a future that is ready already.
-fn ready_value<T>(future: impl Future<Output = T>) -> Option<T> {
-    let mut context = Context::from_waker(Waker::noop());
-    match pin!(future).poll(&mut context) {
-        Poll::Ready(value) => Some(value),
-        Poll::Pending => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use lapidary_normalize::NormalizeOptions;
     use lapidary_normalize::acp::AcpNormalizer;
+    use lapidary_vocab::Body;
     use lapidary_vocab::event::Provider;
 
     use super::*;
     use crate::acp::{ConnectionLimits, HandledMethods, connect};
     use crate::run::events::ProgressPort;
+    use crate::run::injected_events::EventInjector;
 
     /// An agent that complains a lot and goes.
     async fn told_of(complaints: &[u8]) -> Vec<u8> {

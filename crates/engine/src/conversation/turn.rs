@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Cause, Json};
 use tokio::time::timeout;
 
@@ -75,8 +74,7 @@ impl SessionDriver<'_> {
         let unknown = self.request.run.budget_unknown;
         let remark = self.state.observer.spent.judge_use(unknown);
         if let Some(remark) = remark.map_err(SessionError::Stopped)? {
-            let kind = DiagnosticKind::Notice;
-            self.state.say.inject_diagnostic(None, kind, remark);
+            self.state.say.inject_notice(None, remark);
         }
         Ok(())
     }

@@ -199,10 +199,7 @@ impl Job {
         let mut prompt = self.prompt_blocks()?;
         // An agent of our own has the schema as that of its result.
         if let (Some(schema), None) = (&self.output_schema, &request.local) {
-            let text = schema.instructions();
-            prompt.push(Json::from_value(
-                &serde_json::json!({"type": "text", "text": text}),
-            ));
+            prompt.push(prompt_files::text_block(&schema.instructions()));
         }
         let errand = PromptJob {
             opening: self.session_choice()?,
@@ -449,9 +446,7 @@ impl Job {
             let directory = self.config.working_dir_in(&self.environment.dir);
             prompt_files::prompt_blocks(&text, &self.workspace_roots(directory))
         } else {
-            vec![Json::from_value(
-                &serde_json::json!({"type": "text", "text": text}),
-            )]
+            vec![prompt_files::text_block(&text)]
         };
         blocks.extend(attached);
         Ok(blocks)

@@ -9,8 +9,8 @@ use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{FileNotice, GeminiHome, Vars};
 
 use super::{Job, JobAgent, JobError};
+use crate::agent_hooks::{ConversationHooks, OUT_OF_REACH};
 use crate::config::TransportChoice;
-use crate::conversation::{ConversationHooks, OUT_OF_REACH};
 use crate::hooks::{HookContext, hook_name};
 
 impl Job {

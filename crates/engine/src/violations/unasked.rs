@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use lapidary_vocab::Text;
 use lapidary_vocab::event::{PermissionViolation, ToolCallStatus, ToolKind};
+use lapidary_vocab::{Event, Text};
 
 use super::PermissionWatch;
 use crate::policy::{Decision, PermissionEffect, ToolAction};
@@ -48,6 +48,17 @@ pub(crate) enum CallEnd {
     Violation(Box<PermissionViolation>),
     /// It ran, and its effect is unknown: agents have tools of their own for plans and notes.
     Unknown(String),
+}
+
+/// The session that an event is about.
+pub(crate) fn session_of_event(event: &Event) -> String {
+    let session = event.base.session_id.as_ref().map(Text::to_string);
+    session.unwrap_or_default()
+}
+
+/// The key of a call: its session and its id.
+pub(crate) fn call_key(event: &Event, call: &Text) -> String {
+    format!("{} {call}", session_of_event(event))
 }
 
 impl UnaskedCalls {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lapidary_gemini::json_schema::JsonSchema;
 use lapidary_json::SharedToken;
 use lapidary_vocab::command::{Command, CreateSession, ListSessions, SendMessage};
-use lapidary_vocab::event::{DiagnosticKind, Provider};
+use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Json, Text};
 use tokio::time::{Instant, timeout_at};
 
@@ -231,8 +231,7 @@ impl CommandExecutor {
                 return Err(CommandError::from_mismatch(&mismatch, repair, number));
             }
             let notice = mismatch.notice(repair + 1, schema.repairs());
-            let kind = DiagnosticKind::Notice;
-            self.state.say.inject_diagnostic(Some(number), kind, notice);
+            self.state.say.inject_notice(Some(number), notice);
             blocks = repair_blocks(&mismatch, schema);
         }
         Err("the answer was repaired too often".into())
@@ -350,9 +349,9 @@ impl CommandExecutor {
     /// Asks the agent to end its turn in a session. Prompts in the session's queue are dropped.
     pub(super) fn cancel_turn(&self, session: &str) {
         self.queues.queue_for(session).interrupt_waiting();
-        self.state
-            .observer
-            .with_hook_calls(|calls| calls.cut_off(session));
+        if let Some(hooks) = &self.state.hooks {
+            hooks.cut_off(Some(session));
+        }
         let is_busy = self.state.lock_table().is_busy(session);
         if is_busy {
             self.state.cancel_turn(session);

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Json, Text};
 
 use super::executor::{CommandExecutor, SessionTerms};
@@ -13,6 +12,7 @@ use crate::config::PermissionMode;
 use crate::conversation::ending::described_methods;
 use crate::conversation::opening::{OpenError, SessionTarget, session_params};
 use crate::conversation::session_driver::SessionDriver;
+use crate::prompt_files::text_block;
 
 impl SessionDriver<'_> {
     pub(super) fn command_executor(&self, agent: InitializeAnswer) -> CommandExecutor {
@@ -97,16 +97,12 @@ impl CommandExecutor {
         let Some(system) = &self.terms.request.system_prompt else {
             return blocks;
         };
-        let text = |words: &str| {
-            let words = Json::from_value(&words);
-            Json::object([("type", Json::from_value(&"text")), ("text", words)])
-        };
         let first = blocks.first().map(Json::token);
         let first = first.filter(|block| block.get("type").is_some_and(|kind| kind.is("text")));
         let words = first.and_then(|block| block.get("text")?.string());
-        match words.map(|words| text(&format!("{system}\n\n{words}"))) {
+        match words.map(|words| text_block(&format!("{system}\n\n{words}"))) {
             Some(both) => blocks[0] = both,
-            None => blocks.insert(0, text(system)),
+            None => blocks.insert(0, text_block(system)),
         }
         blocks
     }
@@ -155,9 +151,7 @@ impl CommandExecutor {
         if let Err(error) = self.state.enter_mode(session, &wanted).await {
             let message = wanted.refusal_message(&error.to_string());
             let after = CommandError::from(error).after;
-            self.state
-                .say
-                .inject_diagnostic(after, DiagnosticKind::Notice, message);
+            self.state.say.inject_notice(after, message);
         }
     }
 }

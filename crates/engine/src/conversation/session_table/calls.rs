@@ -7,7 +7,7 @@ use lapidary_vocab::{Body, Event, Json, Text};
 
 use super::SessionTable;
 use crate::policy::{Decision, PermissionEffect, ToolAction};
-use crate::violations::{CallEnd, unasked_violation};
+use crate::violations::{CallEnd, call_key, unasked_violation};
 
 /// How many calls that were not allowed are remembered until they end.
 const MOST_HELD_BACK: usize = 1024;
@@ -123,15 +123,4 @@ impl SessionTable {
         }
         self.held_back.insert(format!("{session} {call}"), denied);
     }
-}
-
-/// The session that an event is about.
-pub(in crate::conversation) fn session_of_event(event: &Event) -> String {
-    let session = event.base.session_id.as_ref().map(Text::to_string);
-    session.unwrap_or_default()
-}
-
-/// The key of a call: its session and its id.
-pub(in crate::conversation) fn call_key(event: &Event, call: &Text) -> String {
-    format!("{} {call}", session_of_event(event))
 }

@@ -1,39 +1,45 @@
-//! Hooks around an agent over ACP. Gemini CLI (0.61) runs only some of its hooks there ([`agent_hooks`]), and other agents do not
+//! Hooks around an agent over ACP. Gemini CLI (0.61) runs only some of its hooks there ([`own_events`]), and other agents do not
 //! know them. So we run the others, where the connection lets us. Hooks can hold back prompts and the actions that the agent asks
 //! permission for. They cannot hold back actions that the agent takes without asking; an event reports this.
+//!
+//! [`HookRunner`] is told of the agent's events, turns and sessions, and gives verdicts about prompts and calls. Of the
+//! conversation it knows only where sessions work ([`SessionDirectories`]).
 
-mod agent_hooks;
+mod after_tools;
 mod calls;
 mod hook_messages;
+mod model;
+mod own_events;
 mod prompts;
 mod running_hooks;
 mod tools;
 mod transcripts;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lapidary_gemini::hooks::{HookEvent, HookPlan, HookRegistry};
 use lapidary_sessions::SessionStore;
-use lapidary_vocab::event::{DiagnosticKind, HookRun};
+use lapidary_vocab::event::HookRun;
 use lapidary_vocab::{Body, Number, Text};
-use lapidary_wire::gemini::hooks::{EventDetails, HookOutput};
-use tokio::sync::Semaphore;
+use lapidary_wire::gemini::hooks::{EventDetails, HookInput, HookOutput};
+use tokio::sync::{Semaphore, watch};
 
+use self::calls::HookCalls;
 use self::hook_messages::cut_message;
 use self::running_hooks::RunningHooks;
 use self::transcripts::TranscriptFinder;
-use super::session_table::SessionTable;
-use super::translation::EventInjector;
 use crate::hooks::{HookContext, HookError, HookResult, HookResults, hook_name};
 use crate::process::Exit;
+use crate::run::injected_events::EventInjector;
 use crate::signals;
 
-pub(super) use agent_hooks::ModelReach;
-pub(crate) use agent_hooks::OUT_OF_REACH;
-pub(super) use calls::{FinishedCall, HookCalls, MOST_CALLS};
-pub(super) use tools::HookVerdict;
+pub(crate) use model::{FIRE_HOOKS, model_moment};
+pub(crate) use own_events::{ModelReach, OUT_OF_REACH};
+pub(crate) use prompts::HookedTurn;
+pub(crate) use tools::HookVerdict;
 
 /// The hooks that are fired around an agent.
 #[derive(Debug, Clone)]
@@ -58,9 +64,15 @@ impl ConversationHooks {
     }
 }
 
-/// Fires them.
+/// The directories of an agent's sessions.
+pub(crate) trait SessionDirectories: fmt::Debug + Send + Sync {
+    /// Where a session works. None if there is no such session.
+    fn cwd_of(&self, session: &str) -> Option<PathBuf>;
+}
+
+/// Runs the hooks around one agent.
 #[derive(Debug)]
-pub(super) struct HookRunner {
+pub(crate) struct HookRunner {
     hooks: ConversationHooks,
     say: EventInjector,
     /// The events whose hooks the agent runs itself; set by its answer to `initialize`.
@@ -69,12 +81,16 @@ pub(super) struct HookRunner {
     said: Mutex<BTreeSet<&'static str>>,
     /// The sessions that have begun, and the context of each.
     begun: Mutex<Vec<BegunSession>>,
-    table: Arc<Mutex<SessionTable>>,
+    directories: Arc<dyn SessionDirectories>,
     transcripts: TranscriptFinder,
     running: RunningHooks,
     /// Limits the calls that hooks judge at the same time. However many calls an agent makes at once, hooks get enough of the
     /// machine to answer in time: a `BeforeTool` hook whose timeout passes holds its call back.
     turns: Semaphore,
+    /// No other lock is taken while it is locked.
+    calls: Mutex<HookCalls>,
+    /// A call waits for its hooks, or waits no longer.
+    calls_changed: watch::Sender<()>,
 }
 
 /// How many calls are put to hooks at once.
@@ -93,17 +109,17 @@ struct BegunSession {
 
 /// The session of a hook event, and the line after which its notes appear.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct HookPlace<'a> {
-    pub(super) session: &'a str,
-    pub(super) after: Option<u64>,
+pub(crate) struct HookPlace<'a> {
+    pub(crate) session: &'a str,
+    pub(crate) after: Option<u64>,
 }
 
 impl HookRunner {
     /// Hooks around an agent whose stdout is recorded in a file.
-    pub(super) fn new(
+    pub(crate) fn new(
         hooks: ConversationHooks,
         say: EventInjector,
-        table: Arc<Mutex<SessionTable>>,
+        directories: Arc<dyn SessionDirectories>,
         recorded: PathBuf,
     ) -> Self {
         Self {
@@ -113,51 +129,46 @@ impl HookRunner {
             own: OnceLock::new(),
             said: Mutex::default(),
             begun: Mutex::default(),
-            table,
+            directories,
             running: RunningHooks::default(),
             turns: Semaphore::new(calls_at_once()),
+            calls: Mutex::default(),
+            calls_changed: watch::Sender::default(),
         }
     }
 
     /// Runs the hooks of an event. Dropping this future ends them; their results are reported all the same.
     async fn fire_hooks(&self, details: EventDetails, place: HookPlace<'_>) -> HookResults {
-        self.fire_around(self.hook_context(place.session), details, place)
-            .await
-    }
-
-    async fn fire_around(
-        &self,
-        around: HookContext,
-        details: EventDetails,
-        place: HookPlace<'_>,
-    ) -> HookResults {
+        let around = self.hook_context(place.session);
         let input = around.input(details);
         let plan = self.hook_plan(input.event(), input.context(), place);
-        let told = self.results_reporter(place);
-        self.running.fire_plan(plan, input, around, told).await
+        self.fire_plan(plan, input, around, place).await
     }
 
-    /// Fires the hooks of a moment between an agent and its model. None if the run ended before they could say.
-    pub(super) async fn around_model(
+    async fn fire_plan(
         &self,
-        details: EventDetails,
+        plan: HookPlan,
+        input: HookInput,
+        around: HookContext,
         place: HookPlace<'_>,
-    ) -> Option<HookResults> {
-        let fired = self.fire_hooks(details, place).await;
-        (!self.running.is_over()).then_some(fired)
+    ) -> HookResults {
+        let (say, after) = (self.say.clone(), place.after);
+        let session = Text::from(place.session.to_owned());
+        let report = move |fired: &HookResults| {
+            for ran in &fired.runs {
+                let run = Body::HookRun(hook_run_event(fired.event, ran));
+                say.inject_body(after, Some(session.clone()), run);
+            }
+        };
+        self.running.fire_plan(plan, input, around, report).await
     }
 
     /// What is waited for, if it is a hook. Those that come after a tool hold up nobody as long as the agent is at work.
-    pub(super) fn waited_for(&self, is_at_work: bool) -> Option<String> {
+    pub(crate) fn waited_for(&self, is_at_work: bool) -> Option<String> {
         let running = &self.hooks.around.running;
         let holds_up = |event| event != HookEvent::AfterTool;
         let first = running.describe_oldest(holds_up);
         first.or_else(|| running.describe_oldest(|event| !is_at_work && !holds_up(event)))
-    }
-
-    /// Ends all running hooks, and waits until their results are reported. From now on no hook is started.
-    pub(super) async fn end_hooks(&self) {
-        self.running.end_all().await;
     }
 
     fn hook_plan(&self, event: HookEvent, context: Option<&str>, place: HookPlace<'_>) -> HookPlan {
@@ -178,7 +189,7 @@ impl HookRunner {
     }
 
     fn hook_context(&self, session: &str) -> HookContext {
-        let session_cwd = lock_unpoisoned(&self.table).cwd_of(session);
+        let session_cwd = self.directories.cwd_of(session);
         let session_cwd = session_cwd.filter(|cwd| *cwd != self.hooks.around.cwd);
         let cwd = session_cwd.as_ref().unwrap_or(&self.hooks.around.cwd);
         HookContext {
@@ -190,33 +201,8 @@ impl HookRunner {
         }
     }
 
-    /// Reports the results of hooks.
-    fn results_reporter(&self, place: HookPlace<'_>) -> impl FnOnce(&HookResults) + Send + 'static {
-        let (say, after) = (self.say.clone(), place.after);
-        let session = place.session.to_owned();
-        let table = Arc::clone(&self.table);
-        move |fired| {
-            if let Some(why) = fired
-                .runs
-                .iter()
-                .find_map(|ran| stop_message(fired.event, ran))
-            {
-                lock_unpoisoned(&table).note_hook_stop(&session, why);
-            }
-            for ran in &fired.runs {
-                let session = Some(Text::from(session.clone()));
-                say.inject_body(
-                    after,
-                    session,
-                    Body::HookRun(hook_run_event(fired.event, ran)),
-                );
-            }
-        }
-    }
-
     fn send_notice(&self, after: Option<u64>, message: String) {
-        self.say
-            .inject_diagnostic(after, DiagnosticKind::Notice, message);
+        self.say.inject_notice(after, message);
     }
 
     /// Reports a limitation of hooks over ACP, but only once.
@@ -236,14 +222,18 @@ fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The message of a hook that stops the agent.
-fn stop_message(event: HookEvent, ran: &HookResult) -> Option<String> {
-    let output = ran.answer.output.as_ref();
-    let reason = output.filter(|it| it.is_stopping())?.effective_reason();
-    let (name, reason) = (hook_name(&ran.hook), cut_message(&reason));
-    Some(format!(
-        "the `{event}` hook `{name}` stopped the agent: {reason}"
-    ))
+/// Why hooks stop the agent, for people: the message of the first that does.
+fn stop_message(fired: &HookResults) -> String {
+    let message = |ran: &HookResult| {
+        let output = ran.answer.output.as_ref();
+        let reason = output.filter(|it| it.is_stopping())?.effective_reason();
+        let (event, name, reason) = (fired.event, hook_name(&ran.hook), cut_message(&reason));
+        Some(format!(
+            "the `{event}` hook `{name}` stopped the agent: {reason}"
+        ))
+    };
+    let message = fired.runs.iter().find_map(message);
+    message.unwrap_or_else(|| "a hook stopped the agent".to_owned())
 }
 
 /// A hook as events tell of it.

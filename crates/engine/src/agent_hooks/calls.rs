@@ -1,21 +1,21 @@
 //! The tool calls of an agent, as far as `AfterTool` hooks need them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem::take;
 
 use lapidary_vocab::event::{StreamDeltaKind, TextKind, ToolCompletion};
 use lapidary_vocab::{Body, Event, Json, Text};
 use serde_json::Value;
-use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::HookPlace;
-use crate::conversation::session_table::{call_key, session_of_event};
 use crate::hooks::{WantedCall, tool_response};
 use crate::policy::{ToolAction, arguments};
+use crate::violations::{call_key, session_of_event};
 
 /// So many calls are remembered until they are done, and so many wait for their hooks. Further calls are only counted, and the
 /// count is reported.
-pub(in crate::conversation) const MOST_CALLS: usize = 1024;
+pub(super) const MOST_CALLS: usize = 1024;
 
 /// So many bytes of calls' output wait for hooks.
 const MOST_BYTES: usize = 64 << 20;
@@ -23,15 +23,18 @@ const MOST_BYTES: usize = 64 << 20;
 /// So many bytes of an agent's text in a turn are kept for hooks.
 const MOST_WORDS: usize = 1 << 20;
 
-/// The calls that have not ended, and the agent's text.
-#[derive(Debug)]
-pub(in crate::conversation) struct HookCalls {
+/// The calls that have not ended, those that wait for their hooks, and the agent's text.
+#[derive(Debug, Default)]
+pub(super) struct HookCalls {
     open: BTreeMap<String, OpenCall>,
     /// Sessions in which hooks judged files or terminals: these belong to some call, but ACP does not name it.
     served: BTreeSet<String>,
     words: BTreeMap<String, String>,
-    done: mpsc::UnboundedSender<FinishedCall>,
-    waiting: watch::Sender<WaitingCalls>,
+    /// Calls whose turn to have hooks has not come yet. `is_full` keeps them within bounds.
+    pub(super) finished: VecDeque<FinishedCall>,
+    /// How many calls wait for their hooks, or have hooks that run, by session.
+    waiting: BTreeMap<String, usize>,
+    waiting_bytes: usize,
     /// Tokens that end the `AfterTool` hooks of a session's turn.
     ends: BTreeMap<String, CancellationToken>,
     all_end: CancellationToken,
@@ -40,17 +43,11 @@ pub(in crate::conversation) struct HookCalls {
     /// How many calls waited for hooks that were cut off.
     cut_off: usize,
     /// How many calls have their turn, and hooks that have not begun yet.
-    taken: usize,
+    pub(super) taken: usize,
     /// There were too many calls to remember all of them.
     has_forgotten: bool,
-}
-
-/// The calls that wait for their hooks, or whose hooks run.
-#[derive(Debug, Default)]
-pub(in crate::conversation) struct WaitingCalls {
-    /// How many, by session.
-    calls: BTreeMap<String, usize>,
-    bytes: usize,
+    /// No hooks run any more.
+    is_closed: bool,
 }
 
 #[derive(Debug)]
@@ -62,8 +59,8 @@ struct OpenCall {
 
 /// A call that has ended.
 #[derive(Debug)]
-pub(in crate::conversation) struct FinishedCall {
-    session: String,
+pub(super) struct FinishedCall {
+    pub(super) session: String,
     /// The number of the line that reports it.
     after: u64,
     pub(super) action: ToolAction,
@@ -73,37 +70,8 @@ pub(in crate::conversation) struct FinishedCall {
     pub(super) is_denied: bool,
     pub(super) is_served: bool,
     /// Cuts off the hooks after it.
-    pub(in crate::conversation) ends: CancellationToken,
+    pub(super) ends: CancellationToken,
     bytes: usize,
-}
-
-impl WaitingCalls {
-    /// Whether none waits, in a session or in any.
-    pub(in crate::conversation) fn is_over(&self, session: Option<&str>) -> bool {
-        match session {
-            Some(session) => !self.calls.contains_key(session),
-            None => self.calls.is_empty(),
-        }
-    }
-
-    fn is_full(&self, more: usize) -> bool {
-        let calls: usize = self.calls.values().sum();
-        calls >= MOST_CALLS || (calls > 0 && self.bytes + more > MOST_BYTES)
-    }
-
-    fn add_call(&mut self, session: String, bytes: usize) {
-        *self.calls.entry(session).or_default() += 1;
-        self.bytes += bytes;
-    }
-
-    /// A call waits no longer.
-    pub(in crate::conversation) fn remove_call(&mut self, done: &FinishedCall) {
-        if let Some(calls) = self.calls.get_mut(&done.session) {
-            *calls = calls.saturating_sub(1);
-        }
-        self.calls.retain(|_, calls| *calls > 0);
-        self.bytes = self.bytes.saturating_sub(done.bytes);
-    }
 }
 
 impl FinishedCall {
@@ -120,54 +88,46 @@ impl FinishedCall {
             input: &self.input,
         }
     }
-
-    pub(in crate::conversation) fn session_id(&self) -> &str {
-        &self.session
-    }
 }
 
 impl HookCalls {
-    /// Where calls come out that are done, and how many of these wait.
-    pub(in crate::conversation) fn new_channel() -> (Self, mpsc::UnboundedReceiver<FinishedCall>) {
-        let (done, finished) = mpsc::unbounded_channel(); // `waiting` keeps it within bounds
-        let calls = Self {
-            open: BTreeMap::new(),
-            served: BTreeSet::new(),
-            words: BTreeMap::new(),
-            done,
-            waiting: watch::Sender::default(),
-            ends: BTreeMap::new(),
-            all_end: CancellationToken::new(),
-            left_out: 0,
-            cut_off: 0,
-            taken: 0,
-            has_forgotten: false,
-        };
-        (calls, finished)
+    /// Whether no call waits, in a session or in any.
+    pub(super) fn is_over(&self, session: Option<&str>) -> bool {
+        match session {
+            Some(session) => !self.waiting.contains_key(session),
+            None => self.waiting.is_empty(),
+        }
     }
 
-    /// How many calls wait for their hooks.
-    pub(in crate::conversation) fn waiting_sender(&self) -> watch::Sender<WaitingCalls> {
-        self.waiting.clone()
+    fn is_full(&self, more: usize) -> bool {
+        let calls: usize = self.waiting.values().sum();
+        calls >= MOST_CALLS || (calls > 0 && self.waiting_bytes + more > MOST_BYTES)
     }
 
-    /// How many calls have been left without hooks since this was last asked.
-    pub(in crate::conversation) fn take_left_out(&mut self) -> usize {
-        std::mem::take(&mut self.left_out)
+    /// A call waits no longer.
+    pub(super) fn remove_waiting(&mut self, done: &FinishedCall) {
+        if let Some(calls) = self.waiting.get_mut(&done.session) {
+            *calls = calls.saturating_sub(1);
+        }
+        self.waiting.retain(|_, calls| *calls > 0);
+        self.waiting_bytes = self.waiting_bytes.saturating_sub(done.bytes);
     }
 
-    /// Cuts off the hooks after the calls of a session, until it has another turn.
-    pub(in crate::conversation) fn cut_off(&mut self, session: &str) {
-        self.ends_of(session).cancel();
+    /// How many calls were too many, and how many waited for hooks that were cut off, since this was last asked.
+    pub(super) fn take_missed(&mut self) -> (usize, usize) {
+        (take(&mut self.left_out), take(&mut self.cut_off))
     }
 
-    /// Cuts off the hooks after all calls.
-    pub(in crate::conversation) fn cut_off_all(&self) {
-        self.all_end.cancel();
+    /// Cuts off the hooks after the calls of a session, until it has another turn; of all sessions without one.
+    pub(super) fn cut_off(&mut self, session: Option<&str>) {
+        match session {
+            Some(session) => self.ends_of(session).cancel(),
+            None => self.all_end.cancel(),
+        }
     }
 
     /// Another turn begins.
-    pub(in crate::conversation) fn begin_turn(&mut self, session: &str) {
+    pub(super) fn begin_turn(&mut self, session: &str) {
         self.ends.remove(session);
     }
 
@@ -176,50 +136,39 @@ impl HookCalls {
         ends.or_insert_with(|| self.all_end.child_token()).clone()
     }
 
-    /// It is a call's turn to have its hooks.
-    pub(in crate::conversation) fn note_taken(&mut self) {
-        self.taken += 1;
-    }
-
-    /// The hooks of such a call begin, unless they were cut off while it waited.
-    pub(in crate::conversation) fn note_begun(&mut self, is_cut_off: bool) {
+    /// The hooks of a call that has its turn begin, unless they were cut off while it waited.
+    pub(super) fn note_begun(&mut self, is_cut_off: bool) {
         self.taken = self.taken.saturating_sub(1);
         self.cut_off += usize::from(is_cut_off);
     }
 
-    /// How many calls had their turn, but everything ended before their hooks could begin.
-    pub(in crate::conversation) fn take_taken(&mut self) -> usize {
-        std::mem::take(&mut self.taken)
+    /// No hooks run any more: how many calls had their turn, but no hooks yet, and the calls that had no turn.
+    pub(super) fn close(&mut self) -> (usize, VecDeque<FinishedCall>) {
+        self.is_closed = true;
+        (take(&mut self.taken), take(&mut self.finished))
     }
 
-    /// How many calls have waited in vain since this was last asked.
-    pub(in crate::conversation) fn take_cut_off(&mut self) -> usize {
-        std::mem::take(&mut self.cut_off)
-    }
-
-    /// Notes an event of the agent. No hook comes after a call that was held back.
-    pub(in crate::conversation) fn note_event(
+    /// Notes an event of the agent. True if a call waits for its hooks now.
+    pub(super) fn note_event(
         &mut self,
         number: u64,
         event: &Event,
         action: Option<&ToolAction>,
         is_held_back: bool,
-    ) {
+    ) -> bool {
         match (&event.body, action) {
             (Body::ToolInvocation(call), Some(action)) => {
-                self.open(
-                    call_key(event, &call.call_id),
-                    action,
-                    arguments(event),
-                    false,
-                );
+                let key = call_key(event, &call.call_id);
+                self.open(key, action, arguments(event), false);
             }
             (Body::PermissionRequest(request), Some(action)) => {
                 if let Some(call) = &request.tool_use_id {
                     self.open(call_key(event, call), action, arguments(event), true);
                 }
             }
-            (Body::ToolCompletion(done), _) => self.close_call(number, event, done, is_held_back),
+            (Body::ToolCompletion(done), _) => {
+                return self.close_call(number, event, done, is_held_back);
+            }
             (Body::StreamDelta(delta), _) if delta.kind == StreamDeltaKind::Text => {
                 let text = delta.text_delta.as_ref().map(Text::to_str);
                 self.add_text(&session_of_event(event), &text.unwrap_or_default());
@@ -229,6 +178,7 @@ impl HookCalls {
             }
             _ => {}
         }
+        false
     }
 
     fn open(&mut self, key: String, action: &ToolAction, input: Option<Json>, is_asked: bool) {
@@ -245,21 +195,29 @@ impl HookCalls {
         self.open.insert(key, open);
     }
 
-    fn close_call(&mut self, number: u64, event: &Event, done: &ToolCompletion, is_denied: bool) {
-        let key = call_key(event, &done.call_id);
-        let Some(open) = self.open.remove(&key) else {
+    fn close_call(
+        &mut self,
+        number: u64,
+        event: &Event,
+        done: &ToolCompletion,
+        is_denied: bool,
+    ) -> bool {
+        let Some(open) = self.open.remove(&call_key(event, &done.call_id)) else {
             self.left_out += usize::from(self.has_forgotten);
-            return;
+            return false;
         };
-        let bytes = done
-            .output
-            .as_ref()
-            .map_or(0, |output| output.as_str().len());
-        if self.waiting.borrow().is_full(bytes) {
+        let bytes = done.output.as_ref();
+        let bytes = bytes.map_or(0, |output| output.as_str().len());
+        if self.is_full(bytes) {
             self.left_out += usize::from(!is_denied);
-            return;
+            return false;
+        }
+        if self.is_closed {
+            return false;
         }
         let session = session_of_event(event);
+        *self.waiting.entry(session.clone()).or_default() += 1;
+        self.waiting_bytes += bytes;
         let finished = FinishedCall {
             after: number,
             action: open.action,
@@ -269,22 +227,20 @@ impl HookCalls {
             is_denied,
             is_served: self.served.contains(&session),
             ends: self.ends_of(&session),
-            session: session.clone(),
+            session,
             bytes,
         };
-        if self.done.send(finished).is_ok() {
-            self.waiting
-                .send_modify(|waiting| waiting.add_call(session, bytes));
-        }
+        self.finished.push_back(finished);
+        true
     }
 
     /// Hooks were asked about a file or a terminal.
-    pub(in crate::conversation) fn note_service(&mut self, session: &str) {
+    pub(super) fn note_service(&mut self, session: &str) {
         self.served.insert(session.to_owned());
     }
 
     /// Adds to the agent's text, up to [`MOST_WORDS`].
-    pub(in crate::conversation) fn add_text(&mut self, session: &str, text: &str) {
+    pub(super) fn add_text(&mut self, session: &str, text: &str) {
         let words = match self.words.get_mut(session) {
             Some(words) => words,
             None => self.words.entry(session.to_owned()).or_default(),
@@ -294,7 +250,7 @@ impl HookCalls {
     }
 
     /// Takes the agent's text since the last call of this.
-    pub(in crate::conversation) fn take_words(&mut self, session: &str) -> String {
+    pub(super) fn take_words(&mut self, session: &str) -> String {
         self.words.remove(session).unwrap_or_default()
     }
 }

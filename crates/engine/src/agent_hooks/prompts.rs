@@ -8,13 +8,42 @@ use lapidary_wire::gemini::hooks::EventDetails;
 use super::hook_messages::cut_message;
 use super::{BegunSession, HookPlace, HookRunner, lock_unpoisoned};
 use crate::hooks::{AppliedEffect, HookResults};
+use crate::prompt_files::text_block;
 
 /// The answer that hooks get if the agent wrote no text.
 const SILENCE: &str = "[no response text]";
 
+/// How often hooks may want the agent to go on.
+const MOST_ROUNDS: u32 = 100;
+
+/// One turn of a session: the caller's prompt, and the prompts that hooks want after it.
+#[derive(Debug)]
+pub(crate) struct HookedTurn {
+    pub(crate) session: String,
+    /// The prompt of the caller.
+    prompt: Vec<Json>,
+    /// The content blocks of the next prompt.
+    pub(crate) next: Vec<Json>,
+    /// The agent's answer so far.
+    answer: String,
+    rounds: u32,
+}
+
+impl HookedTurn {
+    pub(crate) fn new(session: &str, prompt: Vec<Json>) -> Self {
+        Self {
+            session: session.to_owned(),
+            next: prompt.clone(),
+            prompt,
+            answer: String::new(),
+            rounds: 0,
+        }
+    }
+}
+
 impl HookRunner {
     /// A session begins: anew (`startup`), or where it was left (`resume`).
-    pub(in crate::conversation) async fn session_begins(&self, session: &str, source: &str) {
+    pub(crate) async fn session_begins(&self, session: &str, source: &str) {
         let place = HookPlace {
             session,
             after: None,
@@ -39,45 +68,43 @@ impl HookRunner {
     }
 
     /// A session ends.
-    pub(in crate::conversation) async fn session_ends(&self, session: &str) {
-        let around = self.hook_context(session); // while it is still known
-        let is_known = {
-            let mut begun = self.lock_begun();
-            let before = begun.len();
-            begun.retain(|begun| begun.session != session);
-            begun.len() < before
-        };
-        if is_known {
-            let place = HookPlace {
-                session,
-                after: self.say.latest_line(),
-            };
+    pub(crate) async fn session_ends(&self, session: &str) {
+        let before = self.lock_begun().len();
+        self.lock_begun().retain(|begun| begun.session != session);
+        if self.lock_begun().len() < before {
             let reason = "exit".to_owned();
             let details = EventDetails::SessionEnd { reason };
-            self.fire_around(around, details, place).await;
+            self.fire_hooks(details, self.place_now(session)).await;
         }
     }
 
-    /// Every session that has begun.
-    pub(in crate::conversation) fn begun_sessions(&self) -> Vec<String> {
+    /// Every session that has begun ends.
+    pub(crate) async fn end_sessions(&self) {
         let begun = self.lock_begun();
-        begun.iter().map(|begun| begun.session.clone()).collect()
+        let sessions: Vec<_> = begun.iter().map(|begun| begun.session.clone()).collect();
+        drop(begun);
+        for session in sessions {
+            self.session_ends(&session).await;
+        }
     }
 
-    /// The prompt with the context that hooks add, or the reason why a hook blocks it.
-    pub(in crate::conversation) async fn before_prompt(
-        &self,
-        session: &str,
-        prompt: &[Json],
-    ) -> Result<Vec<Json>, String> {
-        let place = HookPlace {
+    fn place_now<'a>(&self, session: &'a str) -> HookPlace<'a> {
+        HookPlace {
             session,
+            after: self.say.latest_line(),
+        }
+    }
+
+    /// Adds the context of hooks to the next prompt. The error is why a hook blocks it.
+    pub(crate) async fn before_prompt(&self, turn: &mut HookedTurn) -> Result<(), String> {
+        self.lock_calls().take_words(&turn.session);
+        let place = HookPlace {
+            session: &turn.session,
             after: None,
         };
-        let said = text_of(prompt);
-        let fired = self
-            .fire_hooks(EventDetails::BeforeAgent { prompt: said }, place)
-            .await;
+        let prompt = text_of(&turn.next);
+        let fired = self.fire_hooks(EventDetails::BeforeAgent { prompt }, place);
+        let fired = fired.await;
         if self.running.is_over() {
             return Err("the run ended before it had answered".to_owned());
         }
@@ -86,27 +113,47 @@ impl HookRunner {
                 return Err(cut_message(&reason));
             }
         }
-        let first = self
-            .first_context(session)
-            .map(|context| context_block(&context));
-        let last = joined_context(&fired).map(|context| context_block(&context));
-        let prompt = prompt.iter().cloned();
-        Ok(first.into_iter().chain(prompt).chain(last).collect())
+        let first = self.first_context(&turn.session);
+        if let Some(context) = first {
+            turn.next.insert(0, context_block(&context));
+        }
+        let last = joined_context(&fired);
+        turn.next
+            .extend(last.map(|context| context_block(&context)));
+        Ok(())
     }
 
-    /// The next prompt, if a hook rejects the agent's answer.
-    pub(in crate::conversation) async fn after_prompt(
+    /// Whether a hook rejects the answer of the agent and wants another prompt, which is the next of the turn then. Waits for the
+    /// hooks of the turn's calls first; `is_complete` is asked after that.
+    pub(crate) async fn after_prompt(
         &self,
-        session: &str,
-        prompt: &[Json],
-        answer: String,
-        is_again: bool,
-    ) -> Option<Vec<Json>> {
-        let place = HookPlace {
-            session,
-            after: self.say.latest_line(),
-        };
-        if answer.is_empty() && self.may_be_blocked() {
+        turn: &mut HookedTurn,
+        is_complete: impl FnOnce() -> bool,
+    ) -> bool {
+        self.wait_for_calls(Some(&turn.session)).await;
+        self.report_missed(0, "the turn was cancelled before that");
+        if !is_complete() {
+            return false;
+        }
+        if turn.rounds >= MOST_ROUNDS {
+            self.give_up(turn);
+            return false;
+        }
+        let said = self.lock_calls().take_words(&turn.session);
+        if !turn.answer.is_empty() && !said.is_empty() {
+            turn.answer.push('\n');
+        }
+        turn.answer.push_str(&said);
+        turn.rounds += 1;
+        let next = self.fire_after_agent(turn).await;
+        next.map(|next| turn.next = vec![text_block(&next)])
+            .is_some()
+    }
+
+    /// Runs `AfterAgent` hooks: the prompt of the hook that wants another one.
+    async fn fire_after_agent(&self, turn: &HookedTurn) -> Option<String> {
+        let place = self.place_now(&turn.session);
+        if turn.answer.is_empty() && self.may_be_blocked() {
             self.notice_once("blocked", place, || {
                 "the agent said nothing: perhaps a `BeforeAgent` hook has blocked the prompt, which Gemini CLI does not say over ACP".to_owned()
             });
@@ -115,19 +162,18 @@ impl HookRunner {
             return None;
         }
         let details = EventDetails::AfterAgent {
-            prompt: text_of(prompt),
-            prompt_response: if answer.is_empty() {
-                SILENCE.to_owned()
-            } else {
-                answer
+            prompt: text_of(&turn.prompt),
+            prompt_response: match turn.answer.as_str() {
+                "" => SILENCE.to_owned(),
+                answer => answer.to_owned(),
             },
-            stop_hook_active: is_again,
+            stop_hook_active: turn.rounds > 1,
         };
         let fired = self.fire_hooks(details, place).await;
         let mut next = None;
         for effect in fired.effects() {
             match effect {
-                AppliedEffect::GoOn(reason) => next = Some(vec![text_block(&reason)]),
+                AppliedEffect::GoOn(reason) => next = Some(reason),
                 AppliedEffect::ForgetContext => self.notice_once("forget", place, || {
                     "a hook asks to clear the conversation, which ACP has no request for".to_owned()
                 }),
@@ -138,7 +184,12 @@ impl HookRunner {
     }
 
     /// Notes that `AfterAgent` hooks do not run any more in this turn.
-    pub(in crate::conversation) fn gives_up(&self, session: &str, rounds: u32) {
+    fn give_up(
+        &self,
+        HookedTurn {
+            session, rounds, ..
+        }: &HookedTurn,
+    ) {
         if self.has_hooks(HookEvent::AfterAgent, None) {
             let message = format!(
                 "`AfterAgent` hooks have made the agent go on {rounds} times in session `{session}`, and are not asked again"
@@ -167,13 +218,6 @@ fn joined_context(fired: &HookResults) -> Option<String> {
 
 fn context_block(context: &str) -> Json {
     text_block(&format!("<hook_context>{context}</hook_context>"))
-}
-
-fn text_block(text: &str) -> Json {
-    Json::object([
-        ("type", Json::from_value(&"text")),
-        ("text", Json::from_value(&text)),
-    ])
 }
 
 /// The text of a prompt's text blocks.

@@ -6,8 +6,9 @@ use lapidary_gemini::hooks::{HookEvent, HookPlan};
 use lapidary_vocab::event::DecidedBy;
 use lapidary_wire::gemini::hooks::{EventDetails, HookToolCall};
 
+use super::calls::FinishedCall;
 use super::hook_messages::{MOST_WORDS, cut_message};
-use super::{FinishedCall, HookPlace, HookRunner};
+use super::{HookPlace, HookRunner, stop_message};
 use crate::hooks::{
     AppliedEffect as Wish, HookResult, HookResults, MOST_FILES, WantedCall, once_each,
 };
@@ -26,25 +27,22 @@ struct HookRound<'a> {
 
 /// The verdict of hooks about an action of the agent.
 #[derive(Debug, PartialEq)]
-pub(in crate::conversation) enum HookVerdict {
+pub(crate) enum HookVerdict {
     /// Nothing against it.
     Silent,
     /// It needs a prompt.
     Ask(Option<String>),
     /// It may not.
     Denied(Decision),
-    /// It may not, and has to stop altogether.
-    Stopped(Decision),
+    /// It may not, and the turn has to stop, with this message.
+    Stopped(Decision, String),
 }
 
 impl HookVerdict {
     /// The decision after this verdict. `decision` supplies the decision of rules and mode.
-    pub(in crate::conversation) fn decide_over(
-        self,
-        decision: impl FnOnce() -> Decision,
-    ) -> Decision {
+    pub(crate) fn decide_over(self, decision: impl FnOnce() -> Decision) -> Decision {
         match self {
-            Self::Denied(denied) | Self::Stopped(denied) => denied,
+            Self::Denied(denied) | Self::Stopped(denied, _) => denied,
             Self::Silent => decision(),
             Self::Ask(message) => {
                 let decision = decision();
@@ -61,13 +59,13 @@ impl HookVerdict {
     /// Joins two verdicts: the stricter one holds, and reasons add up, as far as there is room.
     fn join_stricter(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Stopped(one), Self::Stopped(other)) => {
-                Self::Stopped(with_both_reasons(one, &other))
+            (Self::Stopped(one, _), Self::Stopped(other, newer)) => {
+                Self::Stopped(with_both_reasons(one, &other), newer)
             }
             (Self::Denied(one), Self::Denied(other)) => {
                 Self::Denied(with_both_reasons(one, &other))
             }
-            (stopped @ Self::Stopped(_), _) | (_, stopped @ Self::Stopped(_)) => stopped,
+            (stopped @ Self::Stopped(..), _) | (_, stopped @ Self::Stopped(..)) => stopped,
             (denied @ Self::Denied(_), _) | (_, denied @ Self::Denied(_)) => denied,
             (Self::Ask(Some(one)), Self::Ask(Some(other))) => {
                 Self::Ask(Some(joined_reasons(one, &other)))
@@ -80,7 +78,7 @@ impl HookVerdict {
 
 impl HookRunner {
     /// The verdict of hooks about a call. Hooks for any name of its tool run. None if they were ended before they answered.
-    pub(in crate::conversation) async fn before_tool(
+    pub(crate) async fn before_tool(
         &self,
         wanted: WantedCall<'_>,
         place: HookPlace<'_>,
@@ -108,56 +106,54 @@ impl HookRunner {
         (!self.running.is_over()).then_some(verdict)
     }
 
-    /// Runs `AfterTool` hooks. They cannot undo the tool call, but they can stop the turn: then this is true.
-    pub(in crate::conversation) async fn after_tool(&self, done: &FinishedCall) -> bool {
+    /// Runs `AfterTool` hooks. They cannot undo the tool call, but they can stop the turn: the message then.
+    pub(super) async fn after_tool(&self, done: &FinishedCall) -> Option<String> {
         let place = done.hook_place();
         if !done.is_asked && !done.is_served {
             self.note_unasked_call(done, place);
         }
         if done.is_denied {
-            return false;
+            return None;
         }
         let details = |call| EventDetails::AfterTool(call, done.response.clone());
         let rounds = self.hook_rounds(HookEvent::AfterTool, done.wanted_call(), place);
-        let mut stops = false;
+        let mut stopped = None;
         for round in &rounds {
-            let fired = self
-                .fire_round(round, done.wanted_call(), place, details)
-                .await;
-            stops |= fired.effects().iter().any(|it| matches!(it, Wish::Stop(_)));
+            let fired = self.fire_round(round, done.wanted_call(), place, details);
+            let fired = fired.await;
+            if fired.effects().iter().any(|it| matches!(it, Wish::Stop(_))) {
+                stopped = Some(stop_message(&fired));
+            }
             self.lost_on_results(&fired, place);
         }
         if !rounds.is_empty() {
             self.are_left_out(done.wanted_call(), place);
         }
-        stops
+        stopped
     }
 
     /// Notes how many calls had no `AfterTool` hooks, if there are any such hooks.
-    pub(in crate::conversation) fn not_after(&self, calls: usize, why: &str) {
-        let enabled = self.hooks.registry.hooks.iter().filter(|it| it.enabled);
-        let is_any = enabled
-            .into_iter()
-            .any(|it| it.hook.event == HookEvent::AfterTool);
-        if calls > 0 && is_any {
+    pub(super) fn not_after(&self, calls: usize, why: &str) {
+        if calls > 0 && self.is_enabled(HookEvent::AfterTool) {
             let message = format!("no `AfterTool` hook was run for {calls} calls: {why}");
             self.send_notice(self.say.latest_line(), message);
         }
     }
 
     /// Whether hooks come after this call.
-    pub(in crate::conversation) fn comes_after(&self, done: &FinishedCall) -> bool {
+    pub(super) fn comes_after(&self, done: &FinishedCall) -> bool {
+        !done.is_denied && self.hooked_name(HookEvent::AfterTool, done).is_some()
+    }
+
+    /// The first name of a call for which there are hooks.
+    fn hooked_name(&self, event: HookEvent, done: &FinishedCall) -> Option<String> {
         let sides = done.wanted_call().sides();
         let mut names = sides.into_iter().flat_map(|side| side.names);
-        !done.is_denied && names.any(|name| self.has_hooks(HookEvent::AfterTool, Some(&name)))
+        names.find(|name| self.has_hooks(event, Some(name)))
     }
 
     /// A prompt is about to be put.
-    pub(in crate::conversation) async fn notify_of_prompt(
-        &self,
-        wanted: WantedCall<'_>,
-        place: HookPlace<'_>,
-    ) {
+    pub(crate) async fn notify_of_prompt(&self, wanted: WantedCall<'_>, place: HookPlace<'_>) {
         if !self.has_hooks(HookEvent::Notification, None) {
             return;
         }
@@ -167,10 +163,7 @@ impl HookRunner {
 
     /// Notes that the agent did not ask about a call that hooks could have held back.
     fn note_unasked_call(&self, done: &FinishedCall, place: HookPlace<'_>) {
-        let sides = done.wanted_call().sides();
-        let mut names = sides.into_iter().flat_map(|side| side.names);
-        let Some(name) = names.find(|name| self.has_hooks(HookEvent::BeforeTool, Some(name)))
-        else {
+        let Some(name) = self.hooked_name(HookEvent::BeforeTool, done) else {
             return;
         };
         self.notice_once("unasked", place, || {
@@ -213,10 +206,7 @@ impl HookRunner {
         let around = self.hook_context(place.session);
         let input = around.input(details(wanted.call(&round.name, round.file)));
         let plan = round.plan.clone();
-        let fired = self
-            .running
-            .fire_plan(plan, input, around, self.results_reporter(place));
-        fired.await
+        self.fire_plan(plan, input, around, place).await
     }
 
     /// Whether hooks do not get all files of a call, which is noted.
@@ -235,7 +225,9 @@ impl HookRunner {
         let mut verdict = HookVerdict::Silent;
         for effect in fired.effects() {
             match effect {
-                Wish::Stop(reason) => return HookVerdict::Stopped(denied_decision(&reason)),
+                Wish::Stop(reason) => {
+                    return HookVerdict::Stopped(denied_decision(&reason), stop_message(fired));
+                }
                 Wish::Block(reason) => return HookVerdict::Denied(denied_decision(&reason)),
                 Wish::Ask(message) => verdict = HookVerdict::Ask(message.map(|it| cut_message(&it))),
                 Wish::ReplaceToolInput(_) => self.notice_once("tool_input", place, || {
@@ -328,9 +320,12 @@ mod tests {
 
     #[test]
     fn a_denying_hook_overrides_an_allow() {
-        for refuses in [HookVerdict::Denied, HookVerdict::Stopped] {
-            let over =
-                refuses(denied_decision("no")).decide_over(|| decided(PermissionEffect::Allow));
+        let no = || denied_decision("no");
+        for refuses in [
+            HookVerdict::Denied(no()),
+            HookVerdict::Stopped(no(), String::new()),
+        ] {
+            let over = refuses.decide_over(|| decided(PermissionEffect::Allow));
             assert_eq!(
                 (over.effect, over.by),
                 (PermissionEffect::Deny, DecidedBy::Hook)

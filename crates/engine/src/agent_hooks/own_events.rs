@@ -34,7 +34,7 @@ pub(crate) const OUT_OF_REACH: [HookEvent; 4] = [
 
 /// Whether the requests of an agent to its model come by here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::conversation) enum ModelReach {
+pub(crate) enum ModelReach {
     /// The agent has us run the hooks around them: it is one of this process.
     Reported,
     /// They are between the agent and its model.
@@ -43,7 +43,7 @@ pub(in crate::conversation) enum ModelReach {
 
 impl HookRunner {
     /// The agent has said who it is. Says which hooks we do not run for it.
-    pub(in crate::conversation) fn meet_agent(
+    pub(crate) fn meet_agent(
         &self,
         provider: &Provider,
         agent: &InitializeAnswer,
@@ -71,7 +71,7 @@ impl HookRunner {
     }
 
     /// How long the agent may need for hooks that it runs when it ends.
-    pub(in crate::conversation) fn own_ending(&self) -> Option<Duration> {
+    pub(crate) fn own_ending(&self) -> Option<Duration> {
         if self.is_ours(HookEvent::SessionEnd) {
             return None;
         }
@@ -84,7 +84,7 @@ impl HookRunner {
         !self.is_ours(HookEvent::BeforeAgent) && self.is_enabled(HookEvent::BeforeAgent)
     }
 
-    fn is_enabled(&self, event: HookEvent) -> bool {
+    pub(super) fn is_enabled(&self, event: HookEvent) -> bool {
         self.enabled_hooks(event).next().is_some()
     }
 
