@@ -4,17 +4,15 @@
 //! Four tasks run at the same time, on a thread of their own, and none waits for another:
 //!
 //! * the *session driver* opens sessions, sends prompts and ends the agent (`session_driver`, `opening`, `turn`,
-//!   `client_commands`);
-//! * the *permission pipeline* answers the agent's requests for permissions, files and terminals (`permission`, `prompt`);
+//!   `command_driver`, `session_commands`);
+//! * the *permission pipeline* answers the agent's requests for permissions, files and terminals (`permission`);
 //! * the *line observer* sees each line as it comes and keeps the `session_table` up to date, for the other two;
 //! * the *translation* turns the lines of both sides into events, at the pace of the reader of the events (`translation`).
 
 mod attempt;
-mod client_commands;
-mod client_inbox;
+mod command_driver;
 mod completion;
 mod conversation_state;
-mod elicitation_reply;
 mod elicitations;
 mod ending;
 mod grace;
@@ -23,8 +21,8 @@ mod judged_turn;
 mod line_observer;
 mod opening;
 mod permission;
-mod prompt;
 mod request;
+mod session_commands;
 mod session_driver;
 mod session_settings;
 mod session_table;
@@ -34,18 +32,17 @@ mod translation;
 mod turn;
 mod turn_driver;
 
-use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_normalize::{NormalizeOptions, ProcessEnd, StopCause};
-use lapidary_vocab::command::Command;
+use lapidary_vocab::Cause;
 use lapidary_vocab::event::Provider;
-use lapidary_vocab::{Cause, Json};
-use tokio::sync::mpsc;
 
-pub use prompt::{PermissionAnswer, PermissionPrompt, PromptAttendant};
 pub use request::{ConversationRequest, PromptJob, SessionChoice};
 
 use self::session_driver::ConversationWork;
 pub use crate::agent_hooks::ConversationHooks;
+pub use crate::client::{
+    ClientCommand, CommandSender, PermissionAnswer, PermissionPrompt, PromptAttendant,
+};
 use crate::run::recorded_events::PastFormat;
 use crate::run::{Run, RunSource};
 
@@ -65,7 +62,7 @@ pub fn run(request: ConversationRequest, errand: PromptJob) -> Run {
 /// Starts an agent and keeps it until it is not wanted any more.
 pub fn connect(mut request: ConversationRequest) -> Conversation {
     request.run.retries = 0; // another agent would not know the sessions of the first
-    let (sender, orders) = mpsc::unbounded_channel();
+    let (sender, orders) = CommandSender::new_channel();
     let options = request.run.options.clone();
     let provider = request.provider.clone();
     if request.roots.is_empty() {
@@ -80,7 +77,7 @@ pub fn connect(mut request: ConversationRequest) -> Conversation {
     });
     Conversation {
         run,
-        orders: CommandSender(sender),
+        orders: sender,
     }
 }
 
@@ -105,75 +102,4 @@ pub struct Conversation {
     pub run: Run,
     /// Sends commands to the conversation. When the last clone is dropped, the conversation ends once all commands are done.
     pub orders: CommandSender,
-}
-
-/// Sends commands to a conversation.
-#[derive(Debug, Clone)]
-pub struct CommandSender(mpsc::UnboundedSender<ClientCommand>);
-
-impl CommandSender {
-    /// A sender whose commands are dropped: there is no agent.
-    pub fn to_nobody() -> Self {
-        Self(mpsc::unbounded_channel().0)
-    }
-
-    /// Sends a command. Its `command_result` follows when it is carried out; a command after the end of the conversation has
-    /// none.
-    pub fn give(&self, order: ClientCommand) {
-        let _ = self.0.send(order);
-    }
-}
-
-/// A command of the client, as read from its line.
-#[derive(Debug, Clone)]
-pub struct ClientCommand {
-    /// The id that the client gave the command; its result repeats it.
-    pub id: Option<Json>,
-    /// The name of the command.
-    pub name: String,
-    /// The command, or the reason why the line is not one.
-    pub command: Result<Command, String>,
-}
-
-impl ClientCommand {
-    /// Reads a command from a line of JSON: the command's own fields, and an `id` of any kind. A line that is no command becomes
-    /// a `ClientCommand` too, whose result reports the error.
-    ///
-    /// ```
-    /// use lapidary_engine::conversation::ClientCommand;
-    ///
-    /// let order = ClientCommand::read(r#"{"command":"send_message","text":"hi","id":7}"#);
-    /// assert_eq!((order.name.as_str(), order.id.unwrap().as_str()), ("send_message", "7"));
-    /// assert!(ClientCommand::read("hi").command.is_err());
-    /// ```
-    pub fn read(line: &str) -> Self {
-        let whole = match Token::parse(line.trim()) {
-            Ok(whole) if whole.kind() == TokenKind::Object => whole,
-            Ok(whole) => {
-                let message = format!("{} is not a command", whole.kind().described());
-                return Self::unreadable(&message);
-            }
-            Err(invalid) => return Self::unreadable(&format!("not valid JSON: {invalid}")),
-        };
-        let id = whole.get("id");
-        let name = whole.get("command").and_then(Token::string);
-        let command = match serde_json::from_str(line) {
-            Ok(Command::Unknown(_)) => Err("unknown command".to_owned()),
-            Ok(command) => Ok(command),
-            Err(error) => Err(format!("it cannot be read: {error}")),
-        };
-        Self {
-            id: id.map(|id| Json::from(SharedToken::from(id))),
-            name: name.unwrap_or_default().into_owned(),
-            command,
-        }
-    }
-    /// A command that cannot be parsed.
-    pub fn unreadable(message: &str) -> Self {
-        Self {
-            id: None,
-            name: String::new(),
-            command: Err(message.to_owned()),
-        }
-    }
 }

@@ -5,6 +5,7 @@ pub mod agents;
 mod answer_texts;
 pub mod budget;
 pub mod capabilities;
+mod client;
 pub mod config;
 pub mod confine;
 pub mod conversation;

@@ -4,6 +4,8 @@
 //! came is kept beside them.
 
 mod answers;
+mod session_list;
+mod session_settings;
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use super::message::RequestAnswer;
 pub use answers::{
     AgentCapabilities, AuthMethod, InitializeAnswer, OpenedSession, PromptAnswer, SessionModes,
 };
+pub use session_settings::{ModeSearch, SessionMode, SessionSettings};
 
 /// Our capabilities for every agent, as the schema has them.
 fn client_capabilities() -> serde_json::Value {

@@ -71,8 +71,8 @@ pub use agent::{AgentError, AgentLaunch, AgentProcess, AgentSource, RunningAgent
 pub use agent_loss::{AgentLoss, AgentLossKind};
 pub use client::VERSION;
 pub use client::{
-    AcpClient, AgentCapabilities, AuthMethod, InitializeAnswer, OpenedSession, PromptAnswer,
-    SessionModes, SessionParams,
+    AcpClient, AgentCapabilities, AuthMethod, InitializeAnswer, ModeSearch, OpenedSession,
+    PromptAnswer, SessionMode, SessionModes, SessionParams, SessionSettings,
 };
 pub use connection::{Connection, OpenConnection, PendingCall, connect};
 pub use error::{ConnectionError, RequestError, RpcError};

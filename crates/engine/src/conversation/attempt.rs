@@ -8,8 +8,6 @@ use lapidary_normalize::{EventBuffer, ProcessEnd};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use super::client_commands::refuse_rest;
-use super::client_inbox::PromptTarget;
 use super::completion::AcpCompletion;
 use super::conversation_state::{ConversationState, PendingAnswers};
 use super::halt_conditions::HaltConditions;
@@ -23,6 +21,7 @@ use crate::acp::{
     AcpClient, AgentLaunch, AgentSource, ConnectionLimits, HandledMethods, RunningAgent,
 };
 use crate::agent_hooks::HookRunner;
+use crate::client::{PromptTarget, refuse_rest};
 use crate::process::stop::StopLevel;
 use crate::recording::{Manifest, Recorder, STDOUT};
 use crate::run::RunRequest;
@@ -44,6 +43,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Leads a conversation from its first attempt to its `run_end`.
 pub(super) async fn run(request: ConversationRequest, script: ConversationWork, ports: RunPorts) {
+    let request = Arc::new(request);
     let normalizer = AcpNormalizer::new(&request.run.options, request.provider.clone());
     let mut effort = AcpAttempt {
         request: &request,
@@ -59,7 +59,7 @@ pub(super) async fn run(request: ConversationRequest, script: ConversationWork, 
 
 /// An attempt with an agent over ACP.
 struct AcpAttempt<'a> {
-    request: &'a ConversationRequest,
+    request: &'a Arc<ConversationRequest>,
     script: ConversationWork,
     events: RunEvents,
     stops: &'a watch::Receiver<StopLevel>,
@@ -153,6 +153,7 @@ impl AcpAttempt<'_> {
             };
         let _ = agent.describe(manifest);
         let state = Arc::new(ConversationState {
+            request: Arc::clone(request),
             client: AcpClient::new(agent.connection, PATIENCE),
             workspace: client_services(request),
             observer: Arc::clone(&observer),
@@ -160,8 +161,6 @@ impl AcpAttempt<'_> {
             hooks,
             table,
             say,
-            safekeeping: request.run.safekeeping.clone(),
-            confined: request.run.confined.clone(),
             pending: PendingAnswers::default(),
         });
         let course = SessionDriver {

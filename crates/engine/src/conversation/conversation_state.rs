@@ -10,14 +10,13 @@ use lapidary_vocab::{Cause, Json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::client_inbox::PromptTarget;
 use super::line_observer::LineObserver;
+use super::request::ConversationRequest;
 use super::session_table::SessionTable;
 use crate::acp::{AcpClient, OpenedSession, RequestError, SessionParams};
 use crate::agent_hooks::HookRunner;
-use crate::confine::ConfinedRun;
+use crate::client::PromptTarget;
 use crate::run::injected_events::EventInjector;
-use crate::session_guard::SessionGuard;
 use crate::workspace::ClientServices;
 
 /// How long the agent has to be silent before a history counts as told.
@@ -29,6 +28,7 @@ const LONGEST_HISTORY: Duration = Duration::from_secs(5);
 /// State shared by the tasks of one ACP conversation.
 #[derive(Debug)]
 pub(super) struct ConversationState {
+    pub(super) request: Arc<ConversationRequest>,
     pub(super) client: AcpClient,
     pub(super) workspace: ClientServices,
     pub(super) observer: Arc<LineObserver>,
@@ -37,10 +37,6 @@ pub(super) struct ConversationState {
     pub(super) table: Arc<Mutex<SessionTable>>,
     /// The hooks, if there are any.
     pub(super) hooks: Option<Arc<HookRunner>>,
-    /// Claims sessions, if the run protects sessions.
-    pub(super) safekeeping: Option<SessionGuard>,
-    /// The confinement of the agent, if any: permitted edits are reported to it.
-    pub(super) confined: Option<Arc<ConfinedRun>>,
     pub(super) pending: PendingAnswers,
 }
 
@@ -81,13 +77,13 @@ impl ConversationState {
 
     /// Claims a session before it is loaded. The error says which run continues it.
     pub(super) fn claim_session(&self, session: &str) -> Result<(), String> {
-        let safekeeping = self.safekeeping.as_ref();
+        let safekeeping = self.request.run.safekeeping.as_ref();
         safekeeping.map_or(Ok(()), |it| it.claim_loaded(session))
     }
 
     /// A session is open, and works in a directory.
     pub(super) fn note_opened_session(&self, opened: &OpenedSession, cwd: &Path) {
-        if let Some(safekeeping) = &self.safekeeping {
+        if let Some(safekeeping) = &self.request.run.safekeeping {
             safekeeping.claim_new(&opened.id);
         }
         self.works_in(&opened.id, cwd);

@@ -1,6 +1,6 @@
 //! Elicitations: forms and pages that the agent wants filled in by the user, and that a client answers.
 //!
-//! The line observer opens an elicitation in the [inbox](super::client_inbox) and attaches it to the request. The task that
+//! The line observer opens an elicitation in the [inbox](crate::client::ClientInbox) and attaches it to the request. The task that
 //! answers the agent waits for the answer, the end of the turn, or the end of the commands.
 
 use lapidary_vocab::Json;
@@ -8,10 +8,9 @@ use lapidary_vocab::event::ElicitationAction;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::client_inbox::PromptTarget;
 use super::conversation_state::{ConversationState, session_of};
-use super::elicitation_reply::ElicitationReply;
 use crate::acp::{IncomingRequest, RpcError};
+use crate::client::{ElicitationReply, PromptTarget};
 
 const NO_USER: &str = "no user is there to fill in a form: ask in your answer instead";
 const TOO_MUCH: &str = "the form is too long, or too many of them are open";

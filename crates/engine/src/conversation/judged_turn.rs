@@ -12,44 +12,75 @@ use crate::acp::PromptAnswer;
 use crate::output_schema::{AnswerMismatch, OutputSchema};
 use crate::prompt_files::text_block;
 
-/// The kind of agent that gave an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AnswerOrigin {
-    /// An agent of our own, whose answer to the prompt can have data.
-    Local,
-    /// Any other agent.
-    Foreign,
+/// Judges the answers of a session by a schema, if there is one.
+#[derive(Debug)]
+pub(super) struct AnswerJudge<'a> {
+    state: &'a ConversationState,
+    session: &'a str,
+    schema: Option<&'a OutputSchema>,
+    /// How many repairs were asked for.
+    repairs: u32,
 }
 
-impl AnswerOrigin {
-    pub(super) fn new(is_local: bool) -> Self {
-        if is_local { Self::Local } else { Self::Foreign }
-    }
+/// The verdict about an answer.
+#[derive(Debug)]
+pub(super) enum JudgedAnswer {
+    /// It fits; without an answer if there is no schema, or if the agent did not complete the turn: then that is how it ended.
+    Final(Option<StructuredAnswer>),
+    /// It does not fit: the prompt that asks for a repair.
+    Repair(Vec<Json>),
+    /// It does not fit, and no repair is left, after so many.
+    Unfit(AnswerMismatch, u32),
 }
 
-/// The prompt that asks for a repair, as content blocks.
-pub(super) fn repair_blocks(mismatch: &AnswerMismatch, schema: &OutputSchema) -> Vec<Json> {
-    vec![text_block(&mismatch.repair_prompt(schema))]
-}
-
-impl ConversationState {
-    /// Judges the answer of the turn that is just over. None if the agent did not complete the turn: then that is how it ended.
-    pub(super) fn judge_answer(
-        &self,
-        session: &str,
-        (prompted, origin): (&PromptAnswer, AnswerOrigin),
-        schema: &OutputSchema,
-    ) -> Option<Result<StructuredAnswer, AnswerMismatch>> {
-        let messages = self.observer.take_answer(session);
-        if !has_ended_well(prompted) {
-            return None;
+impl<'a> AnswerJudge<'a> {
+    pub(super) fn new(
+        state: &'a ConversationState,
+        session: &'a str,
+        schema: Option<&'a OutputSchema>,
+    ) -> Self {
+        Self {
+            state,
+            session,
+            schema,
+            repairs: 0,
         }
+    }
+
+    /// The answer to the next prompt is to be judged.
+    pub(super) fn begin_prompt(&self) {
+        if self.schema.is_some() {
+            self.state.observer.begin_answer(self.session);
+        }
+    }
+
+    /// Judges the answer of the turn that is just over.
+    pub(super) fn judge_answer(&mut self, prompted: &PromptAnswer) -> JudgedAnswer {
+        let Some(schema) = self.schema else {
+            return JudgedAnswer::Final(None);
+        };
+        let messages = self.state.observer.take_answer(self.session);
+        if !has_ended_well(prompted) {
+            return JudgedAnswer::Final(None);
+        }
+        // An agent of our own gives its result as data.
         let own = prompted.whole.token().get("_meta");
         let own = own.and_then(|meta| meta.get("lapidary")?.get("output"));
-        Some(match own.filter(|_| origin == AnswerOrigin::Local) {
+        let judged = match own.filter(|_| self.state.request.local.is_some()) {
             Some(output) => schema.judge_value(&Json::from(SharedToken::from(output))),
             None => schema.judge_messages(&messages),
-        })
+        };
+        let mismatch = match judged {
+            Ok(answer) => return JudgedAnswer::Final(Some(answer)),
+            Err(mismatch) if self.repairs >= schema.repairs() => {
+                return JudgedAnswer::Unfit(mismatch, self.repairs);
+            }
+            Err(mismatch) => mismatch,
+        };
+        self.repairs += 1;
+        let notice = mismatch.notice(self.repairs, schema.repairs());
+        self.state.say.inject_notice(Some(prompted.number), notice);
+        JudgedAnswer::Repair(vec![text_block(&mismatch.repair_prompt(schema))])
     }
 }
 
@@ -60,33 +91,24 @@ impl SessionDriver<'_> {
         session: &str,
         prompt: &[Json],
     ) -> Result<(), SessionError> {
-        let Some(schema) = &self.request.run.output_schema else {
-            return self.run_turn(session, prompt).await.map(drop);
-        };
-        let origin = AnswerOrigin::new(self.request.local.is_some());
+        let state = std::sync::Arc::clone(&self.state);
+        let schema = self.request.run.output_schema.as_ref();
+        let mut judge = AnswerJudge::new(&state, session, schema);
         let mut prompt = prompt.to_vec();
-        for repair in 0.. {
-            self.state.observer.begin_answer(session);
-            let prompted = self.run_turn(session, &prompt).await?;
-            let judged = self
-                .state
-                .judge_answer(session, (&prompted, origin), schema);
-            let mismatch = match judged {
-                None => break,
-                Some(Ok(answer)) => {
-                    self.answer = Some(answer);
-                    break;
+        loop {
+            judge.begin_prompt();
+            let prompted = self.run_turn(session, prompt).await?;
+            match judge.judge_answer(&prompted) {
+                JudgedAnswer::Final(answer) => {
+                    self.answer = answer;
+                    return Ok(());
                 }
-                Some(Err(mismatch)) => mismatch,
-            };
-            if repair >= schema.repairs() {
-                self.answer = Some(mismatch.answer());
-                return Err(SessionError::Stopped(mismatch.stop_cause(repair)));
+                JudgedAnswer::Repair(next) => prompt = next,
+                JudgedAnswer::Unfit(mismatch, repairs) => {
+                    self.answer = Some(mismatch.answer());
+                    return Err(SessionError::Stopped(mismatch.stop_cause(repairs)));
+                }
             }
-            let notice = mismatch.notice(repair + 1, schema.repairs());
-            self.state.say.inject_notice(Some(prompted.number), notice);
-            prompt = repair_blocks(&mismatch, schema);
         }
-        Ok(())
     }
 }

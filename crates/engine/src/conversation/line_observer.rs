@@ -14,13 +14,12 @@ use lapidary_wire::lines::RawLine;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::client_inbox::{ClientInbox, ExpectedPrompt};
-use super::elicitation_reply::ElicitationReply;
 use super::request::ConversationRequest;
 use super::session_table::{CallNote, SessionTable};
 use crate::acp::{LineFacts, LineTap, MessageContent, ReceivedMessage, TrafficLine};
 use crate::agent_hooks::HookRunner;
 use crate::answer_texts::AnswerTexts;
+use crate::client::{ClientInbox, ElicitationReply, ExpectedPrompt};
 use crate::confine::ConfinedRun;
 use crate::policy::{ToolAction, arguments};
 use crate::run::injected_events::EventInjector;

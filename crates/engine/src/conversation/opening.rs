@@ -9,17 +9,13 @@ use lapidary_vocab::{Cause, Json};
 use super::conversation_state::ConversationState;
 use super::ending::{SessionError, log_in, stopped_error};
 use super::halt_conditions::TurnPhase;
-use super::request::{ConversationRequest, SessionChoice};
+use super::request::SessionChoice;
 use super::session_driver::SessionDriver;
 use crate::acp::{
     AgentCapabilities, InitializeAnswer, OpenedSession, RequestError, RpcError, SessionParams,
     VERSION,
 };
 use crate::agent_hooks::ModelReach;
-use crate::config::PermissionMode;
-
-/// So many pages of a list of sessions are read.
-const MOST_PAGES: usize = 50;
 
 impl SessionDriver<'_> {
     /// Sends `initialize`. An agent with another version of the protocol is an error.
@@ -55,94 +51,25 @@ impl SessionDriver<'_> {
         Ok(initialized)
     }
 
-    /// Opens the session of a prompt job, in the first directory of the workspace.
-    pub(super) async fn open(
+    /// Opens the session of a prompt job, in the first directory of the workspace, and tells its hooks.
+    pub(super) async fn open_session(
         &mut self,
         opening: &SessionChoice,
         agent: &InitializeAnswer,
-    ) -> Result<OpenedSession, SessionError> {
-        let (state, request) = (Arc::clone(&self.state), self.request);
-        let opened = async {
-            let target = SessionTarget::new(opening, agent.offered)?;
-            let cwd = request.roots[0].as_path();
-            let setting = session_params(request, agent.offered, cwd)?;
-            state.note_directories(request, agent.offered);
-            let login = request.auth_method.as_deref();
-            let opened = state.open_session(target, &setting, login).await?;
-            state.note_opened_session(&opened, cwd);
-            Ok(opened)
-        };
-        let opened = async { Ok(opened.await) };
-        let opened = self.run_step(TurnPhase::Starting, opened).await?;
-        opened.map_err(|error: OpenError| error.into_session_error(opening, agent))
-    }
-
-    /// An answer, which may be a refusal.
-    async fn wait_for_answer<T>(
-        &mut self,
-        asked: impl Future<Output = Result<T, RequestError>>,
-    ) -> Result<Result<T, RpcError>, SessionError> {
-        let told = async {
-            match asked.await {
-                Err(RequestError::Refused(refusal)) => Ok(Err(refusal)),
-                told => told.map(Ok),
-            }
-        };
-        self.run_step(TurnPhase::Starting, told).await
-    }
-
-    /// The mode in which it asks us, and the model.
-    pub(super) async fn prepare_session(&mut self, session: &str) -> Result<(), SessionError> {
-        let mode = self.state.lock_table().policy().mode();
-        self.set_agent_mode(session, mode).await?;
-        let Some(model) = self.request.model.clone() else {
-            return Ok(());
-        };
+    ) -> Result<String, SessionError> {
         let state = Arc::clone(&self.state);
-        match self
-            .wait_for_answer(state.set_model(session, &model))
-            .await?
-        {
-            Ok(_) => Ok(()),
-            Err(refusal) => {
-                let message = format!("the agent does not take the model `{model}`: {refusal}");
-                Err(stopped_error(Cause::BadInput, message, None))
+        let opened = async { Ok(state.open_job_session(opening, agent).await) };
+        let (session, source) = self.run_step(TurnPhase::Starting, opened).await??;
+        let begins = async {
+            let _asked = state.being_asked();
+            if let Some(hooks) = &state.hooks {
+                hooks.session_begins(&session, source).await;
             }
-        }
-    }
-
-    /// Puts the agent into the mode in which it asks, or only plans. In the others we answer ourselves.
-    async fn set_agent_mode(
-        &mut self,
-        session: &str,
-        mode: PermissionMode,
-    ) -> Result<(), SessionError> {
-        let wanted = self.state.other_mode(session, &self.request.modes, mode);
-        let Some(wanted) = wanted else {
-            return Ok(());
+            Ok(())
         };
-        let state = Arc::clone(&self.state);
-        let set = self
-            .wait_for_answer(state.enter_mode(session, &wanted))
-            .await?;
-        if let Err(refusal) = set {
-            let message = wanted.refusal_message(&refusal.to_string());
-            self.state.say.inject_notice(None, message);
-        }
-        Ok(())
+        self.run_step(TurnPhase::Waiting, begins).await?; // the agent is ready
+        Ok(session)
     }
-}
-
-/// The MCP transport that these servers need and the agent does not offer.
-fn unusable_transport(servers: &[Json], offered: AgentCapabilities) -> Option<&'static str> {
-    servers.iter().find_map(|server| {
-        let kind = server.token().get("type").and_then(Token::string);
-        match kind.as_deref() {
-            Some("http") if !offered.mcp_http => Some("use MCP over HTTP"),
-            Some("sse") if !offered.mcp_sse => Some("use MCP over SSE"),
-            _ => None,
-        }
-    })
 }
 
 /// Which session is opened.
@@ -152,7 +79,7 @@ pub(super) enum SessionTarget<'a> {
     Load(&'a str),
     Resume(&'a str),
     /// The session that the agent lists as used last, opened in a way that the agent offers.
-    Latest(AgentCapabilities),
+    Latest,
 }
 
 impl<'a> SessionTarget<'a> {
@@ -160,7 +87,7 @@ impl<'a> SessionTarget<'a> {
         match opening {
             SessionChoice::New => Ok(Self::New),
             SessionChoice::Again(id) => Self::earlier_session(id, offered),
-            SessionChoice::Latest => Ok(Self::Latest(offered)),
+            SessionChoice::Latest => Ok(Self::Latest),
         }
     }
 
@@ -170,6 +97,14 @@ impl<'a> SessionTarget<'a> {
             AgentCapabilities { load: true, .. } => Ok(Self::Load(id)),
             AgentCapabilities { resume: true, .. } => Ok(Self::Resume(id)),
             _ => Err(OpenError::Unable("open an earlier session")),
+        }
+    }
+
+    /// How the session begins, for hooks.
+    pub(super) fn hook_source(self) -> &'static str {
+        match self {
+            Self::New => "startup",
+            Self::Load(_) | Self::Resume(_) | Self::Latest => "resume",
         }
     }
 }
@@ -214,16 +149,49 @@ impl OpenError {
 }
 
 impl ConversationState {
-    /// Opens a session. If the agent needs a login, that is tried once, by the method that the caller has named.
+    /// Opens the session of a prompt job, in its mode and with its model: the id, and how it begins.
+    async fn open_job_session(
+        &self,
+        opening: &SessionChoice,
+        agent: &InitializeAnswer,
+    ) -> Result<(String, &'static str), SessionError> {
+        let failed = |error: OpenError| error.into_session_error(opening, agent);
+        let offered = agent.offered;
+        let cwd = self.request.roots[0].as_path();
+        let target = SessionTarget::new(opening, offered).map_err(failed)?;
+        self.session_params(offered, cwd).map_err(failed)?;
+        self.note_directories(offered);
+        let opened = self.open_session(target, offered, cwd).await;
+        let opened = opened.map_err(failed)?;
+        self.note_opened_session(&opened, cwd);
+        let mode = self.lock_table().policy().mode();
+        match self.enter_own_mode(&opened.id, mode).await {
+            Err((message, RequestError::Refused(_))) => self.say.inject_notice(None, message),
+            Err((_, error)) => return Err(error.into()),
+            Ok(()) => {}
+        }
+        if let Some(model) = &self.request.model {
+            match self.set_model(&opened.id, model).await {
+                Err(RequestError::Refused(refusal)) => {
+                    let message = format!("the agent does not take the model `{model}`: {refusal}");
+                    return Err(stopped_error(Cause::BadInput, message, None));
+                }
+                set => drop(set?),
+            }
+        }
+        Ok((opened.id, target.hook_source()))
+    }
+
+    /// Opens a session in a directory. If the agent needs a login, that is tried once, by the method that the caller has named.
     pub(super) async fn open_session(
         &self,
         target: SessionTarget<'_>,
-        setting: &SessionParams<'_>,
-        login: Option<&str>,
+        offered: AgentCapabilities,
+        cwd: &Path,
     ) -> Result<OpenedSession, OpenError> {
         let mut is_tried = false;
         loop {
-            let refusal = match self.try_to_open(target, setting).await {
+            let refusal = match self.try_to_open(target, offered, cwd).await {
                 Err(OpenError::Request(RequestError::Refused(refusal)))
                     if refusal.code == RpcError::LOG_IN =>
                 {
@@ -231,6 +199,7 @@ impl ConversationState {
                 }
                 opened => return opened,
             };
+            let login = self.request.auth_method.as_deref();
             let Some(method) = login.filter(|_| !is_tried) else {
                 return Err(OpenError::LogIn { refusal, is_tried });
             };
@@ -247,13 +216,19 @@ impl ConversationState {
     async fn try_to_open(
         &self,
         target: SessionTarget<'_>,
-        setting: &SessionParams<'_>,
+        offered: AgentCapabilities,
+        cwd: &Path,
     ) -> Result<OpenedSession, OpenError> {
+        let setting = self.session_params(offered, cwd)?;
         let latest;
         let target = match target {
-            SessionTarget::Latest(offered) => {
-                latest = self.latest_session(offered, setting.cwd).await?;
-                SessionTarget::earlier_session(&latest, offered)?
+            SessionTarget::Latest if !offered.list => {
+                return Err(OpenError::Unable("list its sessions: name one by its id"));
+            }
+            SessionTarget::Latest => {
+                latest = self.client.latest_session(cwd).await?;
+                let latest = latest.as_deref().ok_or(OpenError::NoSession)?;
+                SessionTarget::earlier_session(latest, offered)?
             }
             target => target,
         };
@@ -261,71 +236,42 @@ impl ConversationState {
             self.claim_session(id).map_err(OpenError::Claimed)?;
         }
         let opened = match target {
-            SessionTarget::Load(id) => self.load_session(id, setting).await?,
-            SessionTarget::Resume(id) => self.client.resume_session(id, setting).await?,
-            SessionTarget::New | SessionTarget::Latest(_) => {
-                self.client.new_session(setting).await?
-            }
+            SessionTarget::Load(id) => self.load_session(id, &setting).await?,
+            SessionTarget::Resume(id) => self.client.resume_session(id, &setting).await?,
+            SessionTarget::New | SessionTarget::Latest => self.client.new_session(&setting).await?,
         };
         let misfit = opened.misfit().map(OpenError::Misfit);
         misfit.map_or(Ok(opened), Err)
     }
 
-    /// The session that was used last, here. Lists are read page by page, to the end or as far as is reasonable.
-    async fn latest_session(
-        &self,
+    /// The parameters of a session: its directory, and its MCP servers.
+    fn session_params<'a>(
+        &'a self,
         offered: AgentCapabilities,
-        cwd: &Path,
-    ) -> Result<String, OpenError> {
-        if !offered.list {
-            return Err(OpenError::Unable("list its sessions: name one by its id"));
+        cwd: &'a Path,
+    ) -> Result<SessionParams<'a>, OpenError> {
+        let request = &*self.request;
+        if let Some(lacking) = offered.lacks_for_servers(&request.mcp_servers) {
+            return Err(OpenError::Unable(lacking));
         }
-        let mut newest = None;
-        let mut cursor: Option<String> = None;
-        for _ in 0..MOST_PAGES {
-            let page = self.client.list_sessions(Some(cwd), cursor.as_deref());
-            let page = page.await?.result;
-            newest = later_session(newest, newest_of(&page));
-            let next = next_page(&page);
-            if next.is_none() || next == cursor {
-                break;
-            }
-            cursor = next;
-        }
-        newest.map(|(_, id)| id).ok_or(OpenError::NoSession)
+        let additional = request.roots.get(1..);
+        let additional = additional.filter(|_| offered.additional_directories);
+        Ok(SessionParams {
+            cwd,
+            additional: additional.unwrap_or_default(),
+            mcp_servers: &request.mcp_servers,
+            meta: request.session_meta.as_ref(),
+        })
     }
 
     /// Notes that the agent can use further directories only through us, if it does not take them itself.
-    pub(super) fn note_directories(
-        &self,
-        request: &ConversationRequest,
-        offered: AgentCapabilities,
-    ) {
-        if request.roots.len() > 1 && !offered.additional_directories {
+    pub(super) fn note_directories(&self, offered: AgentCapabilities) {
+        if self.request.roots.len() > 1 && !offered.additional_directories {
             let message =
                 "the agent does not take other directories: they are only open to it through us";
             self.say.inject_notice(None, message);
         }
     }
-}
-
-/// The parameters of a session: its directory, and its MCP servers.
-pub(super) fn session_params<'a>(
-    request: &'a ConversationRequest,
-    offered: AgentCapabilities,
-    cwd: &'a Path,
-) -> Result<SessionParams<'a>, OpenError> {
-    if let Some(what) = unusable_transport(&request.mcp_servers, offered) {
-        return Err(OpenError::Unable(what));
-    }
-    let additional = request.roots.get(1..);
-    let additional = additional.filter(|_| offered.additional_directories);
-    Ok(SessionParams {
-        cwd,
-        additional: additional.unwrap_or_default(),
-        mcp_servers: &request.mcp_servers,
-        meta: request.session_meta.as_ref(),
-    })
 }
 
 /// The protocol version of the agent's answer, as it stands there.
@@ -339,7 +285,7 @@ fn not_opened(opening: &SessionChoice, refusal: &RpcError) -> SessionError {
     match opening {
         SessionChoice::Again(id) => {
             let data = refusal.data.as_ref().map(Json::token);
-            let details = data.and_then(|data| data.get("details")?.string());
+            let details = data.and_then(|data| data.get("details").and_then(Token::string));
             let details = details.map(|details| format!(": {details}"));
             let message = format!(
                 "the agent cannot open the session `{id}`: {refusal}{}",
@@ -350,31 +296,4 @@ fn not_opened(opening: &SessionChoice, refusal: &RpcError) -> SessionError {
         }
         SessionChoice::New | SessionChoice::Latest => SessionError::Told,
     }
-}
-
-/// When a session was last used, and its id.
-type DatedSession = (String, String);
-
-/// The session with the greatest time. Times of one agent are written alike.
-fn newest_of(listed: &Json) -> Option<DatedSession> {
-    let sessions = listed.token().get("sessions")?.elements();
-    let text = |session: Token<'_>, name| Some(session.get(name)?.string()?.into_owned());
-    let dated = sessions.filter_map(|session| {
-        let id = text(session, "sessionId")?;
-        Some((text(session, "updatedAt").unwrap_or_default(), id))
-    });
-    dated.max_by(|one, other| one.0.cmp(&other.0))
-}
-
-/// The later session; of two at the same time, the first in the list.
-fn later_session(one: Option<DatedSession>, other: Option<DatedSession>) -> Option<DatedSession> {
-    match (one, other) {
-        (Some(one), Some(other)) if other.0 > one.0 => Some(other),
-        (one, other) => one.or(other),
-    }
-}
-
-fn next_page(listed: &Json) -> Option<String> {
-    let cursor = listed.token().get("nextCursor")?.string()?;
-    Some(cursor.into_owned()).filter(|cursor| !cursor.is_empty())
 }

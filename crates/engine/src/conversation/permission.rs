@@ -25,10 +25,10 @@ use self::answer::{
 use super::conversation_state::{ConversationState, session_of};
 use super::elicitations;
 use super::line_observer::{PermissionFacts, RequestFacts};
-use super::prompt::{PermissionAnswer, PermissionPrompt};
 use super::request::ConversationRequest;
 use crate::acp::{IncomingRequest, IncomingRequests, LineFacts, RpcError};
 use crate::agent_hooks::{FIRE_HOOKS, HookPlace, HookVerdict, model_moment};
+use crate::client::{PermissionAnswer, PermissionPrompt};
 use crate::hooks::WantedCall;
 use crate::policy::{Decision, PermissionEffect, ToolAction, only_always};
 use crate::violations::action_name;
@@ -458,7 +458,7 @@ impl AgentRequest<'_> {
     }
 
     fn note_permitted(&self, action: &ToolAction) {
-        if let Some(confined) = &self.state.confined {
+        if let Some(confined) = &self.state.request.run.confined {
             confined.note_permitted(action);
         }
     }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
-use super::prompt::PromptAttendant;
 use crate::acp::LocalAgent;
 use crate::agent_hooks::ConversationHooks;
 use crate::agents::ModeWords;
+use crate::client::PromptAttendant;
 use crate::policy::Policy;
 use crate::run;
 

@@ -7,16 +7,15 @@ use std::time::Duration;
 
 use lapidary_normalize::{AgentStall, ProcessEnd, StderrOrder};
 use lapidary_vocab::event::Provider;
-use lapidary_vocab::{Cause, Json, StructuredAnswer};
-use tokio::sync::mpsc;
+use lapidary_vocab::{Cause, StructuredAnswer};
 use tokio::time::{sleep, timeout};
 
-use super::ClientCommand;
 use super::conversation_state::ConversationState;
 use super::ending::{SessionError, stopped_error};
 use super::halt_conditions::{HaltConditions, TurnPhase};
 use super::request::{ConversationRequest, PromptJob};
-use crate::acp::{AgentCapabilities, AgentError, AgentProcess, ConnectionError, RequestError};
+use crate::acp::{AgentError, AgentProcess, ConnectionError, RequestError};
+use crate::client::CommandReceiver;
 use crate::process::{Exit, TreeExit};
 use crate::run::ending::process_end;
 use crate::run::stall_point::StallPoint;
@@ -38,7 +37,7 @@ pub(super) enum ConversationWork {
     /// One prompt.
     Errand(PromptJob),
     /// The commands of a client.
-    Orders(mpsc::UnboundedReceiver<ClientCommand>),
+    Orders(CommandReceiver),
 }
 
 /// One agent, from its first word to its end.
@@ -128,11 +127,12 @@ impl SessionDriver<'_> {
 
     async fn run_prompt_job(&mut self, errand: &PromptJob) -> Result<(), SessionError> {
         let agent = self.initialize_agent().await?;
-        check_prompt(&errand.prompt, agent.offered)?;
-        let session = self.open(&errand.opening, &agent).await?;
-        self.prepare_session(&session.id).await?;
-        self.begin_session(&session.id, &errand.opening).await?;
-        self.judged_turn(&session.id, &errand.prompt).await
+        if let Some(lacking) = agent.offered.lacks_for_prompt(&errand.prompt) {
+            let message = format!("the agent takes no {lacking} in prompts");
+            return Err(stopped_error(Cause::BadInput, message, None));
+        }
+        let session = self.open_session(&errand.opening, &agent).await?;
+        self.judged_turn(&session, &errand.prompt).await
     }
 
     /// One step of the session, unless a stop condition ends it.
@@ -256,26 +256,6 @@ fn died_of_a_fault(ended: TreeExit) -> bool {
     match ended.exit {
         Some(Exit::Signal(number)) => !ASKING.contains(&signals::name(number).as_str()),
         Some(Exit::Code(_)) | None => false,
-    }
-}
-
-/// A content block that the agent does not accept is an error before the prompt is sent.
-fn check_prompt(prompt: &[Json], offered: AgentCapabilities) -> Result<(), SessionError> {
-    let is = |kind: &str| {
-        let mut kinds = prompt.iter().filter_map(|block| block.token().get("type"));
-        kinds.any(|it| it.is(kind))
-    };
-    let refused = [
-        (is("image") && !offered.image, "images"),
-        (is("audio") && !offered.audio, "sound"),
-        (is("resource") && !offered.embedded, "whole files"),
-    ];
-    match refused.into_iter().find(|(is_refused, _)| *is_refused) {
-        Some((_, what)) => {
-            let message = format!("the agent takes no {what} in prompts");
-            Err(stopped_error(Cause::BadInput, message, None))
-        }
-        None => Ok(()),
     }
 }
 

@@ -1,52 +1,51 @@
 //! Settings of a session of the agent: its mode (which the agent lists as such, or as an option), its model, its options.
 
-use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::Json;
 
 use super::conversation_state::ConversationState;
-use super::session_table::SessionState;
-use crate::acp::{RequestAnswer, RequestError, RpcError};
-use crate::agents::ModeWords;
+use crate::acp::{ModeSearch, RequestAnswer, RequestError, RpcError, SessionMode, SessionSettings};
 use crate::config::PermissionMode;
 
-/// A mode into which the agent has to be put.
-#[derive(Debug, PartialEq)]
-pub(super) struct PendingMode {
-    mode: String,
-    /// The option by which it is chosen, if it is not a mode by itself.
-    option: Option<String>,
-}
-
-impl PendingMode {
-    /// The agent does not want to.
-    pub(super) fn refusal_message(&self, why: &str) -> String {
-        format!("the agent does not go into its mode `{}`: {why}", self.mode)
-    }
-}
-
 impl ConversationState {
-    /// The mode to switch the agent to, if it offers the mode and is in another one. If the agent has no plan mode, a notice says
-    /// so: we deny its requests, but it can still act without asking.
-    pub(super) fn other_mode(
+    /// Puts the agent into the mode in which it asks, or only plans, as our own has it. In the others we answer ourselves. The error
+    /// has a message for people.
+    pub(super) async fn enter_own_mode(
         &self,
         session: &str,
-        words: &ModeWords,
         mode: PermissionMode,
-    ) -> Option<PendingMode> {
+    ) -> Result<(), (String, RequestError)> {
+        let Some(SessionMode { id, option }) = self.other_mode(session, mode) else {
+            return Ok(());
+        };
+        let set = match option {
+            Some(option) => {
+                let value = Json::from_value(&id);
+                self.set_option(session, &option, &value).await
+            }
+            None => self.set_mode(session, &id).await,
+        };
+        set.map(drop).map_err(|error| {
+            let message = format!("the agent does not go into its mode `{id}`: {error}");
+            (message, error)
+        })
+    }
+
+    /// The mode to switch the agent to, if it offers the mode and is in another one. If the agent has no plan mode, a notice says
+    /// so: we deny its requests, but it can still act without asking.
+    fn other_mode(&self, session: &str, mode: PermissionMode) -> Option<SessionMode> {
+        let words = &self.request.modes;
         let is_plan = mode == PermissionMode::Plan;
         let word = if is_plan { &words.plan } else { &words.default };
-        let found = word.as_ref().map(|word| {
-            let table = self.lock_table();
-            let known = table.get(session);
-            known.map_or(ModeSearch::Nowhere, |known| known.find_mode(word))
-        });
-        match found {
+        let find_mode = |word: &String| self.with_settings(session, |it| it.find_mode(word));
+        match word.as_ref().and_then(find_mode) {
             Some(ModeSearch::Other(wanted)) => return Some(wanted),
-            Some(ModeSearch::Nowhere) | None if is_plan => {
-                let message = "the agent has no plan mode: Lapidary denies its requests, but cannot stop what the agent does without asking";
-                self.say.inject_notice(None, message);
+            Some(ModeSearch::Already) => {}
+            Some(ModeSearch::Nowhere) | None => {
+                if is_plan {
+                    let message = "the agent has no plan mode: Lapidary denies its requests, but cannot stop what the agent does without asking";
+                    self.say.inject_notice(None, message);
+                }
             }
-            Some(ModeSearch::Nowhere | ModeSearch::Already) | None => {}
         }
         None
     }
@@ -88,105 +87,36 @@ impl ConversationState {
         option: &str,
         value: &Json,
     ) -> Result<RequestAnswer, RequestError> {
-        let answer = self
-            .client
-            .set_config_option(session, option, value)
-            .await?;
-        let options = answer.result.token().get("configOptions");
-        if let Some(options) = options
-            && let Some(known) = self.lock_table().get_mut(session)
-        {
-            let options = SharedToken::from(options);
-            known.config_options = Some(Json::from(options));
-        }
+        let answer = self.client.set_config_option(session, option, value);
+        let answer = answer.await?;
+        self.with_settings(session, |it| it.take_options(&answer.result));
+        Ok(answer)
+    }
+
+    /// Puts the agent into a mode.
+    pub(super) async fn set_mode(
+        &self,
+        session: &str,
+        mode: &str,
+    ) -> Result<RequestAnswer, RequestError> {
+        let answer = self.client.set_mode(session, mode).await?;
+        self.with_settings(session, |it| it.note_mode(mode));
         Ok(answer)
     }
 
     fn option_for(&self, session: &str, category: &str) -> Option<String> {
-        let (id, _) = self.lock_table().get(session)?.option_for(category)?;
-        Some(id)
+        self.with_settings(session, |it| it.option_for(category))
+            .flatten()
     }
 
-    /// Puts the agent into a mode.
-    pub(super) async fn enter_mode(
+    fn with_settings<T>(
         &self,
         session: &str,
-        wanted: &PendingMode,
-    ) -> Result<(), RequestError> {
-        let mode = &wanted.mode;
-        if let Some(option) = &wanted.option {
-            let value = Json::from_value(mode);
-            self.set_option(session, option, &value).await?;
-        } else {
-            self.client.set_mode(session, mode).await?;
-            self.note_mode(session, mode);
-        }
-        Ok(())
-    }
-
-    /// The agent was put into a mode.
-    pub(super) fn note_mode(&self, session: &str, mode: &str) {
+        with: impl FnOnce(&mut SessionSettings) -> T,
+    ) -> Option<T> {
         let mut table = self.lock_table();
-        let modes = table.get_mut(session).map(|known| &mut known.modes);
-        if let Some(Some(modes)) = modes {
-            mode.clone_into(&mut modes.current);
-        }
+        table
+            .get_mut(session)
+            .map(|known| with(&mut known.settings))
     }
-}
-
-impl SessionState {
-    fn find_mode(&self, word: &str) -> ModeSearch {
-        let wanted = |option| PendingMode {
-            mode: word.to_owned(),
-            option,
-        };
-        if let Some(modes) = &self.modes
-            && modes.available.iter().any(|mode| mode == word)
-        {
-            return ModeSearch::unless_current(modes.current == word, wanted(None));
-        }
-        let option = self.option_for("mode").filter(|(id, _)| {
-            let options = self.config_options.as_ref();
-            options.is_some_and(|options| has_value(options, id, word))
-        });
-        match option {
-            Some((id, current)) => ModeSearch::unless_current(current == word, wanted(Some(id))),
-            None => ModeSearch::Nowhere,
-        }
-    }
-}
-
-/// Whether a session has a mode.
-enum ModeSearch {
-    /// It is in it.
-    Already,
-    /// It could be put into it.
-    Other(PendingMode),
-    Nowhere,
-}
-
-impl ModeSearch {
-    fn unless_current(is_current: bool, wanted: PendingMode) -> Self {
-        if is_current {
-            Self::Already
-        } else {
-            Self::Other(wanted)
-        }
-    }
-}
-
-fn list_items(token: Token<'_>) -> impl Iterator<Item = Token<'_>> {
-    token.get("options").into_iter().flat_map(Token::elements)
-}
-
-/// Whether an option can have a value. Values may be listed in groups.
-fn has_value(options: &Json, id: &str, word: &str) -> bool {
-    let is = |token: Token<'_>, name, word| token.get(name).is_some_and(|it| it.is(word));
-    let mut options = options.token().elements();
-    let Some(option) = options.find(|option| is(*option, "id", id)) else {
-        return false;
-    };
-    list_items(option).any(|value| {
-        is(value, "value", word) || list_items(value).any(|value| is(value, "value", word))
-    })
 }

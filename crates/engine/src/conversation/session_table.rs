@@ -9,13 +9,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use lapidary_json::Token;
 use lapidary_normalize::StopCause;
-use lapidary_vocab::Json;
 use lapidary_vocab::event::{DecidedBy, ToolKind};
 use tokio_util::sync::CancellationToken;
 
-use crate::acp::{OpenedSession, SessionModes};
+use crate::acp::{OpenedSession, SessionSettings};
 use crate::agent_hooks::SessionDirectories;
 use crate::policy::{Decision, Policy, StandingAnswer, ToolAction, ToolActions};
 use crate::violations::{PermissionWatch, UnaskedCalls};
@@ -52,8 +50,8 @@ pub(super) struct SessionTable {
 pub(super) struct SessionState {
     /// Where it works.
     pub(super) cwd: PathBuf,
-    pub(super) modes: Option<SessionModes>,
-    pub(super) config_options: Option<Json>,
+    /// Its modes and options, as the agent lists them.
+    pub(super) settings: SessionSettings,
     /// Cancels the prompts and hooks of this turn.
     cancelled: CancellationToken,
     /// Why this turn has to stop.
@@ -167,9 +165,7 @@ impl SessionTable {
     pub(super) fn note_opened_session(&mut self, opened: &OpenedSession, cwd: &Path) {
         let session = self.sessions.entry(opened.id.clone()).or_default();
         cwd.clone_into(&mut session.cwd);
-        session.modes = opened.modes.clone().or(session.modes.take());
-        let options = opened.config_options.clone();
-        session.config_options = options.or(session.config_options.take());
+        session.settings.take_opened(opened);
     }
 
     /// A prompt is given. Permissions of an earlier turn do not count any more, nor does its being cancelled.
@@ -277,19 +273,5 @@ impl SessionTable {
     pub(super) fn allowed_for_run(&self, action: &ToolAction) -> Option<Decision> {
         let answer = self.standing.iter().find(|answer| answer.covers(action))?;
         Some(answer.decision())
-    }
-}
-
-impl SessionState {
-    /// The option of a category, such as `model`: its id and its current value.
-    pub(super) fn option_for(&self, category: &str) -> Option<(String, String)> {
-        let options = self.config_options.as_ref()?.token();
-        let is_meant = |option: &Token<'_>| {
-            let named = |name| option.get(name).is_some_and(|word| word.is(category));
-            named("category") || named("id")
-        };
-        let option = options.elements().find(is_meant)?;
-        let text = |name| Some(option.get(name)?.string()?.into_owned());
-        Some((text("id")?, text("currentValue").unwrap_or_default()))
     }
 }

@@ -1,14 +1,11 @@
 //! One prompt in one session: the turn of a run, and the conditions that end it early.
 
-use std::sync::Arc;
-
 use lapidary_vocab::{Cause, Json};
 use tokio::time::timeout;
 
 use super::conversation_state::ConversationState;
 use super::ending::{SessionError, stopped_error};
 use super::halt_conditions::{HaltReason, TurnPhase};
-use super::request::SessionChoice;
 use super::session_driver::SessionDriver;
 use super::turn_driver::TurnDriver;
 use crate::acp::PromptAnswer;
@@ -18,9 +15,9 @@ impl SessionDriver<'_> {
     pub(super) async fn run_turn(
         &mut self,
         session: &str,
-        prompt: &[Json],
+        prompt: Vec<Json>,
     ) -> Result<PromptAnswer, SessionError> {
-        let mut turn = TurnDriver::new(&self.state, session, prompt.to_vec());
+        let mut turn = TurnDriver::new(&self.state, session, prompt);
         loop {
             let prepared = async { Ok(turn.run_prompt_hooks().await) };
             let prepared = self.run_step(TurnPhase::Turn, prepared).await?;
@@ -77,27 +74,6 @@ impl SessionDriver<'_> {
             self.state.say.inject_notice(None, remark);
         }
         Ok(())
-    }
-
-    /// Hooks hear of a session that begins.
-    pub(super) async fn begin_session(
-        &mut self,
-        session: &str,
-        opening: &SessionChoice,
-    ) -> Result<(), SessionError> {
-        let source = match opening {
-            SessionChoice::New => "startup",
-            SessionChoice::Again(_) | SessionChoice::Latest => "resume",
-        };
-        let state = Arc::clone(&self.state);
-        let begins = async {
-            let _asked = state.being_asked();
-            if let Some(hooks) = &state.hooks {
-                hooks.session_begins(session, source).await;
-            }
-            Ok(())
-        };
-        self.run_step(TurnPhase::Waiting, begins).await // the agent is ready
     }
 }
 

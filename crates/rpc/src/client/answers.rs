@@ -97,6 +97,33 @@ impl InitializeAnswer {
 }
 
 impl AgentCapabilities {
+    /// The content of a prompt that the agent does not take: images, sound or whole files.
+    pub fn lacks_for_prompt(self, prompt: &[Json]) -> Option<&'static str> {
+        let is = |kind: &str| {
+            let mut kinds = prompt.iter().filter_map(|block| block.token().get("type"));
+            kinds.any(|it| it.is(kind))
+        };
+        let lacking = [
+            (is("image") && !self.image, "images"),
+            (is("audio") && !self.audio, "sound"),
+            (is("resource") && !self.embedded, "whole files"),
+        ];
+        let lacking = lacking.into_iter().find(|(is_lacking, _)| *is_lacking);
+        lacking.map(|(_, content)| content)
+    }
+
+    /// The MCP transport that these servers need and the agent does not offer, as a verb with its object.
+    pub fn lacks_for_servers(self, servers: &[Json]) -> Option<&'static str> {
+        servers.iter().find_map(|server| {
+            let kind = server.token().get("type").and_then(Token::string);
+            match kind.as_deref() {
+                Some("http") if !self.mcp_http => Some("use MCP over HTTP"),
+                Some("sse") if !self.mcp_sse => Some("use MCP over SSE"),
+                _ => None,
+            }
+        })
+    }
+
     fn from_token(capabilities: Token<'_>) -> Self {
         // A mark is `true` in the older groups and an object in the newer ones. Absent, null and false are no.
         let has = |group: Option<Token<'_>>, name: &str| {

@@ -15,7 +15,7 @@ use super::super::session_driver::BY_ITSELF;
 use super::*;
 use crate::acp::{AgentLoss, AgentLossKind, LocalAgent};
 use crate::agents::ModeWords;
-use crate::conversation::prompt::PromptAttendant;
+use crate::client::PromptAttendant;
 use crate::conversation::request::{PromptJob, SessionChoice};
 use crate::policy::{PermissionMode, Policy, Rules};
 use crate::process::stop::{self, StopHandle};

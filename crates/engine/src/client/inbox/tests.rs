@@ -3,7 +3,7 @@ use lapidary_vocab::event::{PermissionRequest, ToolKind};
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::*;
-use crate::conversation::prompt::PermissionAnswer;
+use crate::client::prompt::PermissionAnswer;
 use crate::policy::ToolAction;
 
 fn id(id: &str) -> Text {

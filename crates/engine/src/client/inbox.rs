@@ -27,7 +27,7 @@ const LONGEST_FORM: usize = 256 << 10;
 
 /// Permission prompts and elicitations that wait for the client.
 #[derive(Debug, Default)]
-pub(super) struct ClientInbox {
+pub(crate) struct ClientInbox {
     state: Mutex<InboxState>,
     /// A prompt has come out, or will not.
     changed: Notify,
@@ -52,7 +52,7 @@ struct InboxState {
 
 /// Announces a prompt for as long as it lives. It travels with the request.
 #[derive(Debug)]
-pub(super) struct ExpectedPrompt {
+pub(crate) struct ExpectedPrompt {
     inbox: Arc<ClientInbox>,
     number: u64,
 }
@@ -66,7 +66,7 @@ impl Drop for ExpectedPrompt {
 
 impl ClientInbox {
     /// Announces the prompt for a request in this line.
-    pub(super) fn expect_prompt(self: &Arc<Self>, number: u64, id: Text) -> ExpectedPrompt {
+    pub(crate) fn expect_prompt(self: &Arc<Self>, number: u64, id: Text) -> ExpectedPrompt {
         self.lock_state().expected.insert(number, id);
         ExpectedPrompt {
             inbox: Arc::clone(self),
@@ -75,13 +75,13 @@ impl ClientInbox {
     }
 
     /// Whether a prompt of this id is announced and not out yet.
-    pub(super) fn is_prompt_expected(&self, id: &Text) -> bool {
+    pub(crate) fn is_prompt_expected(&self, id: &Text) -> bool {
         self.lock_state().expected.values().any(|other| other == id)
     }
 
     /// Puts out the prompt for the request in this line. A prompt with the id of another prompt, waiting or withdrawn, is denied
     /// by being dropped: a yes to one prompt is no yes to another. False if no prompts are taken any more.
-    pub(super) fn put_prompt(&self, number: u64, prompt: PermissionPrompt) -> bool {
+    pub(crate) fn put_prompt(&self, number: u64, prompt: PermissionPrompt) -> bool {
         let mut state = self.lock_state();
         if state.has_ended {
             return false;
@@ -100,7 +100,7 @@ impl ClientInbox {
     }
 
     /// Takes out the prompt of this id, unless `check` refuses the answer. None if no such prompt waits.
-    pub(super) fn take_prompt<E>(
+    pub(crate) fn take_prompt<E>(
         &self,
         id: &Text,
         check: impl FnOnce(&PermissionPrompt) -> Result<(), E>,
@@ -116,12 +116,12 @@ impl ClientInbox {
     }
 
     /// Waits until a prompt is out, or will not be. Can be cancelled.
-    pub(super) async fn wait_for_change(&self) {
+    pub(crate) async fn wait_for_change(&self) {
         self.changed.notified().await;
     }
 
     /// Opens an elicitation for the client's answer. None if it is too much to ask.
-    pub(super) fn open_elicitation(
+    pub(crate) fn open_elicitation(
         &self,
         request: &ElicitationRequest,
     ) -> Option<oneshot::Receiver<ElicitationReply>> {
@@ -141,7 +141,7 @@ impl ClientInbox {
     }
 
     /// Answers an elicitation, if it still waits.
-    pub(super) fn answer_elicitation(
+    pub(crate) fn answer_elicitation(
         &self,
         id: &Text,
         reply: ElicitationReply,
@@ -153,7 +153,7 @@ impl ClientInbox {
     }
 
     /// No commands come any more. Permission prompts are denied and elicitations declined, from now on too.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut state = self.lock_state();
         state.is_closed = true;
         state.prompts.clear();
@@ -161,13 +161,13 @@ impl ClientInbox {
     }
 
     /// The conversation has ended: prompts are denied, and none is taken any more.
-    pub(super) fn end_conversation(&self) {
+    pub(crate) fn end_conversation(&self) {
         let mut state = self.lock_state();
         state.has_ended = true;
         state.prompts.clear();
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.lock_state().is_closed
     }
 
@@ -191,14 +191,14 @@ impl InboxState {
 
 /// Where the permission prompts of a conversation go.
 #[derive(Debug)]
-pub(super) enum PromptTarget {
+pub(crate) enum PromptTarget {
     Nobody,
     Person(mpsc::UnboundedSender<PermissionPrompt>),
     Client(Arc<ClientInbox>),
 }
 
 impl PromptTarget {
-    pub(super) fn new(attendant: &PromptAttendant) -> Self {
+    pub(crate) fn new(attendant: &PromptAttendant) -> Self {
         match attendant {
             PromptAttendant::Nobody => Self::Nobody,
             PromptAttendant::Somebody(prompts) => Self::Person(prompts.clone()),
@@ -207,27 +207,19 @@ impl PromptTarget {
     }
 
     /// The inbox of the client, if a client answers.
-    pub(super) fn client_inbox(&self) -> Option<&Arc<ClientInbox>> {
+    pub(crate) fn client_inbox(&self) -> Option<&Arc<ClientInbox>> {
         match self {
             Self::Client(inbox) => Some(inbox),
             Self::Nobody | Self::Person(_) => None,
         }
     }
 
-    /// Waits until a prompt for the client is out, or will not be. Can be cancelled.
-    pub(super) async fn wait_for_change(&self) {
-        match self {
-            Self::Client(inbox) => inbox.wait_for_change().await,
-            Self::Nobody | Self::Person(_) => std::future::pending().await,
-        }
-    }
-
-    pub(super) fn is_attended(&self) -> bool {
+    pub(crate) fn is_attended(&self) -> bool {
         !matches!(self, Self::Nobody)
     }
 
     /// Puts the prompt for the request in this line. False if no attendant can answer it.
-    pub(super) fn put_prompt(&self, number: u64, prompt: PermissionPrompt) -> bool {
+    pub(crate) fn put_prompt(&self, number: u64, prompt: PermissionPrompt) -> bool {
         match self {
             Self::Nobody => false,
             Self::Person(prompts) => prompts.send(prompt).is_ok(),

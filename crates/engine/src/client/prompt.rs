@@ -52,7 +52,7 @@ pub struct PermissionAnswer {
 
 impl PermissionAnswer {
     /// The actions that the answer allows for the rest of the run.
-    pub(super) fn standing_answer(&self, action: &ToolAction) -> Option<StandingAnswer> {
+    pub(crate) fn standing_answer(&self, action: &ToolAction) -> Option<StandingAnswer> {
         let is_meant = self.allowed && self.is_for_run;
         is_meant
             .then(|| StandingAnswer::from_policy(action))
@@ -60,7 +60,7 @@ impl PermissionAnswer {
     }
 
     /// The answer as a decision.
-    pub(super) fn to_decision(&self, standing: Option<&StandingAnswer>) -> Decision {
+    pub(crate) fn to_decision(&self, standing: Option<&StandingAnswer>) -> Decision {
         if let Some(standing) = standing {
             let reason = format!("the user allowed {standing} for this run");
             return Decision {

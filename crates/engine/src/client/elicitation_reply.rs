@@ -7,7 +7,7 @@ use lapidary_vocab::event::{DecidedBy, ElicitationAction};
 
 /// The answer to an elicitation, as the agent gets it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ElicitationReply {
+pub(crate) struct ElicitationReply {
     action: ElicitationAction,
     content: Option<Json>,
     by: DecidedBy,
@@ -15,7 +15,7 @@ pub(super) struct ElicitationReply {
 }
 
 impl ElicitationReply {
-    pub(super) fn by_us(action: ElicitationAction, reason: &'static str) -> Self {
+    pub(crate) fn by_us(action: ElicitationAction, reason: &'static str) -> Self {
         Self {
             action,
             content: None,
@@ -24,12 +24,12 @@ impl ElicitationReply {
         }
     }
 
-    pub(super) fn declined_by_us(reason: &'static str) -> Self {
+    pub(crate) fn declined_by_us(reason: &'static str) -> Self {
         Self::by_us(ElicitationAction::Decline, reason)
     }
 
     /// A command as a reply, or the reason why it is invalid.
-    pub(super) fn from_response(response: ElicitationResponse) -> Result<Self, String> {
+    pub(crate) fn from_response(response: ElicitationResponse) -> Result<Self, String> {
         let action = ElicitationAction::from(&*response.action.to_str());
         if let ElicitationAction::Other(word) = &action {
             let word: String = word.chars().take(40).collect();
@@ -55,7 +55,7 @@ impl ElicitationReply {
         })
     }
 
-    pub(super) fn into_json(self) -> Json {
+    pub(crate) fn into_json(self) -> Json {
         let reason = self.reason.map(|it| ("reason", Json::from_value(&it)));
         let mark = [("decidedBy", Json::from_value(&self.by))];
         let mark = Json::object(mark.into_iter().chain(reason));

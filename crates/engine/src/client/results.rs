@@ -5,33 +5,52 @@ use std::sync::{Arc, OnceLock};
 use lapidary_normalize::EventBuffer;
 use lapidary_vocab::event::CommandResult;
 use lapidary_vocab::{Body, Json, StructuredAnswer, Text};
-use tokio::sync::mpsc;
 
+use super::command::CommandReceiver;
 use crate::acp::{RequestAnswer, RequestError};
-use crate::conversation::ClientCommand;
-use crate::conversation::conversation_state::ConversationState;
 use crate::output_schema::AnswerMismatch;
 use crate::run::events::RunEvents;
+use crate::run::injected_events::EventInjector;
+
+/// The error of commands that are under way when the agent ends.
+pub(crate) const TOO_LATE: &str = "the agent was ended before this was done";
 
 /// The outcome of a command: the agent's answer and its line, or an error.
-pub(super) type CommandOutcome = Result<CommandDone, CommandError>;
+pub(crate) type CommandOutcome = Result<CommandDone, CommandError>;
 
 #[derive(Debug, Default)]
-pub(super) struct CommandDone {
-    pub(super) result: Option<Json>,
+pub(crate) struct CommandDone {
+    pub(crate) result: Option<Json>,
     /// The number of the line that it comes after.
-    pub(super) after: Option<u64>,
+    pub(crate) after: Option<u64>,
     /// The answer, judged by its output schema.
-    pub(super) answer: Option<StructuredAnswer>,
+    pub(crate) answer: Option<StructuredAnswer>,
 }
 
 #[derive(Debug)]
-pub(super) struct CommandError {
+pub(crate) struct CommandError {
     message: String,
     /// The answer that does not fit its output schema.
     answer: Option<StructuredAnswer>,
     /// The number of the line that it comes after.
-    pub(super) after: Option<u64>,
+    pub(crate) after: Option<u64>,
+}
+
+impl CommandDone {
+    /// The agent has answered, in the line of this number.
+    pub(crate) fn new(result: Json, number: u64) -> Self {
+        Self {
+            result: Some(result),
+            after: Some(number),
+            answer: None,
+        }
+    }
+}
+
+impl From<RequestAnswer> for CommandDone {
+    fn from(answer: RequestAnswer) -> Self {
+        Self::new(answer.result, answer.number)
+    }
 }
 
 impl From<&str> for CommandError {
@@ -67,7 +86,7 @@ impl From<RequestError> for CommandError {
 
 impl CommandError {
     /// The answer does not fit, and no repair is left.
-    pub(super) fn from_mismatch(mismatch: &AnswerMismatch, repairs: u32, after: u64) -> Self {
+    pub(crate) fn from_mismatch(mismatch: &AnswerMismatch, repairs: u32, after: u64) -> Self {
         Self {
             message: mismatch.stop_cause(repairs).message,
             answer: Some(mismatch.answer()),
@@ -76,7 +95,7 @@ impl CommandError {
     }
 
     /// The same error, with its subject before the message.
-    pub(super) fn with_subject(self, why: &str) -> Self {
+    pub(crate) fn with_subject(self, why: &str) -> Self {
         Self {
             message: format!("{why}: {}", self.message),
             ..self
@@ -84,34 +103,16 @@ impl CommandError {
     }
 }
 
-/// The outcome of a command that the agent answered.
-pub(super) fn answered_outcome(answer: Result<RequestAnswer, RequestError>) -> CommandOutcome {
-    let answer = answer?;
-    Ok(CommandDone {
-        result: Some(answer.result),
-        after: Some(answer.number),
-        answer: None,
-    })
-}
-
-/// An error if the agent does not offer the method; the request is not sent then.
-pub(super) fn require_offered(is_offered: bool, method: &str) -> Result<(), CommandError> {
-    if is_offered {
-        return Ok(());
-    }
-    Err(format!("the agent does not offer `{method}`").into())
-}
-
 /// The id and the name of a command, for its result.
 #[derive(Debug, Clone)]
-pub(super) struct CommandLabel {
+pub(crate) struct CommandLabel {
     id: Option<Json>,
     name: Text,
     session: Arc<OnceLock<Text>>,
 }
 
 impl CommandLabel {
-    pub(super) fn new(id: Option<Json>, name: &str) -> Self {
+    pub(crate) fn new(id: Option<Json>, name: &str) -> Self {
         Self {
             id,
             name: Text::from(name.to_owned()),
@@ -120,20 +121,18 @@ impl CommandLabel {
     }
 
     /// Notes the session of the command, once it is known.
-    pub(super) fn set_session(&self, session: &str) {
+    pub(crate) fn set_session(&self, session: &str) {
         let _ = self.session.set(Text::from(session.to_owned())); // the first counts
     }
 
     /// Reports the result of the command. Each command has one.
-    pub(super) fn report_result(self, state: &ConversationState, outcome: CommandOutcome) {
+    pub(crate) fn report_result(self, say: &EventInjector, outcome: CommandOutcome) {
         let after = match &outcome {
             Ok(done) => done.after,
             Err(failed) => failed.after,
         };
         let session = self.session.get().cloned();
-        state
-            .say
-            .inject_body(after, session, self.into_result_body(outcome));
+        say.inject_body(after, session, self.into_result_body(outcome));
     }
 
     fn into_result_body(self, outcome: CommandOutcome) -> Body {
@@ -153,8 +152,8 @@ impl CommandLabel {
 }
 
 /// Reports errors for commands that came when the agent was gone already, or was never started.
-pub(in crate::conversation) fn refuse_rest(
-    orders: &mut mpsc::UnboundedReceiver<ClientCommand>,
+pub(crate) fn refuse_rest(
+    orders: &mut CommandReceiver,
     made: &mut RunEvents,
     events: &mut EventBuffer,
 ) {

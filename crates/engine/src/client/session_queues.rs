@@ -11,40 +11,40 @@ use tokio_util::sync::CancellationToken;
 use super::results::CommandError;
 
 /// The error of a prompt whose session is closed.
-pub(super) const CLOSED: &str = "the session was closed before the turn was over";
+const CLOSED: &str = "the session was closed before the turn was over";
 
 /// The error of a prompt that waits when its session is interrupted.
 const INTERRUPTED: &str = "interrupted before the agent was given it";
 
 /// The queues of all sessions.
 #[derive(Debug, Default)]
-pub(super) struct SessionQueues {
+pub(crate) struct SessionQueues {
     by_session: Lock<HashMap<String, Arc<SessionQueue>>>,
     /// Held while a session is being opened.
-    pub(super) opening: Mutex<()>,
+    pub(crate) opening: Mutex<()>,
     interrupts: AtomicU64,
 }
 
 /// The queue of one session.
 #[derive(Debug, Default)]
-pub(super) struct SessionQueue {
+pub(crate) struct SessionQueue {
     /// Held for a turn. The first command that waits gets it first.
     turn: Arc<Mutex<()>>,
     /// Held for reading by commands that change a setting.
-    pub(super) settings: RwLock<()>,
+    pub(crate) settings: RwLock<()>,
     interrupts: watch::Sender<u64>,
     /// Whether the first prompt was given.
-    pub(super) has_begun: AtomicBool,
+    pub(crate) has_begun: AtomicBool,
     /// The session is forgotten.
-    pub(super) closed: CancellationToken,
+    closed: CancellationToken,
 }
 
 /// How often all sessions had been interrupted when a command came.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct InterruptEpoch(u64);
+pub(crate) struct InterruptEpoch(u64);
 
 impl SessionQueues {
-    pub(super) fn queue_for(&self, session: &str) -> Arc<SessionQueue> {
+    pub(crate) fn queue_for(&self, session: &str) -> Arc<SessionQueue> {
         let mut queues = self
             .by_session
             .lock()
@@ -53,7 +53,7 @@ impl SessionQueues {
     }
 
     /// Gives up the commands in the queue of a session.
-    pub(super) fn forget_session(&self, session: &str) {
+    pub(crate) fn forget_session(&self, session: &str) {
         let mut queues = self
             .by_session
             .lock()
@@ -63,17 +63,17 @@ impl SessionQueues {
         }
     }
 
-    pub(super) fn current_epoch(&self) -> InterruptEpoch {
+    pub(crate) fn current_epoch(&self) -> InterruptEpoch {
         InterruptEpoch(self.interrupts.load(Ordering::SeqCst))
     }
 
     /// Prompts that came before this are not given any more, in any session.
-    pub(super) fn interrupt_all(&self) {
+    pub(crate) fn interrupt_all(&self) {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
     }
 
     /// The turn of a session, for a command of that epoch. No other command has the turn while it is held.
-    pub(super) async fn wait_for_turn(
+    pub(crate) async fn wait_for_turn(
         &self,
         session: &str,
         came: InterruptEpoch,
@@ -96,12 +96,12 @@ impl SessionQueues {
 
 impl SessionQueue {
     /// Prompts that wait here are not given any more.
-    pub(super) fn interrupt_waiting(&self) {
+    pub(crate) fn interrupt_waiting(&self) {
         self.interrupts.send_modify(|interrupts| *interrupts += 1);
     }
 
     /// Waits for `does`, unless the session is interrupted or closed meanwhile, which drops it.
-    pub(super) async fn unless_interrupted<T>(
+    pub(crate) async fn unless_interrupted<T>(
         &self,
         does: impl Future<Output = T>,
     ) -> Result<T, CommandError> {
@@ -115,8 +115,20 @@ impl SessionQueue {
         }
     }
 
+    /// Waits for `does`, unless the session is closed meanwhile, which drops it.
+    pub(crate) async fn unless_closed<T>(
+        &self,
+        does: impl Future<Output = T>,
+    ) -> Result<T, CommandError> {
+        tokio::select! {
+            biased;
+            done = does => Ok(done),
+            () = self.closed.cancelled() => Err(CLOSED.into()),
+        }
+    }
+
     /// Waits until earlier turns are over. Can be cancelled.
-    pub(super) async fn wait_until_free(&self) -> OwnedMutexGuard<()> {
+    pub(crate) async fn wait_until_free(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.turn).lock_owned().await
     }
 }

@@ -1,36 +1,17 @@
 //! Opening sessions: where they work, in which of the agent's modes, and with which model.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use lapidary_vocab::{Json, Text};
+use lapidary_vocab::Text;
 
-use super::executor::{CommandExecutor, SessionTerms};
-use super::results::{CommandDone, CommandError, CommandLabel, require_offered};
-use crate::acp::{InitializeAnswer, RequestError};
+use super::{SessionCommands, require_offered};
+use crate::acp::RequestError;
+use crate::client::{CommandDone, CommandError};
 use crate::config::PermissionMode;
 use crate::conversation::ending::described_methods;
-use crate::conversation::opening::{OpenError, SessionTarget, session_params};
-use crate::conversation::session_driver::SessionDriver;
-use crate::prompt_files::text_block;
+use crate::conversation::opening::{OpenError, SessionTarget};
 
-impl SessionDriver<'_> {
-    pub(super) fn command_executor(&self, agent: InitializeAnswer) -> CommandExecutor {
-        let request = self.request.clone();
-        self.state.note_directories(&request, agent.offered);
-        let grace = request.run.grace;
-        let terms = SessionTerms { agent, request };
-        CommandExecutor {
-            state: Arc::clone(&self.state),
-            terms: Arc::new(terms),
-            grace,
-            queues: Arc::default(),
-            label: CommandLabel::new(None, ""),
-        }
-    }
-}
-
-impl CommandExecutor {
+impl SessionCommands {
     /// Opens a session, one at a time.
     pub(super) async fn open(
         &self,
@@ -47,18 +28,15 @@ impl CommandExecutor {
         target: SessionTarget<'_>,
         cwd: Option<&Text>,
     ) -> Result<OpenSession, CommandError> {
-        let SessionTerms { agent, request } = &*self.terms;
+        let offered = self.agent.offered;
         match target {
-            SessionTarget::New | SessionTarget::Latest(_) => {}
-            SessionTarget::Load(_) => require_offered(agent.offered.load, "session/load")?,
-            SessionTarget::Resume(_) => require_offered(agent.offered.resume, "session/resume")?,
+            SessionTarget::New | SessionTarget::Latest => {}
+            SessionTarget::Load(_) => require_offered(offered.load, "session/load")?,
+            SessionTarget::Resume(_) => require_offered(offered.resume, "session/resume")?,
         }
-        let cwd = directory_inside(&request.roots, cwd)?;
-        let failed = |error| self.not_opened(error);
-        let setting = session_params(request, agent.offered, &cwd).map_err(failed)?;
-        let login = request.auth_method.as_deref();
-        let opened = self.state.open_session(target, &setting, login).await;
-        let opened = opened.map_err(failed)?;
+        let cwd = directory_inside(&self.state.request.roots, cwd)?;
+        let opened = self.state.open_session(target, offered, &cwd).await;
+        let opened = opened.map_err(|error| self.not_opened(error))?;
         self.label.set_session(&opened.id);
         if matches!(target, SessionTarget::New) && self.is_elsewhere(&opened.id, &cwd) {
             let id: String = opened.id.chars().take(80).collect();
@@ -68,21 +46,11 @@ impl CommandExecutor {
         self.state.note_opened_session(&opened, &cwd);
         self.prepare_session(&opened.id).await?;
         if let Some(hooks) = &self.state.hooks {
-            let source = match target {
-                SessionTarget::New => "startup",
-                SessionTarget::Load(_) | SessionTarget::Resume(_) | SessionTarget::Latest(_) => {
-                    "resume"
-                }
-            };
-            hooks.session_begins(&opened.id, source).await;
+            hooks.session_begins(&opened.id, target.hook_source()).await;
         }
         Ok(OpenSession {
+            done: CommandDone::new(opened.whole, opened.number),
             id: opened.id,
-            done: CommandDone {
-                result: Some(opened.whole),
-                after: Some(opened.number),
-                answer: None,
-            },
         })
     }
 
@@ -90,21 +58,6 @@ impl CommandExecutor {
     fn is_elsewhere(&self, session: &str, cwd: &Path) -> bool {
         let table = self.state.lock_table();
         table.get(session).is_some_and(|it| it.cwd != cwd)
-    }
-
-    /// A session's first prompt, with the system prompt before it, as a part of its text.
-    pub(super) fn with_system_prompt(&self, mut blocks: Vec<Json>) -> Vec<Json> {
-        let Some(system) = &self.terms.request.system_prompt else {
-            return blocks;
-        };
-        let first = blocks.first().map(Json::token);
-        let first = first.filter(|block| block.get("type").is_some_and(|kind| kind.is("text")));
-        let words = first.and_then(|block| block.get("text")?.string());
-        match words.map(|words| text_block(&format!("{system}\n\n{words}"))) {
-            Some(both) => blocks[0] = both,
-            None => blocks.insert(0, text_block(system)),
-        }
-        blocks
     }
 
     /// Why a session was not opened. Where no way to log in was named at the start, the client has to name one.
@@ -116,7 +69,7 @@ impl CommandExecutor {
                 if is_tried {
                     return error;
                 }
-                let methods = described_methods(&self.terms.agent.auth_methods);
+                let methods = described_methods(&self.agent.auth_methods);
                 error.with_subject(&format!(
                     "`authenticate` first, by a method of the agent ({methods})"
                 ))
@@ -128,8 +81,8 @@ impl CommandExecutor {
     /// Sets mode and model of a new session. A session that does not accept the model is forgotten.
     async fn prepare_session(&self, session: &str) -> Result<(), CommandError> {
         let mode = self.state.lock_table().policy().mode();
-        self.set_agent_mode(session, mode).await;
-        let Some(model) = &self.terms.request.model else {
+        self.enter_own_mode(session, mode).await;
+        let Some(model) = &self.state.request.model else {
             return Ok(());
         };
         if let Err(error) = self.state.set_model(session, model).await {
@@ -141,15 +94,8 @@ impl CommandExecutor {
     }
 
     /// Puts the agent into the mode in which it asks, or only plans, as our own has it.
-    pub(super) async fn set_agent_mode(&self, session: &str, mode: PermissionMode) {
-        let Some(wanted) = self
-            .state
-            .other_mode(session, &self.terms.request.modes, mode)
-        else {
-            return;
-        };
-        if let Err(error) = self.state.enter_mode(session, &wanted).await {
-            let message = wanted.refusal_message(&error.to_string());
+    pub(super) async fn enter_own_mode(&self, session: &str, mode: PermissionMode) {
+        if let Err((message, error)) = self.state.enter_own_mode(session, mode).await {
             let after = CommandError::from(error).after;
             self.state.say.inject_notice(after, message);
         }
