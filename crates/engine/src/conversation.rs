@@ -30,11 +30,9 @@ mod session_table;
 mod tests;
 mod translation;
 mod turn;
-mod turn_driver;
 
-use lapidary_normalize::{NormalizeOptions, ProcessEnd, StopCause};
+use lapidary_normalize::StopCause;
 use lapidary_vocab::Cause;
-use lapidary_vocab::event::Provider;
 
 pub use request::{ConversationRequest, PromptJob, SessionChoice};
 
@@ -48,51 +46,25 @@ use crate::run::{Run, RunSource};
 
 /// Runs one prompt in one session. The last event is the only `run_end`.
 pub fn run(request: ConversationRequest, errand: PromptJob) -> Run {
-    let options = request.run.options.clone();
-    let provider = request.provider.clone();
-    if request.roots.is_empty() {
-        return run_without_directory(&options, provider);
-    }
-    let source = RunSource::new(&request.run, PastFormat::Acp, provider);
-    Run::on_a_thread(source, move |ports| {
-        attempt::run(request, ConversationWork::Errand(errand), ports)
-    })
+    start(request, ConversationWork::Errand(errand))
 }
 
 /// Starts an agent and keeps it until it is not wanted any more.
 pub fn connect(mut request: ConversationRequest) -> Conversation {
     request.run.retries = 0; // another agent would not know the sessions of the first
-    let (sender, orders) = CommandSender::new_channel();
-    let options = request.run.options.clone();
-    let provider = request.provider.clone();
-    if request.roots.is_empty() {
-        return Conversation {
-            run: run_without_directory(&options, provider),
-            orders: CommandSender::to_nobody(),
-        };
-    }
-    let source = RunSource::new(&request.run, PastFormat::Acp, provider);
-    let run = Run::on_a_thread(source, move |ports| {
-        attempt::run(request, ConversationWork::Orders(orders), ports)
-    });
-    Conversation {
-        run,
-        orders: sender,
-    }
+    let (orders, receiver) = CommandSender::new_channel();
+    let run = start(request, ConversationWork::Orders(receiver));
+    Conversation { run, orders }
 }
 
-/// There is no directory to work in.
-fn run_without_directory(options: &NormalizeOptions, provider: Provider) -> Run {
-    let stopped = StopCause {
-        cause: Cause::BadInput,
-        message: "the workspace has no directory".to_owned(),
-        hint: None,
-    };
-    let ending = ProcessEnd {
-        stopped: Some(stopped),
-        ..ProcessEnd::default()
-    };
-    Run::refused(options, provider, &ending, None)
+fn start(request: ConversationRequest, work: ConversationWork) -> Run {
+    let provider = request.provider.clone();
+    if request.roots.is_empty() {
+        let stopped = StopCause::new(Cause::BadInput, "the workspace has no directory");
+        return Run::refused(&request.run.options, provider, &stopped.into(), None);
+    }
+    let source = RunSource::new(&request.run, PastFormat::Acp, provider);
+    Run::on_a_thread(source, move |ports| attempt::run(request, work, ports))
 }
 
 /// An agent that is kept.

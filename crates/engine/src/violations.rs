@@ -147,11 +147,7 @@ pub(crate) fn stopped_for(violation: &PermissionViolation) -> StopCause {
             REPORT.to_owned(),
         ),
     };
-    StopCause {
-        cause: Cause::PermissionDenied,
-        message,
-        hint: Some(hint),
-    }
+    StopCause::new(Cause::PermissionDenied, message).with_hint(hint)
 }
 
 #[cfg(test)]
@@ -173,11 +169,7 @@ mod tests {
 
     /// The cause of a run that was stopped for one reason, and had a violation.
     fn judged(on_violation: OnViolation, cause: Option<Cause>) -> Option<Cause> {
-        let stopped = cause.map(|cause| StopCause {
-            cause,
-            message: String::new(),
-            hint: None,
-        });
+        let stopped = cause.map(|cause| StopCause::new(cause, ""));
         let mut ending = ProcessEnd {
             stopped,
             ..ProcessEnd::default()

@@ -80,12 +80,14 @@ impl HookRunner {
 
     /// Every session that has begun ends.
     pub(crate) async fn end_sessions(&self) {
-        let begun = self.lock_begun();
-        let sessions: Vec<_> = begun.iter().map(|begun| begun.session.clone()).collect();
-        drop(begun);
-        for session in sessions {
+        for session in self.begun_sessions() {
             self.session_ends(&session).await;
         }
+    }
+
+    fn begun_sessions(&self) -> Vec<String> {
+        let begun = self.lock_begun();
+        begun.iter().map(|begun| begun.session.clone()).collect()
     }
 
     fn place_now<'a>(&self, session: &'a str) -> HookPlace<'a> {

@@ -203,3 +203,6 @@ impl<E: CommandExecutor> CommandLoop<E> {
         label.report_result(&self.say, outcome);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! An attempt at a conversation: starts the agent, wires the tasks that talk to it, and records how it went.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::completion::AcpCompletion;
-use super::conversation_state::{ConversationState, PendingAnswers};
+use super::conversation_state::ConversationState;
 use super::halt_conditions::HaltConditions;
 use super::line_observer::LineObserver;
 use super::permission::{self, answer_requests};
@@ -19,6 +20,7 @@ use super::session_table::SessionTable;
 use super::translation::EventPump;
 use crate::acp::{
     AcpClient, AgentLaunch, AgentSource, ConnectionLimits, HandledMethods, RunningAgent,
+    TrafficObserver,
 };
 use crate::agent_hooks::HookRunner;
 use crate::client::{PromptTarget, refuse_rest};
@@ -31,7 +33,7 @@ use crate::run::attempt::{
 use crate::run::attempt_runner::AttemptRunner;
 use crate::run::ending::{cannot_record, recorded_end};
 use crate::run::events::RunEvents;
-use crate::run::injected_events::EventInjector;
+use crate::run::injected_events::{EventInjector, InjectedEvents};
 use crate::run::run_driver::{RunPorts, lead_run};
 use crate::run::run_tally::RunTally;
 use crate::run::skipped_lines::RestLimit;
@@ -161,49 +163,46 @@ impl AcpAttempt<'_> {
             hooks,
             table,
             say,
-            pending: PendingAnswers::default(),
+            asked: watch::Sender::default(),
         });
-        let course = SessionDriver {
-            request,
-            state: Arc::clone(&state),
-            halts: HaltConditions::new(
-                self.stops.clone(),
-                request.run.timeouts,
-                must_end,
-                request.run.grace,
-            ),
-            is_deaf: false,
-            is_ready: false,
-            process: agent.process,
-            directory: directory.clone(),
-            stall: None,
-            answer: None,
-        };
-        let bytes_of = request.run.with_bytes.then_some(directory.as_path());
-        let logs = request.run.session_logs.clone();
-        let completion = logs.map(|place| AcpCompletion::new(place, &directory));
-        let rest = RestLimit::default();
-        let output = (&mut self.events, self.batches);
-        let mut translation = EventPump::new(agent.observer, said, output, bytes_of, &rest);
-        (translation.completion, translation.tally) = (completion, Some(tally));
-        let (over, is_over) = oneshot::channel();
-        let talking = async {
-            let ending = course.until_it_ends(&mut self.script);
-            let ending = Box::pin(ending).await;
-            rest.set_from_end(&ending);
-            let _ = over.send(());
-            ending
-        };
-        let (mut ending, (), ()) = tokio::join!(
-            talking,
-            answer_requests(agent.requests, state),
-            translation.follow_lines(is_over),
-        );
+        let halts = HaltConditions::new(&state, self.stops.clone(), must_end);
+        let driver = SessionDriver::new(&state, halts, agent.process, directory.clone());
+        let answering = answer_requests(agent.requests, state);
+        let lines = (agent.observer, said);
+        let ending = self.run_tasks(driver, answering, lines, (&directory, tally));
+        let mut ending = ending.await;
         let changes = observer.protected_changes();
         let violations = &observer.violations;
         tell_changes(changes, violations, &mut self.events, self.batches).await;
         observer.violations.judge_end(&mut ending);
         (ending, observer.has_spoken())
+    }
+
+    /// Drives the sessions, answers the agent's requests and translates its lines, all at the same time.
+    async fn run_tasks(
+        &mut self,
+        driver: SessionDriver,
+        answering: impl Future<Output = ()>,
+        (lines, injected): (TrafficObserver, InjectedEvents),
+        (directory, tally): (&Path, &RunTally),
+    ) -> ProcessEnd {
+        let run = &self.request.run;
+        let bytes_of = run.with_bytes.then_some(directory);
+        let logs = run.session_logs.clone();
+        let completion = logs.map(|place| AcpCompletion::new(place, directory));
+        let rest = RestLimit::default();
+        let output = (&mut self.events, self.batches);
+        let mut translation = EventPump::new(lines, injected, output, bytes_of, &rest);
+        (translation.completion, translation.tally) = (completion, Some(tally));
+        let (over, is_over) = oneshot::channel();
+        let driving = async {
+            let ending = Box::pin(driver.until_it_ends(&mut self.script)).await;
+            rest.set_from_end(&ending);
+            let _ = over.send(());
+            ending
+        };
+        let translating = translation.follow_lines(is_over);
+        tokio::join!(driving, answering, translating).0
     }
 
     fn agent_launch(

@@ -25,7 +25,7 @@ fn is_open(orders: &CommandReceiver) -> bool {
     !(orders.is_closed() && orders.is_empty())
 }
 
-impl SessionDriver<'_> {
+impl SessionDriver {
     /// Carries out commands until none come any more and all are done.
     pub(super) async fn carry_out(
         &mut self,
@@ -97,7 +97,7 @@ impl SessionDriver<'_> {
             // All branches are cancel-safe.
             tokio::select! {
                 biased;
-                halt = self.halts.next(phase, &state) => {
+                halt = self.halts.next(phase) => {
                     self.note_stall();
                     self.wind_down(commands, &halt).await;
                     return Err(halt.into());
@@ -163,11 +163,7 @@ impl SessionDriver<'_> {
         match stopped {
             Some(stopped) => Err(SessionError::Stopped(stopped)),
             None if has_prompted => self.check_budget(),
-            None => Err(SessionError::Stopped(StopCause {
-                cause: Cause::EndTurn,
-                message: String::new(),
-                hint: None,
-            })),
+            None => Err(SessionError::Stopped(StopCause::new(Cause::EndTurn, ""))),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! State shared by the tasks of one ACP conversation.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lapidary_normalize::StopCause;
 use lapidary_vocab::{Cause, Json};
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::line_observer::LineObserver;
@@ -37,14 +36,8 @@ pub(super) struct ConversationState {
     pub(super) table: Arc<Mutex<SessionTable>>,
     /// The hooks, if there are any.
     pub(super) hooks: Option<Arc<HookRunner>>,
-    pub(super) pending: PendingAnswers,
-}
-
-/// How many prompts and hooks wait for an answer.
-#[derive(Debug, Default)]
-pub(super) struct PendingAnswers {
-    count: AtomicUsize,
-    answered: Notify,
+    /// How many prompts and hooks wait for an answer.
+    pub(super) asked: watch::Sender<usize>,
 }
 
 impl ConversationState {
@@ -107,28 +100,24 @@ impl ConversationState {
 
     /// Notes that a hook wants the turn to stop.
     pub(super) fn stop_for_hook(&self, session: &str, message: String) {
-        let stopped = StopCause {
-            cause: Cause::PermissionDenied,
-            message,
-            hint: None,
-        };
+        let stopped = StopCause::new(Cause::PermissionDenied, message);
         self.lock_table().stop_turn(session, stopped);
     }
 
     /// A prompt or a hook is waited for, as long as the guard lives.
     pub(super) fn being_asked(&self) -> BeingAsked<'_> {
-        self.pending.count.fetch_add(1, Ordering::SeqCst);
+        self.asked.send_modify(|count| *count += 1);
         BeingAsked(self)
     }
 
     /// Whether a prompt or a hook is waited for: then it is not the agent that is slow.
     pub(super) fn is_asking(&self) -> bool {
-        self.pending.count.load(Ordering::SeqCst) > 0
+        *self.asked.borrow() > 0
     }
 
-    /// Waits until a prompt or a hook is answered. Can be cancelled.
+    /// Waits until a prompt or a hook is asked or answered. Can be cancelled.
     pub(super) async fn wait_for_answer(&self) {
-        self.pending.answered.notified().await;
+        let _ = self.asked.subscribe().changed().await;
     }
 
     /// Describes the hook, request, tool or model that the conversation waits for.
@@ -180,9 +169,7 @@ impl Drop for UnansweredRequest<'_> {
 impl Drop for BeingAsked<'_> {
     fn drop(&mut self) {
         self.0.observer.note_sign();
-        let pending = &self.0.pending;
-        pending.count.fetch_sub(1, Ordering::SeqCst);
-        pending.answered.notify_one();
+        self.0.asked.send_modify(|count| *count -= 1);
     }
 }
 

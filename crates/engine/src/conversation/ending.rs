@@ -5,7 +5,7 @@ use lapidary_vocab::Cause;
 
 use super::halt_conditions::HaltReason;
 use crate::acp::{AgentError, AgentLossKind, AuthMethod, ConnectionError, RequestError};
-use crate::run::ending::{FREE_SPACE, start_cause, with_sources};
+use crate::run::ending::{ALLOW_OUTPUT, FREE_SPACE, start_cause, with_sources};
 
 /// Why it does not go on.
 #[derive(Debug)]
@@ -53,18 +53,15 @@ impl From<ConnectionError> for SessionError {
     fn from(error: ConnectionError) -> Self {
         let message = error.to_string();
         match error {
-            ConnectionError::Closed { exit: None, .. } => Self::Silent(StopCause {
-                cause: Cause::ProtocolError,
-                message,
-                hint: None,
-            }),
+            ConnectionError::Closed { exit: None, .. } => {
+                Self::Silent(StopCause::new(Cause::ProtocolError, message))
+            }
             ConnectionError::Closed { .. } | ConnectionError::Released => Self::Told,
             ConnectionError::NotReading { .. }
             | ConnectionError::Deaf
             | ConnectionError::TooLong { .. } => stopped_error(Cause::ProtocolError, message, None),
             ConnectionError::TooMuch { .. } => {
-                let hint = "`max_output` (--max-output) allows more";
-                stopped_error(Cause::Budget, message, Some(hint))
+                stopped_error(Cause::Budget, message, Some(ALLOW_OUTPUT))
             }
             ConnectionError::Unrecorded { .. } => {
                 stopped_error(Cause::Internal, message, Some(FREE_SPACE))

@@ -1,6 +1,6 @@
 //! The conditions that end a conversation early, and the grace period for its end.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use lapidary_normalize::StopCause;
 use tokio::sync::watch;
@@ -8,9 +8,7 @@ use tokio::time::Instant;
 
 use super::conversation_state::ConversationState;
 use super::grace::GraceClock;
-
 use crate::process::stop::StopLevel;
-use crate::run::RunTimeouts;
 use crate::run::ending::cancelled_by_client;
 use crate::run::stop_conditions::{AgentPhase, StopConditions, StopReason};
 
@@ -39,85 +37,80 @@ pub(super) struct HaltConditions {
     conditions: StopConditions,
     /// Runs from the first reason on.
     pub(super) grace: GraceClock,
+    state: Arc<ConversationState>,
 }
 
 impl HaltConditions {
     pub(super) fn new(
+        state: &Arc<ConversationState>,
         stops: watch::Receiver<StopLevel>,
-        timeouts: RunTimeouts,
         must_end: Option<Instant>,
-        grace: Duration,
     ) -> Self {
+        let run = &state.request.run;
         Self {
-            conditions: StopConditions::new(stops, timeouts, must_end),
-            grace: GraceClock::new(grace),
+            conditions: StopConditions::new(stops, run.timeouts, must_end),
+            grace: GraceClock::new(run.grace),
+            state: Arc::clone(state),
         }
     }
 
     /// The next reason. From then on the grace runs. Can be cancelled.
-    pub(super) async fn next(&mut self, phase: TurnPhase, state: &ConversationState) -> HaltReason {
-        let halt = self.wait_for_halt(phase, state).await;
+    pub(super) async fn next(&mut self, phase: TurnPhase) -> HaltReason {
+        let halt = self.wait_for_halt(phase).await;
         self.grace.start();
         halt
     }
 
-    async fn wait_for_halt(&mut self, phase: TurnPhase, state: &ConversationState) -> HaltReason {
+    async fn wait_for_halt(&mut self, phase: TurnPhase) -> HaltReason {
         loop {
+            let activity = self.agent_phase(phase);
+            let observer = &self.state.observer;
             let exceeded = async {
                 if phase != TurnPhase::Turn {
                     return std::future::pending().await;
                 }
-                state.observer.spent.wait_until_exceeded().await
+                observer.spent.wait_until_exceeded().await
             };
-            let activity = agent_phase(phase, state);
-            let violations = &state.observer.violations;
             // Both branches are cancel-safe.
             let reason = tokio::select! {
                 biased;
-                reason = self.conditions.next(activity, exceeded, violations) => reason,
-                () = state.wait_for_answer() => continue, // the clock runs again
+                reason = self.conditions.next(activity, exceeded, &observer.violations) => reason,
+                () = self.state.wait_for_answer() => continue, // the clock runs again
             };
-            if let Some(halt) = self.halt_reason(reason, phase, state) {
+            if let Some(halt) = self.halt_reason(reason, phase) {
                 return halt;
             }
         }
     }
 
     /// None if the agent is not late any more: it may have written a line just now.
-    fn halt_reason(
-        &self,
-        reason: StopReason,
-        phase: TurnPhase,
-        state: &ConversationState,
-    ) -> Option<HaltReason> {
+    fn halt_reason(&self, reason: StopReason, phase: TurnPhase) -> Option<HaltReason> {
         let (stopped, is_urgent) = match reason {
             StopReason::Cancelled(urgency) => (cancelled_by_client(), urgency == StopLevel::Kill),
             StopReason::Budget(stopped) => (stopped, false),
             StopReason::Violation(stopped) => (stopped, true),
             StopReason::Overdue => {
-                let late = self.conditions.passed_deadline(agent_phase(phase, state))?;
-                (
-                    late.into_stop_cause("was not ready", &state.waited_for()),
-                    false,
-                )
+                let late = self.conditions.passed_deadline(self.agent_phase(phase))?;
+                let waited_for = self.state.waited_for();
+                (late.into_stop_cause("was not ready", &waited_for), false)
             }
         };
         Some(HaltReason { stopped, is_urgent })
     }
 
+    /// While a person is asked, it is not the agent that is silent.
+    fn agent_phase(&self, phase: TurnPhase) -> AgentPhase {
+        match phase {
+            TurnPhase::Starting => AgentPhase::Starts,
+            TurnPhase::Turn if !self.state.is_asking() => AgentPhase::Works {
+                last_sign: self.state.observer.last_sign(),
+            },
+            TurnPhase::Turn | TurnPhase::Waiting => AgentPhase::Waits,
+        }
+    }
+
     /// Waits until the caller wants it to end at once. Can be cancelled.
     pub(super) async fn at_once(&mut self) {
         self.conditions.at_once().await;
-    }
-}
-
-/// While a person is asked, it is not the agent that is silent.
-fn agent_phase(phase: TurnPhase, state: &ConversationState) -> AgentPhase {
-    match phase {
-        TurnPhase::Starting => AgentPhase::Starts,
-        TurnPhase::Turn if !state.is_asking() => AgentPhase::Works {
-            last_sign: state.observer.last_sign(),
-        },
-        TurnPhase::Turn | TurnPhase::Waiting => AgentPhase::Waits,
     }
 }

@@ -1,13 +1,15 @@
 //! A turn whose answer must fit a schema. An answer that does not is repaired in the same session, by prompts that state its
 //! violations.
 
+use std::sync::Arc;
+
 use lapidary_json::SharedToken;
 use lapidary_vocab::{Json, StructuredAnswer};
 
 use super::conversation_state::ConversationState;
 use super::ending::SessionError;
 use super::session_driver::SessionDriver;
-use super::turn_driver::has_ended_well;
+use super::turn::has_ended_well;
 use crate::acp::PromptAnswer;
 use crate::output_schema::{AnswerMismatch, OutputSchema};
 use crate::prompt_files::text_block;
@@ -84,15 +86,15 @@ impl<'a> AnswerJudge<'a> {
     }
 }
 
-impl SessionDriver<'_> {
+impl SessionDriver {
     /// Sends a prompt. With an output schema, the turn is over when its answer fits, or when no repair is left.
     pub(super) async fn judged_turn(
         &mut self,
         session: &str,
         prompt: &[Json],
     ) -> Result<(), SessionError> {
-        let state = std::sync::Arc::clone(&self.state);
-        let schema = self.request.run.output_schema.as_ref();
+        let state = Arc::clone(&self.state);
+        let schema = state.request.run.output_schema.as_ref();
         let mut judge = AnswerJudge::new(&state, session, schema);
         let mut prompt = prompt.to_vec();
         loop {

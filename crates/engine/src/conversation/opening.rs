@@ -17,7 +17,7 @@ use crate::acp::{
 };
 use crate::agent_hooks::ModelReach;
 
-impl SessionDriver<'_> {
+impl SessionDriver {
     /// Sends `initialize`. An agent with another version of the protocol is an error.
     pub(super) async fn initialize_agent(&mut self) -> Result<InitializeAnswer, SessionError> {
         let client = self.state.client.clone();
@@ -32,11 +32,12 @@ impl SessionDriver<'_> {
         let initialized = self.run_step(TurnPhase::Starting, hello).await?;
         self.is_ready = true;
         if let Some(hooks) = &self.state.hooks {
-            let reach = match self.request.local {
+            let request = &self.state.request;
+            let reach = match request.local {
                 Some(_) => ModelReach::Reported,
                 None => ModelReach::Hidden,
             };
-            hooks.meet_agent(&self.request.provider, &initialized, reach);
+            hooks.meet_agent(&request.provider, &initialized, reach);
         }
         if initialized.protocol_version != VERSION {
             let message = match version_of(&initialized) {

@@ -403,11 +403,8 @@ impl AgentRequest<'_> {
     /// The agent offers no way to deny, and may take an error for a yes: its turn ends.
     fn stop_undeniable(&self, action: &ToolAction, decision: &Decision) {
         let (what, why) = (action_name(action), &decision.reason);
-        let stopped = StopCause {
-            cause: Cause::PermissionDenied,
-            message: format!("{what} was denied, and the agent offers no way to say so: {why}"),
-            hint: None,
-        };
+        let message = format!("{what} was denied, and the agent offers no way to say so: {why}");
+        let stopped = StopCause::new(Cause::PermissionDenied, message);
         self.state.lock_table().stop_turn(&self.session, stopped);
         self.state.cancel_turn(&self.session);
     }

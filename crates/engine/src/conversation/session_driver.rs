@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::conversation_state::ConversationState;
 use super::ending::{SessionError, stopped_error};
 use super::halt_conditions::{HaltConditions, TurnPhase};
-use super::request::{ConversationRequest, PromptJob};
+use super::request::PromptJob;
 use crate::acp::{AgentError, AgentProcess, ConnectionError, RequestError};
 use crate::client::CommandReceiver;
 use crate::process::{Exit, TreeExit};
@@ -42,8 +42,7 @@ pub(super) enum ConversationWork {
 
 /// One agent, from its first word to its end.
 #[derive(Debug)]
-pub(super) struct SessionDriver<'a> {
-    pub(super) request: &'a ConversationRequest,
+pub(super) struct SessionDriver {
     pub(super) state: Arc<ConversationState>,
     pub(super) halts: HaltConditions,
     /// The agent did not heed a cancel: there is no point in waiting for it to end by itself.
@@ -52,14 +51,32 @@ pub(super) struct SessionDriver<'a> {
     pub(super) is_ready: bool,
     pub(super) process: AgentProcess,
     /// The recording.
-    pub(super) directory: PathBuf,
+    directory: PathBuf,
     /// Where the agent was stuck, if it was late.
-    pub(super) stall: Option<StallPoint>,
+    stall: Option<StallPoint>,
     /// The answer, judged by the output schema.
     pub(super) answer: Option<StructuredAnswer>,
 }
 
-impl SessionDriver<'_> {
+impl SessionDriver {
+    pub(super) fn new(
+        state: &Arc<ConversationState>,
+        halts: HaltConditions,
+        process: AgentProcess,
+        directory: PathBuf,
+    ) -> Self {
+        Self {
+            state: Arc::clone(state),
+            halts,
+            is_deaf: false,
+            is_ready: false,
+            process,
+            directory,
+            stall: None,
+            answer: None,
+        }
+    }
+
     pub(super) async fn until_it_ends(mut self, script: &mut ConversationWork) -> ProcessEnd {
         let (state, process) = (Arc::clone(&self.state), self.process.clone());
         let stop = |session: &str, why| {
@@ -117,7 +134,7 @@ impl SessionDriver<'_> {
 
     /// Gemini CLI holds its stderr back until it ends, over ACP.
     fn read_stall(&self, stall: StallPoint) -> AgentStall {
-        let order = if self.request.provider == Provider::Gemini {
+        let order = if self.state.request.provider == Provider::Gemini {
             StderrOrder::Held
         } else {
             StderrOrder::Live
@@ -141,10 +158,9 @@ impl SessionDriver<'_> {
         phase: TurnPhase,
         step: impl Future<Output = Result<T, RequestError>>,
     ) -> Result<T, SessionError> {
-        let state = Arc::clone(&self.state);
         let halt = tokio::select! {
             biased;
-            halt = self.halts.next(phase, &state) => halt,
+            halt = self.halts.next(phase) => halt,
             done = step => return Ok(done?),
         };
         self.note_stall();
@@ -163,7 +179,7 @@ impl SessionDriver<'_> {
             };
             tokio::select! {
                 biased;
-                _ = self.halts.next(TurnPhase::Waiting, &state) => {}
+                _ = self.halts.next(TurnPhase::Waiting) => {}
                 () = all => return,
             }
         }
@@ -236,8 +252,7 @@ impl SessionDriver<'_> {
         if self.halts.grace.is_running() {
             return self.halts.at_once().await;
         }
-        let state = Arc::clone(&self.state);
-        self.halts.next(TurnPhase::Waiting, &state).await;
+        self.halts.next(TurnPhase::Waiting).await;
     }
 }
 

@@ -196,9 +196,5 @@ fn stop_cause(recorded: &Cause, judged: &Cause) -> Option<StopCause> {
     if *recorded == Cause::CancelledByClient {
         return Some(cancelled_by_client());
     }
-    (judged != recorded).then(|| StopCause {
-        cause: recorded.clone(),
-        message: recorded.described().to_owned(),
-        hint: None,
-    })
+    (judged != recorded).then(|| StopCause::new(recorded.clone(), recorded.described()))
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::agent_task::AgentTask;
 use super::dialect::OutputKind;
-use super::ending::{FREE_SPACE, cancelled_by_client, disk_full};
+use super::ending::{ALLOW_OUTPUT, FREE_SPACE, cancelled_by_client, disk_full};
 use super::pending_work::{BudgetWatch, PendingWork};
 use super::request::RunRequest;
 use super::stall_point::StallPoint;
@@ -158,21 +158,15 @@ impl<'a> AttemptOverseer<'a> {
         }
         self.look_for_first_line();
         if let Err(error) = noted {
-            self.stop_agent(StopCause {
-                cause: Cause::Internal,
-                message: format!("the run cannot be recorded any more: {error}"),
-                hint: Some(FREE_SPACE.to_owned()),
-            })
-            .await;
+            let message = format!("the run cannot be recorded any more: {error}");
+            let stopped = StopCause::new(Cause::Internal, message).with_hint(FREE_SPACE);
+            self.stop_agent(stopped).await;
         }
         let most = self.request.records.max_output;
         if grown.stdout + grown.stderr > most {
-            self.kill_agent(StopCause {
-                cause: Cause::Budget,
-                message: format!("the agent wrote more than {most} bytes, the limit for one run"),
-                hint: Some("`max_output` (--max-output) allows more".to_owned()),
-            })
-            .await;
+            let message = format!("the agent wrote more than {most} bytes, the limit for one run");
+            let stopped = StopCause::new(Cause::Budget, message).with_hint(ALLOW_OUTPUT);
+            self.kill_agent(stopped).await;
         }
     }
 

@@ -17,6 +17,9 @@ use super::stop_conditions::PassedDeadline;
 /// The hint for a recording that cannot be written.
 pub(crate) const FREE_SPACE: &str = "free some space, or record elsewhere (--record-dir)";
 
+/// The hint for an agent that writes too much.
+pub(crate) const ALLOW_OUTPUT: &str = "`max_output` (--max-output) allows more";
+
 /// Why an attempt came to nothing.
 pub(super) enum AttemptError {
     Start(StartError),
@@ -94,14 +97,9 @@ pub(crate) fn start_cause(error: &StartError) -> Cause {
 }
 
 fn not_started(cause: Cause, message: String, hint: Option<&str>) -> ProcessEnd {
-    ProcessEnd {
-        stopped: Some(StopCause {
-            cause,
-            message,
-            hint: hint.map(str::to_owned),
-        }),
-        ..ProcessEnd::default()
-    }
+    let stopped = StopCause::new(cause, message);
+    let hint = hint.map(str::to_owned);
+    StopCause { hint, ..stopped }.into()
 }
 
 pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
@@ -123,11 +121,9 @@ pub(crate) fn process_end(ended: TreeExit, stopped: Option<StopCause>) -> Proces
         Some(Exit::Code(code)) => ending.exit_code = Some(code),
         Some(Exit::Signal(number)) => ending.signal = Some(signals::name(number)),
         None => {
-            ending.stopped.get_or_insert(StopCause {
-                cause: Cause::Internal,
-                message: "the supervisor of the agent was lost".to_owned(),
-                hint: None,
-            });
+            let lost = "the supervisor of the agent was lost";
+            let lost = StopCause::new(Cause::Internal, lost);
+            ending.stopped.get_or_insert(lost);
         }
     }
     ending.remarks = exit_remarks(ended);
@@ -175,20 +171,11 @@ pub(crate) fn recorded_end(
 }
 
 pub(crate) fn disk_full(directory: &Path) -> StopCause {
-    StopCause {
-        cause: Cause::Internal,
-        message: format!(
-            "no space is left for the recording in `{}`",
-            directory.display()
-        ),
-        hint: Some(FREE_SPACE.to_owned()),
-    }
+    let place = directory.display();
+    let message = format!("no space is left for the recording in `{place}`");
+    StopCause::new(Cause::Internal, message).with_hint(FREE_SPACE)
 }
 
 pub(crate) fn cancelled_by_client() -> StopCause {
-    StopCause {
-        cause: Cause::CancelledByClient,
-        message: "the run was cancelled".to_owned(),
-        hint: None,
-    }
+    StopCause::new(Cause::CancelledByClient, "the run was cancelled")
 }

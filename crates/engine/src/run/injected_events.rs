@@ -143,3 +143,42 @@ impl InjectedEvent {
         matches!(*self.body, Body::Diagnostic(_))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes(events: Vec<InjectedEvent>) -> Vec<String> {
+        let notes = events.into_iter().map(|event| match *event.body {
+            Body::Diagnostic(note) => note.message,
+            body => panic!("{body:?} is no note"),
+        });
+        notes.collect()
+    }
+
+    #[test]
+    fn an_injected_event_waits_for_the_line_that_it_comes_after() {
+        let (say, mut injected) = EventInjector::new_channel();
+        say.mark_seen(4);
+        say.inject_notice(say.latest_line(), "after 4");
+        say.inject_notice(Some(2), "after 2");
+        say.inject_notice(None, "at once");
+        assert_eq!(notes(injected.take_due(Some(0))), ["at once"]);
+        assert_eq!(notes(injected.take_due(Some(4))), ["after 2"]);
+        say.inject_notice(Some(u64::MAX), "last");
+        assert_eq!(notes(injected.take_due(Some(5))), ["after 4"]);
+        assert_eq!(notes(injected.take_due(None)), ["last"]);
+    }
+
+    #[test]
+    fn notes_beyond_the_limit_are_counted_until_the_reader_has_taken_some() {
+        let (say, mut injected) = EventInjector::new_channel();
+        for _ in 0..MOST_NOTES + 2 {
+            say.inject_notice(None, "again");
+        }
+        assert_eq!(injected.left_out(), 2);
+        assert_eq!(injected.take_due(None).len(), MOST_NOTES);
+        say.inject_notice(None, "again");
+        assert_eq!((injected.left_out(), injected.take_due(None).len()), (2, 1));
+    }
+}

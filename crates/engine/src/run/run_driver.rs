@@ -244,15 +244,7 @@ pub(super) fn lost_run_end(
 }
 
 fn internal_error_end(message: String) -> ProcessEnd {
-    let stopped = StopCause {
-        cause: Cause::Internal,
-        message,
-        hint: None,
-    };
-    ProcessEnd {
-        stopped: Some(stopped),
-        ..ProcessEnd::default()
-    }
+    StopCause::new(Cause::Internal, message).into()
 }
 
 /// The events of a run that was not made: one `run_end`, of the agent's family.

@@ -143,28 +143,15 @@ async fn send_notices<E: AttemptRunner>(
 
 fn taken_sessions_end(sentence: &str, patience: Duration) -> ProcessEnd {
     let seconds = patience.as_secs_f64();
-    let stopped = StopCause {
-        cause: Cause::TimeoutStart,
-        message: format!("{sentence}, and has not ended in {seconds} s"),
-        hint: Some("try again when it has ended, or continue another session".to_owned()),
-    };
-    ProcessEnd {
-        stopped: Some(stopped),
-        ..ProcessEnd::default()
-    }
+    let message = format!("{sentence}, and has not ended in {seconds} s");
+    let hint = "try again when it has ended, or continue another session";
+    let stopped = StopCause::new(Cause::TimeoutStart, message).with_hint(hint);
+    stopped.into()
 }
 
 fn refusal_end(why: &str) -> ProcessEnd {
-    let stopped = StopCause {
-        cause: Cause::Internal,
-        message: format!("the session cannot be kept safe while it is continued: {why}"),
-        hint: Some(
-            "the vault needs a directory that can be written and has room; `--no-vault` goes on without protection"
-                .to_owned(),
-        ),
-    };
-    ProcessEnd {
-        stopped: Some(stopped),
-        ..ProcessEnd::default()
-    }
+    let message = format!("the session cannot be kept safe while it is continued: {why}");
+    let hint = "the vault needs a directory that can be written and has room; `--no-vault` goes on without protection";
+    let stopped = StopCause::new(Cause::Internal, message).with_hint(hint);
+    stopped.into()
 }

@@ -66,11 +66,7 @@ impl PassedDeadline {
                 "`timeout` (--timeout) gives it more time",
             ),
         };
-        StopCause {
-            cause,
-            message,
-            hint: Some(hint.to_owned()),
-        }
+        StopCause::new(cause, message).with_hint(hint)
     }
 }
 

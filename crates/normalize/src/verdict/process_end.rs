@@ -104,6 +104,35 @@ pub struct StopCause {
     pub hint: Option<String>,
 }
 
+impl StopCause {
+    /// A cause without a hint of its own.
+    pub fn new(cause: Cause, message: impl Into<String>) -> Self {
+        Self {
+            cause,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The same with a hint for the user.
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+}
+
+/// The end of a run that was stopped, and of which nothing else is known.
+impl From<StopCause> for ProcessEnd {
+    fn from(stopped: StopCause) -> Self {
+        Self {
+            stopped: Some(stopped),
+            ..Self::default()
+        }
+    }
+}
+
 /// An agent's report at the end of a turn.
 #[derive(Debug, Clone, Default)]
 pub struct AgentReport {

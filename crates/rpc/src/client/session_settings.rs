@@ -73,12 +73,13 @@ impl SessionSettings {
 
     /// Finds a mode: among the modes, else among the values of the option that stands for them.
     pub fn find_mode(&self, word: &str) -> ModeSearch {
-        let search = |is_current, option| match is_current {
-            true => ModeSearch::Already,
-            false => ModeSearch::Other(SessionMode {
-                id: word.to_owned(),
-                option,
-            }),
+        let search = |is_current, option| {
+            let id = word.to_owned();
+            if is_current {
+                ModeSearch::Already
+            } else {
+                ModeSearch::Other(SessionMode { id, option })
+            }
         };
         if let Some(modes) = &self.modes
             && modes.available.iter().any(|mode| mode == word)
@@ -105,4 +106,55 @@ impl SessionSettings {
 
 fn list_items(token: Token<'_>) -> impl Iterator<Item = Token<'_>> {
     token.get("options").into_iter().flat_map(Token::elements)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn settings(modes: Option<(&str, &[&str])>, options: Option<Value>) -> SessionSettings {
+        let modes = modes.map(|(current, available)| SessionModes {
+            current: current.to_owned(),
+            available: available.iter().map(|&mode| mode.to_owned()).collect(),
+        });
+        let mut settings = SessionSettings {
+            modes,
+            options: None,
+        };
+        if let Some(options) = options {
+            settings.take_options(&Json::from_value(&json!({"configOptions": options})));
+        }
+        settings
+    }
+
+    fn other(id: &str, option: Option<&str>) -> ModeSearch {
+        ModeSearch::Other(SessionMode {
+            id: id.to_owned(),
+            option: option.map(str::to_owned),
+        })
+    }
+
+    #[test]
+    fn a_mode_is_found_among_the_modes_and_noted_once_it_is_set() {
+        let mut settings = settings(Some(("code", &["code", "plan"])), None);
+        assert_eq!(settings.find_mode("plan"), other("plan", None));
+        assert_eq!(settings.find_mode("dance"), ModeSearch::Nowhere);
+        settings.note_mode("plan");
+        assert_eq!(settings.find_mode("plan"), ModeSearch::Already);
+    }
+
+    #[test]
+    fn a_mode_is_found_among_the_values_of_the_option_that_stands_for_it_in_groups_too() {
+        let group = json!({"name": "more", "options": [{"value": "plan", "name": "Plan"}]});
+        let option = json!({"id": "m", "category": "mode", "currentValue": "build",
+            "options": [{"value": "build", "name": "Build"}, group]});
+        let settings = settings(Some(("code", &["code"])), Some(json!([option])));
+        assert_eq!(settings.find_mode("build"), ModeSearch::Already);
+        assert_eq!(settings.find_mode("plan"), other("plan", Some("m")));
+        assert_eq!(settings.find_mode("dance"), ModeSearch::Nowhere);
+        assert_eq!(settings.option_for("mode").as_deref(), Some("m"));
+        assert_eq!(settings.option_for("model"), None);
+    }
 }

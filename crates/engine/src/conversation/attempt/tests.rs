@@ -1,8 +1,6 @@
 //! Conversations with an agent that runs in the test, on a clock that the test owns: no process is started, and no real time
 //! passes.
 
-use std::path::Path;
-
 use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::{Body, Cause, Event, Json, Outcome};

@@ -10,10 +10,10 @@ use lapidary_vocab::{Json, Text};
 
 use super::SessionCommands;
 use crate::acp::PromptAnswer;
+use crate::agent_hooks::HookedTurn;
 use crate::client::{CommandDone, CommandError, CommandOutcome, InterruptEpoch, SessionQueue};
 use crate::conversation::judged_turn::{AnswerJudge, JudgedAnswer};
 use crate::conversation::opening::SessionTarget;
-use crate::conversation::turn_driver::TurnDriver;
 use crate::output_schema::{DEFAULT_REPAIRS, OutputSchema};
 use crate::prompt_files::{prompt_blocks, text_block};
 
@@ -158,14 +158,16 @@ impl SessionCommands {
         queue: &SessionQueue,
         blocks: Vec<Json>,
     ) -> Result<PromptAnswer, CommandError> {
-        let mut turn = TurnDriver::new(&self.state, session, blocks);
+        let mut turn = HookedTurn::new(session, blocks);
         loop {
-            queue.unless_interrupted(turn.run_prompt_hooks()).await??;
+            let prepared = self.state.run_prompt_hooks(&mut turn);
+            queue.unless_interrupted(prepared).await??;
             let prompted = self.send_prompt(&turn, queue).await;
             let prompted =
                 prompted.or_else(|error| self.unless_stopped(session).and(Err(error)))?;
             // An interrupt ends the turn with the answer that is there.
-            let goes_on = queue.unless_interrupted(turn.goes_on(&prompted)).await;
+            let goes_on = self.state.goes_on(&mut turn, &prompted);
+            let goes_on = queue.unless_interrupted(goes_on).await;
             self.unless_stopped(session)?;
             if !matches!(goes_on, Ok(true)) {
                 return Ok(prompted);
@@ -176,10 +178,10 @@ impl SessionCommands {
     /// Gives a prompt, and waits for the answer, or until the session is closed.
     async fn send_prompt(
         &self,
-        turn: &TurnDriver,
+        turn: &HookedTurn,
         queue: &SessionQueue,
     ) -> Result<PromptAnswer, CommandError> {
-        let answered = turn.give_prompt()?;
+        let answered = self.state.give_prompt(turn)?;
         queue.has_begun.store(true, Ordering::SeqCst);
         Ok(queue.unless_closed(answered).await??)
     }

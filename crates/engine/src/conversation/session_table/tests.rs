@@ -43,11 +43,7 @@ fn decision(effect: PermissionEffect, by: DecidedBy, reason: &str) -> Decision {
 }
 
 fn stop(message: &str) -> StopCause {
-    StopCause {
-        cause: Cause::PermissionDenied,
-        message: message.to_owned(),
-        hint: None,
-    }
+    StopCause::new(Cause::PermissionDenied, message)
 }
 
 #[test]
