@@ -273,21 +273,6 @@ impl AgentRequest<'_> {
         verdict
     }
 
-    /// Runs the hooks of a moment between the agent and its model, and answers with their merged output.
-    async fn answer_model_hooks(&self) -> Result<Json, RpcError> {
-        let wrong = |message| RpcError::new(RpcError::BAD_PARAMS, message);
-        let moment = model_moment(&self.params);
-        let moment = moment.ok_or_else(|| wrong("the hook's input cannot be read"))?;
-        let hooks = self.state.hooks.as_ref();
-        let hooks = hooks.ok_or_else(|| wrong("there are no hooks"))?;
-        let verdict = self.unless_cancelled(hooks.around_model(moment, self.hook_place()));
-        let verdict = verdict.await.ok_or_else(given_up)?;
-        if let Some(why) = verdict.stop {
-            self.stop_after_answer(why);
-        }
-        Ok(verdict.answer)
-    }
-
     /// The answer of hooks, unless the turn or the request is cancelled. Dropping their answer ends the hooks.
     async fn unless_cancelled<T>(&self, answer: impl Future<Output = Option<T>>) -> Option<T> {
         let _asked = self.state.being_asked();
@@ -407,6 +392,21 @@ impl AgentRequest<'_> {
         let stopped = StopCause::new(Cause::PermissionDenied, message);
         self.state.lock_table().stop_turn(&self.session, stopped);
         self.state.cancel_turn(&self.session);
+    }
+
+    /// Runs the hooks of a moment between the agent and its model, and answers with their merged output.
+    async fn answer_model_hooks(&self) -> Result<Json, RpcError> {
+        let wrong = |message| RpcError::new(RpcError::BAD_PARAMS, message);
+        let moment = model_moment(&self.params);
+        let moment = moment.ok_or_else(|| wrong("the hook's input cannot be read"))?;
+        let hooks = self.state.hooks.as_ref();
+        let hooks = hooks.ok_or_else(|| wrong("there are no hooks"))?;
+        let verdict = self.unless_cancelled(hooks.around_model(moment, self.hook_place()));
+        let verdict = verdict.await.ok_or_else(given_up)?;
+        if let Some(why) = verdict.stop {
+            self.stop_after_answer(why);
+        }
+        Ok(verdict.answer)
     }
 
     /// A request for permission that the agent did not make: it simply wants to do it, through us.
