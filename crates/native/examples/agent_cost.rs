@@ -1,8 +1,7 @@
 //! What `cargo xtask bench --only agents` runs: `cargo run --release --example agent_cost -- MODE …`.
 //!
 //! * `api COMPLETES TURNS`: a mock model API until stdin ends. Its address is the first line. It calls tools for `TURNS` turns;
-//! with
-//!   `completes` the last turn calls `complete_task`, with `answers` it is a text.
+//!   with `completes` the last turn calls `complete_task`, with `answers` it is a text.
 //! * `crowd URL AGENTS`: as many agents at once in this process, ten turns each, 200 KB of context, on the API of `crowd-api`.
 //! * `crowd-api`: the API for them, until stdin ends.
 //! * `grep DIRECTORY PATTERN`, `glob DIRECTORY PATTERN`: one call of our tool.
