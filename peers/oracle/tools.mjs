@@ -3,6 +3,9 @@
 // in:  {"tool": NAME, "params": {…}, "workspace": DIRECTORY, "fresh"?: true, "path"?: PATH}
 // out: {"text": what the model gets, "display": …, "error": TYPE or null, "temporary": the project's temporary directory}
 //
+// in:  {"models": [NAME, …]}  out: {"models": [the model that each name stands for with an API key, …]}
+// in:  {"hints": [TEXT, …]}   out: {"text": the message that a model gets for hints of the user}
+//
 // `fresh` forgets what was cached of that workspace (ignore files are read once). `path` is the PATH of the call: with an empty one,
 // `grep_search` finds neither `git` nor `grep` and searches by itself. The first line out is {"ready": true, "version": …}.
 import { createInterface } from 'node:readline';
@@ -79,12 +82,28 @@ async function answer(call) {
   return { temporary, text, display: result.returnDisplay, error: result.error?.type ?? null };
 }
 
+// With an API key some models stand for newer ones.
+async function modelsOf(names) {
+  process.env.GEMINI_API_KEY = 'none';
+  const config = new core.Config({ sessionId: 'oracle', targetDir: process.cwd(), cwd: process.cwd(), debugMode: false, model: 'auto' });
+  await config.refreshAuth('gemini-api-key');
+  const flags = [config.getGemini31LaunchedSync(), false, config.getHasAccessToPreviewModel(), config];
+  const latest = [config.hasLatestFlashGAAccess(), config.hasLatestFlashLiteGAAccess()];
+  return { models: names.map((name) => core.resolveModel(name, ...flags, ...latest)) };
+}
+
+function answerOther(call) {
+  if (call.models) return modelsOf(call.models);
+  if (call.hints) return { text: core.formatUserHintsForModel(call.hints) };
+  return answer(call);
+}
+
 const path = process.env.PATH;
 say({ ready: true, version });
 for await (const line of createInterface({ input: process.stdin })) {
   process.env.PATH = path;
   try {
-    say(await answer(JSON.parse(line)));
+    say(await answerOther(JSON.parse(line)));
   } catch (error) {
     say({ thrown: String(error?.stack ?? error) });
   }

@@ -19,6 +19,7 @@ use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_native::a2a::RemoteAgent;
 use lapidary_native::executor::RemoteCall;
+use lapidary_native::model::concrete_model;
 use lapidary_native::schema;
 use lapidary_sessions::SessionStore;
 use serde_json::Value;
@@ -33,16 +34,6 @@ use super::{
 
 /// How many agents may be below each other: an agent that a person runs calls others, which call none, as in Gemini CLI.
 const MAX_DEPTH: u32 = 2;
-
-/// The models that short names stand for, as in Gemini CLI without its preview.
-const MODEL_ALIASES: [(&str, &str); 6] = [
-    ("auto", "gemini-2.5-pro"),
-    ("auto-gemini-2.5", "gemini-2.5-pro"),
-    ("auto-gemini-3", "gemini-3-pro-preview"),
-    ("pro", "gemini-2.5-pro"),
-    ("flash", "gemini-2.5-flash"),
-    ("flash-lite", "gemini-2.5-flash-lite"),
-];
 
 /// The variable that trusts a folder for one run.
 const TRUST_VARIABLE: &str = "GEMINI_CLI_TRUST_WORKSPACE";
@@ -384,19 +375,14 @@ fn main_model(setup: &Setup, variables: &BTreeMap<OsString, OsString>) -> String
         .and_then(|name| name.to_str())
         .filter(|it| !it.is_empty());
     let setting = setup.get(&["model", "name"]).and_then(Value::as_str);
-    resolved_model(variable.or(setting).unwrap_or("auto")).to_owned()
-}
-
-fn resolved_model(name: &str) -> &str {
-    let alias = MODEL_ALIASES.iter().find(|(alias, _)| *alias == name);
-    alias.map_or(name, |(_, model)| model)
+    concrete_model(variable.or(setting).unwrap_or("auto")).to_owned()
 }
 
 /// The definition on another model, if one is given; a short name becomes the model that it stands for.
 fn with_model(mut definition: LocalAgentDefinition, model: Option<&str>) -> LocalAgentDefinition {
     let own = definition.model_config.model.take();
     let model = model.map(str::to_owned).or(own);
-    definition.model_config.model = model.map(|model| resolved_model(&model).to_owned());
+    definition.model_config.model = model.map(|model| concrete_model(&model).to_owned());
     definition
 }
 
@@ -541,7 +527,7 @@ mod tests {
         let mut definition = porter();
         definition.model_config.model = Some("flash".to_owned());
         let model = |given| with_model(definition.clone(), given).model_config.model;
-        assert_eq!(model(None).as_deref(), Some("gemini-2.5-flash"));
+        assert_eq!(model(None).as_deref(), Some("gemini-3.8-flash"));
         assert_eq!(model(Some("other")).as_deref(), Some("other"));
     }
 }

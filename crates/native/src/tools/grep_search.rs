@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::file_text::text_lines;
 use super::glob::SKIPPED;
 use super::glob_pattern::{Case, GlobPattern};
-use super::line_pattern::LinePattern;
+use super::line_pattern::{LineEnd, LinePattern};
 use super::{
     Arguments, ReadingCall, failed_output, invalid_parameters, reading_preview, tool_declaration,
 };
@@ -86,6 +86,15 @@ impl GrepSearchTool {
         }
     }
 
+    /// Gemini CLI asks `git grep` in a repository, for which a carriage return is a letter.
+    fn line_end(&self) -> LineEnd {
+        if self.workspace.rules().is_repository() {
+            LineEnd::Lf
+        } else {
+            LineEnd::CrLf
+        }
+    }
+
     fn search_directories(&self, asked: Option<&str>) -> Result<Vec<PathBuf>, ToolError> {
         let Some(asked) = asked else {
             return Ok(self.workspace.roots());
@@ -127,10 +136,11 @@ impl Tool for GrepSearchTool {
                 "Invalid {what}pattern provided: {source}. Error: {why}"
             ))
         };
-        let pattern =
-            LinePattern::new(source).map_err(|why| wrong("regular expression ", source, why))?;
+        let line_end = self.line_end();
+        let pattern = LinePattern::new(source, line_end)
+            .map_err(|why| wrong("regular expression ", source, why))?;
         let exclude = arguments.optional_text("exclude_pattern").map(|source| {
-            LinePattern::new(source)
+            LinePattern::new(source, LineEnd::CrLf)
                 .map_err(|why| wrong("exclude regular expression ", source, why))
         });
         let exclude = exclude.transpose()?;
@@ -147,6 +157,7 @@ impl Tool for GrepSearchTool {
         let search = GrepSearch {
             workspace: Arc::clone(&self.workspace),
             pattern,
+            line_end,
             exclude,
             include: include.map(include_filter),
             per_file: arguments
@@ -186,6 +197,7 @@ fn include_filter(pattern: &str) -> GlobPattern {
 struct GrepSearch {
     workspace: Arc<Workspace>,
     pattern: LinePattern,
+    line_end: LineEnd,
     exclude: Option<LinePattern>,
     include: Option<GlobPattern>,
     per_file: usize,
@@ -469,7 +481,10 @@ impl GrepFinder<'_> {
             let line = text[start..end]
                 .strip_suffix(b"\r")
                 .unwrap_or(&text[start..end]);
-            let is_match = search.pattern.matches_line(line);
+            let is_match = search.pattern.matches_line(match search.line_end {
+                LineEnd::CrLf => line,
+                LineEnd::Lf => &text[start..end],
+            });
             let is_excluded = || {
                 search
                     .exclude

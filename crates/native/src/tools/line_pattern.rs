@@ -11,6 +11,15 @@ const MOST_STEPS: usize = 100_000;
 /// The compiled form of a pattern.
 const MOST_BYTES: usize = 10 * 1024 * 1024;
 
+/// Whether a carriage return before a line feed belongs to the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineEnd {
+    /// It ends the line with the line feed: `$` matches before it.
+    CrLf,
+    /// It is the last letter of the line, as for `git grep`: `$` does not match before it.
+    Lf,
+}
+
 /// A pattern for lines.
 #[derive(Debug)]
 pub(super) enum LinePattern {
@@ -24,11 +33,11 @@ pub(super) enum LinePattern {
 }
 
 impl LinePattern {
-    /// Reads a pattern.
+    /// Reads a pattern for lines of text that end so.
     ///
     /// # Errors
     /// It is no regular expression: V8's sentence.
-    pub(super) fn new(pattern: &str) -> Result<Self, String> {
+    pub(super) fn new(pattern: &str, line_end: LineEnd) -> Result<Self, String> {
         let translated = translate(pattern).map_err(|error| {
             let why = match error {
                 PatternError::Invalid(why) => why,
@@ -41,7 +50,7 @@ impl LinePattern {
             bytes::RegexBuilder::new(&translated.lines)
                 .case_insensitive(true)
                 .multi_line(is_multi_line)
-                .crlf(is_multi_line)
+                .crlf(is_multi_line && line_end == LineEnd::CrLf)
                 .size_limit(MOST_BYTES)
                 .build()
         };

@@ -8,20 +8,21 @@ use std::collections::BTreeSet;
 use lapidary_native::workspace::IgnoreFiles;
 use serde_json::{Value, json};
 
+use super::cases::Case;
 use super::node::Oracle;
 use super::{Compared, Verdict};
 
 /// What is to be said of answers that are not the same.
 pub(super) fn judge(compared: &Compared<'_>, oracle: &mut Oracle) -> Option<Verdict> {
     match compared.case.tool {
-        "replace" => replace(compared).map(Verdict::Named),
-        "glob" => glob(compared).map(Verdict::Named),
+        "replace" => replace(compared),
+        "glob" => glob(compared),
         "grep_search" => grep_search(compared, oracle),
         _ => None,
     }
 }
 
-fn glob(compared: &Compared<'_>) -> Option<&'static str> {
+fn glob(compared: &Compared<'_>) -> Option<Verdict> {
     let counted = |text: &str| -> String {
         let (before, behind) = text.split_once(" (").unwrap_or((text, ""));
         format!(
@@ -34,12 +35,15 @@ fn glob(compared: &Compared<'_>) -> Option<&'static str> {
     let root = &compared.tree.workspace.root;
     let has_links = root.join("link-in").is_symlink();
     if has_links && counted(&compared.ours.text) == counted(&compared.theirs.text) {
-        return Some("a link to an ignored file is not counted as ignored");
+        return Some(Verdict::Chosen(
+            "a link to an ignored file is not counted as ignored",
+        ));
     }
     let pattern = compared.case.arguments["pattern"].as_str()?;
     let leaves = pattern.starts_with('/') || pattern.split('/').any(|part| part == "..");
-    (leaves && compared.ours.text.starts_with("No files found"))
-        .then_some("a glob pattern does not lead out of the directory that is searched")
+    (leaves && compared.ours.text.starts_with("No files found")).then_some(Verdict::Promised(
+        "a glob pattern does not lead out of the directory that is searched",
+    ))
 }
 
 /// A file, and the number of a line in it.
@@ -70,6 +74,9 @@ fn grep_search(compared: &Compared<'_>, oracle: &mut Oracle) -> Option<Verdict> 
     if ours.error.is_some() || theirs.error.is_some() {
         return None;
     }
+    if is_equal_with_grep(compared, oracle) {
+        return Some(Verdict::EqualWithGrep);
+    }
     let mut arguments = compared.case.arguments.clone();
     let most = arguments["total_max_matches"].as_u64().unwrap_or(100);
     let most = usize::try_from(most).unwrap();
@@ -84,16 +91,68 @@ fn grep_search(compared: &Compared<'_>, oracle: &mut Oracle) -> Option<Verdict> 
     let skipped: Vec<_> = skipped.collect();
     kept.retain(|(file, _)| skipped.iter().all(|(_, skipped)| skipped != file));
     let mut reasons: BTreeSet<_> = skipped.iter().map(|(reason, _)| *reason).collect();
-    reasons.extend(missed(compared, &mut kept));
+    reasons.extend(missed(compared, &arguments, &mut kept));
     kept.truncate(most);
     if !is_told(compared, &kept) {
         return None;
     }
-    match reasons.first() {
-        Some(reason) => Some(Verdict::Named(reason)),
-        // The same matches but for the limit: only the order of the files differs.
-        None => (kept.len() == most).then_some(Verdict::Equal),
+    if are_left_out_by_grep(compared, oracle, &skipped) {
+        reasons.retain(|reason| ![BINARY, LINK].contains(reason));
     }
+    match (reasons.first(), skipped.is_empty()) {
+        // The same matches but for the limit: only the order of the files differs.
+        (None, true) => (kept.len() == most).then_some(Verdict::Equal),
+        (None, false) => Some(Verdict::EqualWithGrep),
+        (Some(reason), _) => {
+            let chosen = reasons.iter().find(|reason| !PROMISED.contains(reason));
+            Some(chosen.map_or(Verdict::Promised(reason), |reason| Verdict::Chosen(reason)))
+        }
+    }
+}
+
+const BINARY: &str = "binary files are not searched";
+const LINK: &str = "links are not searched";
+const BLOCKED: &str = "a file that tools must not read is not searched";
+const GEMINIIGNORE: &str = "`.geminiignore` counts for `grep_search`";
+
+/// A link may lead out of the workspace, and ignored files are not shown. Other reasons are a choice.
+const PROMISED: [&str; 3] = [LINK, BLOCKED, GEMINIIGNORE];
+
+/// The same call on a machine that has `grep`, if it was made without.
+fn case_with_grep(compared: &Compared<'_>) -> Option<Case> {
+    compared.case.path?;
+    Some(Case {
+        path: None,
+        ..compared.case.clone()
+    })
+}
+
+/// Whether Gemini CLI gives our answer if it finds `grep`, as on nearly every machine. `grep` leaves out links and binary files.
+fn is_equal_with_grep(compared: &Compared<'_>, oracle: &mut Oracle) -> bool {
+    let workspace = &compared.tree.workspace;
+    case_with_grep(compared).is_some_and(|case| oracle.ask(&case, workspace) == *compared.ours)
+}
+
+/// Whether Gemini CLI with `grep` finds no line at all in the links and binary files among these.
+fn are_left_out_by_grep(
+    compared: &Compared<'_>,
+    oracle: &mut Oracle,
+    skipped: &[(&'static str, String)],
+) -> bool {
+    let Some(case) = case_with_grep(compared) else {
+        return false;
+    };
+    let mut arguments =
+        json!({ "pattern": "", "names_only": true, "total_max_matches": 1_000_000 });
+    if let Some(directory) = case.arguments.get("dir_path") {
+        arguments["dir_path"] = directory.clone();
+    }
+    let found = oracle.ask_with(&case, &arguments, &compared.tree.workspace);
+    let found: BTreeSet<_> = found.text.lines().skip(1).collect();
+    let mut left_out = skipped
+        .iter()
+        .filter(|(reason, _)| [BINARY, LINK].contains(reason));
+    left_out.all(|(_, file)| !found.contains(file.as_str()))
 }
 
 /// Whether our answer has exactly these matches, and says so in its first line.
@@ -126,11 +185,11 @@ fn reason(compared: &Compared<'_>, file: &str) -> Option<&'static str> {
     let directory = compared.case.arguments["dir_path"].as_str().unwrap_or(".");
     let path = tree.workspace.root.join(directory).join(file);
     if path.is_symlink() {
-        return Some("links are not searched");
+        return Some(LINK);
     }
     let path = path.canonicalize().ok()?;
     if tree.workspace.open().place(&path).is_err() {
-        return Some("a file that tools must not read is not searched");
+        return Some(BLOCKED);
     }
     let only_gemini = IgnoreFiles {
         git: false,
@@ -142,16 +201,18 @@ fn reason(compared: &Compared<'_>, file: &str) -> Option<&'static str> {
         .rules()
         .is_ignored(&path, false, only_gemini)
     {
-        return Some("`.geminiignore` counts for `grep_search`");
+        return Some(GEMINIIGNORE);
     }
     let bytes = std::fs::read(path).ok()?;
-    (!tree.is_repository && bytes[..bytes.len().min(8000)].contains(&0))
-        .then_some("binary files are not searched")
+    (!tree.is_repository && bytes[..bytes.len().min(8000)].contains(&0)).then_some(BINARY)
 }
 
-/// Adds the matches that Gemini CLI misses, and says why it does.
-fn missed(compared: &Compared<'_>, kept: &mut Vec<LineMatch>) -> Option<&'static str> {
-    let arguments = &compared.case.arguments;
+/// Adds the matches that Gemini CLI misses, by arguments without a limit, and says why it does.
+fn missed(
+    compared: &Compared<'_>,
+    arguments: &Value,
+    kept: &mut Vec<LineMatch>,
+) -> Option<&'static str> {
     let text = |name: &str| {
         arguments
             .get(name)
@@ -159,66 +220,97 @@ fn missed(compared: &Compared<'_>, kept: &mut Vec<LineMatch>) -> Option<&'static
             .unwrap_or_default()
     };
     let known: BTreeSet<_> = kept.iter().cloned().collect();
-    let extra: Vec<_> = matches(&compared.ours.text)
+    let unlimited = Case {
+        arguments: arguments.clone(),
+        ..compared.case.clone()
+    };
+    let extra: Vec<_> = matches(&compared.tree.call(&unlimited).text)
         .into_iter()
         .filter(|found| !known.contains(found))
         .collect();
-    let root = compared.tree.workspace.root.join(match text("dir_path") {
-        "" => ".",
-        directory => directory,
-    });
-    let has_carriage_return = |file: &str| {
-        std::fs::read(root.join(file)).is_ok_and(|bytes| bytes.windows(2).any(|two| two == b"\r\n"))
-    };
-    let is_repository = compared.tree.is_repository && !extra.is_empty();
-    let name = if is_repository
-        && text("include_pattern").starts_with("**/")
-        && extra.iter().all(|(file, _)| !file.contains('/'))
-    {
-        "`**/` in `include_pattern` stands for the directory itself, too"
-    } else if is_repository
-        && text("pattern").ends_with('$')
-        && extra.iter().all(|(file, _)| has_carriage_return(file))
-    {
-        "`$` matches before CR LF"
-    } else {
+    let is_top = extra.iter().all(|(file, _)| !file.contains('/'));
+    let is_missed = compared.tree.is_repository && !extra.is_empty() && is_top;
+    if !is_missed || !text("include_pattern").starts_with("**/") {
         return None;
-    };
+    }
     kept.extend(extra);
     kept.sort();
-    Some(name)
+    Some("`**/` in `include_pattern` stands for the directory itself, too")
 }
 
-fn replace(compared: &Compared<'_>) -> Option<&'static str> {
+fn replace(compared: &Compared<'_>) -> Option<Verdict> {
     let (ours, theirs) = (compared.ours, compared.theirs);
     let is_untouched = compared.our_bytes == compared.before;
     let is_theirs_untouched = compared.their_bytes == compared.before;
     let is_refusal = ours.error.is_some() && is_untouched;
     if ours.error == theirs.error && theirs.error.is_some() && ours.text.starts_with(&theirs.text) {
-        return is_untouched.then_some("a miss names the nearest place");
+        return is_untouched.then_some(Verdict::Promised("a miss names the nearest place"));
     }
     let is_text = |bytes: Option<&[u8]>| std::str::from_utf8(bytes.unwrap_or_default()).is_ok();
     if is_refusal && !is_text(compared.before) && !is_theirs_untouched {
-        return Some("a file that is not UTF-8 is not edited");
+        return Some(Verdict::Promised("a file that is not UTF-8 is not edited"));
     }
     let truth = compared.case.truth.as_ref().map(String::as_bytes);
     truth?;
-    if is_refusal && is_other_line_changed(compared) {
-        return Some("a line that the edit changes has to be the one in `old_string`");
+    if is_refusal && compared.their_bytes == truth && is_other_line_changed(compared) {
+        return Some(Verdict::Chosen(
+            "a line that the edit changes has to be the one in `old_string`",
+        ));
     }
     // From here on an excuse needs an edit of Gemini CLI that is not the one that was meant.
     if is_theirs_untouched || compared.their_bytes == truth {
         return None;
     }
     if is_refusal {
-        return Some("an edit that would damage lines is refused");
+        let name = "an edit that would damage lines is refused";
+        return Some(Verdict::Promised(name));
     }
     if compared.our_bytes == truth {
-        return Some("lines keep their indentation and white space");
+        let name = "lines keep their indentation and white space";
+        return Some(Verdict::Promised(name));
     }
     let is_nearer = distance(compared.our_bytes, truth) <= distance(compared.their_bytes, truth);
-    (words(compared.our_bytes) == words(truth) && is_nearer)
-        .then_some("lines that the edit does not change keep their white space")
+    let is_meant = words(compared.our_bytes) == words(truth) && is_nearer;
+    is_meant.then(|| match damage_by_gemini_cli(compared) {
+        Some(name) => Verdict::Promised(name),
+        None => Verdict::Chosen("lines that the edit changes differ in white space"),
+    })
+}
+
+/// How Gemini CLI damages lines of the file that was meant, which our tool has.
+fn damage_by_gemini_cli(compared: &Compared<'_>) -> Option<&'static str> {
+    let all_lines = |bytes: Option<&[u8]>| -> Vec<String> {
+        let text = String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+        text.split('\n').map(str::to_owned).collect()
+    };
+    let truth = all_lines(compared.case.truth.as_ref().map(String::as_bytes));
+    let (ours, theirs) = (
+        all_lines(compared.our_bytes),
+        all_lines(compared.their_bytes),
+    );
+    let full = |lines: &[String]| -> BTreeSet<String> {
+        let full = lines.iter().filter(|line| !line.trim().is_empty());
+        full.cloned().collect()
+    };
+    let indented = |lines: &BTreeSet<String>| -> BTreeSet<String> {
+        let start = |line: &String| {
+            let inside = line.trim_start();
+            format!("{}{}", &line[..line.len() - inside.len()], words_of(inside))
+        };
+        lines.iter().map(start).collect()
+    };
+    let kept = &full(&truth) & &full(&ours);
+    let empty_lines = |lines: &[String]| lines.iter().filter(|line| line.trim().is_empty()).count();
+    let misses = |lines: &[String]| empty_lines(lines).abs_diff(empty_lines(&truth));
+    if !(&indented(&full(&truth)) & &indented(&full(&ours))).is_subset(&indented(&full(&theirs))) {
+        Some("lines keep their indentation, nearly as meant")
+    } else if !kept.is_subset(&full(&theirs)) {
+        Some("lines that the edit does not change keep white space within and behind them")
+    } else if misses(&theirs) > misses(&ours) {
+        Some("an edit adds and removes no empty lines beside its own")
+    } else {
+        None
+    }
 }
 
 /// Whether the edit that was meant changes a line that is not in `old_string`: the model has not seen it as it is.
@@ -277,10 +369,11 @@ pub(super) fn is_wrong(compared: &Compared<'_>) -> bool {
 /// The lines of a text without white space, and without empty ones.
 fn words(bytes: Option<&[u8]>) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
-    let lines = text.lines().map(|line| {
-        line.chars()
-            .filter(|letter| !letter.is_whitespace())
-            .collect::<String>()
-    });
+    let lines = text.lines().map(words_of);
     lines.filter(|line| !line.is_empty()).collect()
+}
+
+fn words_of(line: &str) -> String {
+    let letters = line.chars();
+    letters.filter(|letter| !letter.is_whitespace()).collect()
 }

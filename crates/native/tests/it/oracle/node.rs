@@ -10,7 +10,7 @@ use super::cases::Case;
 use crate::support::TestWorkspace;
 
 #[derive(Debug)]
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     node: Child,
     calls: ChildStdin,
     answers: BufReader<ChildStdout>,
@@ -19,14 +19,14 @@ pub(super) struct Oracle {
 
 /// What a model gets.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct OracleAnswer {
+pub(crate) struct OracleAnswer {
     pub(super) text: String,
     pub(super) parts: Vec<Value>,
     pub(super) error: Option<String>,
 }
 
 impl Oracle {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/oracle/tools.mjs");
         let home = tempfile::tempdir().unwrap();
         let mut node = Command::new("node")
@@ -55,6 +55,14 @@ impl Oracle {
         serde_json::from_str(&line).unwrap()
     }
 
+    /// The answer to one line.
+    pub(crate) fn ask_line(&mut self, asked: &Value) -> Value {
+        writeln!(self.calls, "{asked}").unwrap();
+        let answer = self.line();
+        assert!(answer.get("thrown").is_none(), "{asked}: {answer}");
+        answer
+    }
+
     pub(super) fn ask(&mut self, case: &Case, workspace: &TestWorkspace) -> OracleAnswer {
         self.ask_with(case, &case.arguments, workspace)
     }
@@ -71,9 +79,7 @@ impl Oracle {
         if let Some(path) = case.path {
             asked["path"] = path.into();
         }
-        writeln!(self.calls, "{asked}").unwrap();
-        let answer = self.line();
-        assert!(answer.get("thrown").is_none(), "{asked}: {answer}");
+        let answer = self.ask_line(&asked);
         let (text, parts) = match &answer["text"] {
             Value::String(text) => (text.clone(), Vec::new()),
             part => (String::new(), vec![part.clone()]),
@@ -117,7 +123,10 @@ fn without_pages(text: &str) -> String {
 /// Where `cargo xtask test` installed the real programs.
 pub(super) fn peers() -> PathBuf {
     let installed = std::env::var_os("LAPIDARY_PEERS");
-    PathBuf::from(installed.expect("LAPIDARY_PEERS is set: run `cargo xtask test`"))
+    let installed =
+        PathBuf::from(installed.expect("LAPIDARY_PEERS is set: run `cargo xtask test`"));
+    // Node follows links, and answers name the paths of the program's own pages.
+    installed.canonicalize().unwrap()
 }
 
 fn by_file(text: &str) -> String {

@@ -243,7 +243,11 @@ impl Tree {
     pub(super) fn restore(&self, case: &Case, bytes: Option<&[u8]>) {
         let Some(path) = self.path(case) else { return };
         match bytes {
-            Some(bytes) => std::fs::write(path, bytes).unwrap(),
+            Some(bytes) => {
+                std::fs::write(&path, bytes).unwrap();
+                // The kernel's own time is the same for files of one tick, and then the order of files is the file system's.
+                dated(&path, 0);
+            }
             None => drop(std::fs::remove_file(path)),
         }
     }
