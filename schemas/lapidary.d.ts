@@ -1299,6 +1299,7 @@ export interface CommandBase {
 /** A line that a front end sends in: a command, and an id for its result. */
 export type Command =
   | SendMessage
+  | Steer
   | PermissionResponse
   | ElicitationResponse
   | Interrupt
@@ -1329,6 +1330,18 @@ export interface SendMessage extends CommandBase {
   outputSchema?: unknown;
   /** How often the agent may repair an answer that does not fit; 2 if absent. Upstream. */
   schemaRepairs?: number;
+}
+
+/**
+ * Gives a message to an agent that is at work: its model gets it with the results of the calls under way. Only agents of Lapidary take
+ * one (`agentCapabilities._meta.lapidary.steering`).
+ */
+export interface Steer extends CommandBase {
+  command: "steer";
+  /** The session it is for. Upstream. */
+  sessionId?: string;
+  /** The message. Upstream. */
+  text: string;
 }
 
 /** Answers a `permission_request`. */

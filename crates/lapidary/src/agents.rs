@@ -308,6 +308,7 @@ impl AcpTask for AgentTask {
         AcpIdentity {
             name: self.definition.name.clone(),
             model: self.model_name.clone(),
+            is_steerable: true,
         }
     }
 

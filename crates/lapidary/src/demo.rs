@@ -117,6 +117,7 @@ impl AcpTask for DemoTask {
         AcpIdentity {
             name: DEMO.to_owned(),
             model: demo::MODEL.to_owned(),
+            is_steerable: true,
         }
     }
 

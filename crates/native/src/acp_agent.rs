@@ -18,17 +18,18 @@ use lapidary_gemini::agents::OutputConfig;
 use lapidary_json::Token;
 use lapidary_rpc::{
     Connection, ConnectionLimits, HandledMethods, IncomingRequest, LocalAgent, MessageContent,
-    ObservedLine, OpenConnection, RpcError, TrafficLine, connect,
+    ObservedLine, OpenConnection, RpcError, STEER, TrafficLine, connect,
 };
 use lapidary_vocab::Json;
 use lapidary_wire::gemini::hooks::HookEvent;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::io::DuplexStream;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::executor::{AgentExecutor, AgentRequest, RemoteCall};
+use crate::executor::{AgentExecutor, AgentRequest, RemoteCall, SteeringInbox};
 use crate::ids::random_uuid;
 use crate::tool::{AskScope, PermissionGate};
 use answers::{answer_of, initialize_answer, new_session_answer};
@@ -65,13 +66,15 @@ pub enum AgentWork {
     Remote(RemoteCall),
 }
 
-/// The names of an agent and of its model.
+/// The description of an agent for a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcpIdentity {
     /// The agent's name.
     pub name: String,
     /// The model that it runs on.
     pub model: String,
+    /// Whether it takes messages of the user while it is at work ([`STEER`]).
+    pub is_steerable: bool,
 }
 
 /// A session that a client opened.
@@ -90,7 +93,8 @@ pub fn local_agent(task: Arc<dyn AcpTask>) -> LocalAgent {
 
 /// Serves one client until it is gone.
 pub async fn serve(stream: DuplexStream, task: Arc<dyn AcpTask>) {
-    let methods = HandledMethods::from_names(["initialize", "session/new", "session/prompt"]);
+    let methods =
+        HandledMethods::from_names(["initialize", "session/new", "session/prompt", STEER]);
     let connected = connect(
         tokio::io::split(stream),
         methods,
@@ -140,8 +144,15 @@ struct OpenSession {
     ask_scope: AskScope,
     /// The schema that the client wants the result of every task to fit.
     output_schema: Option<Value>,
-    /// Cancels the prompt that is being worked on; none while there is none.
-    prompt: Option<CancellationToken>,
+    /// The prompt that is being worked on; none while there is none.
+    prompt: Option<RunningPrompt>,
+}
+
+/// A prompt that is being worked on.
+#[derive(Debug, Clone, Default)]
+struct RunningPrompt {
+    cancelled: CancellationToken,
+    steering: Arc<SteeringInbox>,
 }
 
 impl AcpAgent {
@@ -152,7 +163,7 @@ impl AcpAgent {
         let method = incoming.method.to_str().into_owned();
         match method.as_str() {
             "initialize" => {
-                let answer = initialize_answer(&self.task.identity().name);
+                let answer = initialize_answer(&self.task.identity());
                 incoming.respond.answer(&json_of(&answer));
             }
             "session/new" => {
@@ -160,9 +171,13 @@ impl AcpAgent {
                 let opened = new_session_answer(&id, &self.task.identity().model);
                 incoming.respond.answer(&json_of(&opened));
             }
+            STEER => match self.add_hint(&params) {
+                Ok(told) => drop(prompts.spawn(answer_hint(told, incoming))),
+                Err(refusal) => incoming.respond.refuse(&refusal),
+            },
             _ => match self.begin_prompt(&params) {
-                Ok((open, cancelled)) => {
-                    let work = Arc::clone(self).answer_prompt(open, params, cancelled, incoming);
+                Ok((open, running)) => {
+                    let work = Arc::clone(self).answer_prompt(open, params, running, incoming);
                     prompts.spawn(work);
                 }
                 Err(refusal) => incoming.respond.refuse(&refusal),
@@ -189,7 +204,7 @@ impl AcpAgent {
     }
 
     /// Marks a session as being at work.
-    fn begin_prompt(&self, params: &Value) -> Result<(OpenSession, CancellationToken), RpcError> {
+    fn begin_prompt(&self, params: &Value) -> Result<(OpenSession, RunningPrompt), RpcError> {
         let id = params["sessionId"].as_str().unwrap_or_default();
         let mut sessions = self.lock_sessions();
         let Some(open) = sessions.get_mut(id) else {
@@ -200,9 +215,25 @@ impl AcpAgent {
             let message = "the session is still at work on a prompt";
             return Err(RpcError::new(RpcError::BAD_REQUEST, message));
         }
-        let cancelled = CancellationToken::new();
-        open.prompt = Some(cancelled.clone());
-        Ok((open.clone(), cancelled))
+        let running = RunningPrompt::default();
+        let session = open.clone();
+        open.prompt = Some(running.clone());
+        Ok((session, running))
+    }
+
+    /// Adds a message of the user to the prompt that a session is at work on.
+    fn add_hint(&self, params: &Value) -> Result<oneshot::Receiver<()>, RpcError> {
+        let refuse = |message: &'static str| RpcError::new(RpcError::BAD_REQUEST, message);
+        if !self.task.identity().is_steerable {
+            return Err(refuse("the agent takes no messages while it is at work"));
+        }
+        let id = params["sessionId"].as_str().unwrap_or_default();
+        let sessions = self.lock_sessions();
+        let running = sessions.get(id).and_then(|open| open.prompt.as_ref());
+        let running = running.ok_or_else(|| refuse("the session is not at work on a prompt"))?;
+        let text = params["text"].as_str().unwrap_or_default();
+        let added = running.steering.add_hint(text);
+        added.map_err(|error| RpcError::new(RpcError::BAD_PARAMS, error.to_string()))
     }
 
     /// Works on one prompt, then answers it.
@@ -210,10 +241,10 @@ impl AcpAgent {
         self: Arc<Self>,
         open: OpenSession,
         params: Value,
-        cancelled: CancellationToken,
+        running: RunningPrompt,
         incoming: IncomingRequest,
     ) {
-        let done = self.run(&open, &prompt_text(&params), &cancelled).await;
+        let done = self.run(&open, &prompt_text(&params), running).await;
         if let Some(open) = self.lock_sessions().get_mut(&open.session.id) {
             open.prompt = None;
         }
@@ -227,8 +258,9 @@ impl AcpAgent {
         &self,
         open: &OpenSession,
         prompt: &str,
-        cancelled: &CancellationToken,
+        running: RunningPrompt,
     ) -> Result<Value, RpcError> {
+        let cancelled = &running.cancelled;
         let session = &open.session;
         let gate = Arc::new(AcpGate {
             connection: self.connection.clone(),
@@ -251,6 +283,7 @@ impl AcpAgent {
             definition.process_output = None; // it knows the definition's own result only
         }
         executor.ask_scope = open.ask_scope;
+        executor.steering = Some(Arc::clone(&running.steering));
         if !open.hooks.is_empty() {
             executor.hooks = Some(Arc::new(self.hooks_of(open)));
         }
@@ -281,20 +314,34 @@ impl AcpAgent {
             let sessions = self.lock_sessions();
             let open = id.and_then(|id| sessions.get(id.as_ref()));
             if let Some(prompt) = open.and_then(|open| open.prompt.as_ref()) {
-                prompt.cancel();
+                prompt.cancelled.cancel();
             }
         }
     }
 
     fn cancel_all(&self) {
         for open in self.lock_sessions().values() {
-            open.prompt.iter().for_each(CancellationToken::cancel);
+            open.prompt.iter().for_each(|it| it.cancelled.cancel());
         }
     }
 
     fn lock_sessions(&self) -> MutexGuard<'_, BTreeMap<String, OpenSession>> {
         // Each change is whole, even if a task panicked.
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers a message of the user once the model gets it.
+async fn answer_hint(told: oneshot::Receiver<()>, incoming: IncomingRequest) {
+    match told.await {
+        Ok(()) => incoming
+            .respond
+            .answer(&json_of(&Value::Object(Map::new()))),
+        Err(_) => {
+            let message = "the turn ended before the model could be told";
+            let refusal = RpcError::new(RpcError::BAD_REQUEST, message);
+            incoming.respond.refuse(&refusal);
+        }
     }
 }
 

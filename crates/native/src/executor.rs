@@ -17,6 +17,7 @@ mod prompt;
 mod recovery;
 mod remote;
 mod signatures;
+mod steering;
 mod tool_set;
 mod turn;
 mod turn_end;
@@ -45,6 +46,7 @@ pub use invoke::AgentDirectory;
 pub use model_hooks::{HooksCancelled, ModelHooks};
 pub use outcome::{AgentOutcome, TerminateReason};
 pub use remote::RemoteCall;
+pub use steering::{SteeringError, SteeringInbox};
 pub use tool_set::INVOKE_AGENT;
 use tool_set::ToolSet;
 use turn_end::TurnEnd;
@@ -78,6 +80,8 @@ pub struct AgentExecutor {
     pub chats: Option<Arc<dyn ChatRecorder>>,
     /// The hooks around its requests to the model, if there are any.
     pub hooks: Option<Arc<dyn ModelHooks>>,
+    /// Messages of the user to agents at work, if there can be any.
+    pub steering: Option<Arc<SteeringInbox>>,
 }
 
 impl fmt::Debug for AgentExecutor {
@@ -155,6 +159,8 @@ struct AgentRun<'a> {
     chat: Option<Box<dyn ChatLog>>,
     /// The tools that hooks let the model call in this turn; none if they do not choose.
     selected_tools: Option<Vec<String>>,
+    /// Messages of the user that the model has, or that came before the agent began.
+    known_hints: usize,
     /// Turns that were begun, without the recovery turn.
     turns: u32,
     /// Turns that were begun, which number the calls without an id.
@@ -183,6 +189,7 @@ impl AgentExecutor {
             mcp: None,
             chats: None,
             hooks: None,
+            steering: None,
         }
     }
 
@@ -255,6 +262,7 @@ impl<'a> AgentRun<'a> {
             compression: CompressionState::default(),
             chat: None,
             selected_tools: None,
+            known_hints: executor.steering.as_ref().map_or(0, |it| it.hint_count()),
             turns: 0,
             prompts: 0,
         })
@@ -316,21 +324,30 @@ impl<'a> AgentRun<'a> {
             let clock = Arc::clone(&self.clock);
             let (end, pending) = self.take_turn(message, &clock).await;
             match end {
-                TurnEnd::Continue => message = pending,
+                TurnEnd::Continue => {
+                    message = pending;
+                    if let Some(hints) = self.take_hints_part() {
+                        message.insert(0, hints);
+                    }
+                }
                 stop => return (stop, pending),
             }
         }
     }
 
-    /// The parts of the first user message: the memory of the project, the query, and a note on agents that the query names.
-    fn first_message(&self) -> Vec<Value> {
+    /// The parts of the first user message: the memory of the project, messages of the user that came since, the query, and a note on
+    /// agents that the query names.
+    fn first_message(&mut self) -> Vec<Value> {
         let query = prompt::filled_query(self.request);
         let mentioned = self.mentioned_agents(&query);
         let memory = Some(&self.executor.context.session_memory);
         let memory = memory.filter(|memory| !memory.is_empty()).cloned();
         let note = (!mentioned.is_empty()).then(|| prompt::mention_note(&mentioned));
-        let texts = memory.into_iter().chain([query]).chain(note);
-        texts.map(|text| json!({ "text": text })).collect()
+        let part = |text: String| json!({ "text": text });
+        let memory = memory.map(part).into_iter();
+        let hints = self.take_hints_part();
+        let query = [query].into_iter().chain(note).map(part);
+        memory.chain(hints).chain(query).collect()
     }
 
     /// Begins the session file of a sub-agent. The agent at the top is the session itself.

@@ -29,6 +29,10 @@ fn client_capabilities() -> serde_json::Value {
     })
 }
 
+/// The method by which a client sends a message of the user to an agent that is at work: an extension of Lapidary's own agents. An agent
+/// that has it says so in `agentCapabilities._meta.lapidary.steering`.
+pub const STEER: &str = "_lapidary/steer";
+
 /// The version of the protocol that we speak.
 pub const VERSION: u64 = 1;
 
@@ -198,6 +202,13 @@ impl AcpClient {
         let prompt = ("prompt", Json::array(prompt.iter().cloned()));
         let params = Json::object([session_param(id), prompt]);
         self.connection.ask("session/prompt", Some(&params))
+    }
+
+    /// Sends a message of the user to an agent that is at work on a prompt of a session. The answer comes when its model gets the
+    /// message, or an error when the turn is over before.
+    pub async fn steer(&self, id: &str, text: &Text) -> Result<RequestAnswer, RequestError> {
+        let params = Json::object([session_param(id), ("text", Json::from(text))]);
+        self.connection.request(STEER, Some(&params), None).await
     }
 
     /// Asks the agent to end a session's turn.

@@ -69,11 +69,11 @@ mod writer;
 
 pub use agent::{AgentError, AgentLaunch, AgentProcess, AgentSource, RunningAgent};
 pub use agent_loss::{AgentLoss, AgentLossKind};
-pub use client::VERSION;
 pub use client::{
     AcpClient, AgentCapabilities, AuthMethod, InitializeAnswer, ModeSearch, OpenedSession,
     PromptAnswer, SessionMode, SessionModes, SessionParams, SessionSettings,
 };
+pub use client::{STEER, VERSION};
 pub use connection::{Connection, OpenConnection, PendingCall, connect};
 pub use error::{ConnectionError, RequestError, RpcError};
 pub use limits::{ConnectionLimits, HandledMethods};

@@ -26,6 +26,7 @@ pub struct CommandLine {
 #[expect(missing_docs, reason = "each variant's struct says what it is")]
 pub enum Command {
     SendMessage(SendMessage),
+    Steer(Steer),
     PermissionResponse(PermissionResponse),
     ElicitationResponse(ElicitationResponse),
     Interrupt(Interrupt),
@@ -50,6 +51,7 @@ pub enum Command {
 
 read_by_tag!(Command, "command", {
     "send_message" => SendMessage,
+    "steer" => Steer,
     "permission_response" => PermissionResponse,
     "elicitation_response" => ElicitationResponse,
     "interrupt" => Interrupt,
@@ -91,6 +93,19 @@ pub struct SendMessage {
     /// How often the agent may repair an answer that does not fit; 2 if absent. Upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_repairs: Option<u32>,
+}
+
+/// Gives a message to an agent that is at work: its model gets it with the results of the calls under way. Only agents of Lapidary take
+/// one (`agentCapabilities._meta.lapidary.steering`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Steer {
+    /// The session it is for. Upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Text>,
+    /// The message. Upstream.
+    pub text: Text,
 }
 
 /// Answers a `permission_request`.

@@ -40,6 +40,8 @@ Commands, each with an optional `id`:
       answers what the agent asks of the user; also decline, cancel
   {\"command\":\"interrupt\"}
       ends the turn
+  {\"command\":\"steer\",\"text\":\"leave the docs alone\"}
+      a message for the turn under way, for agents that take one
   {\"command\":\"create_session\",\"cwd\":\".\"}
       also load_, resume_, close_, delete_ and list_sessions
   {\"command\":\"set_model\",\"model\":\"…\"}

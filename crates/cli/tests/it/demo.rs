@@ -136,7 +136,7 @@ fn a_client_of_connect_is_asked_and_can_prompt_the_demo_again() {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let lines = lines_of(&mut child);
-    let mut outputs = Vec::new();
+    let (mut outputs, mut steered) = (Vec::new(), Vec::new());
     for _ in 0..2 {
         writeln!(stdin, r#"{{"command":"send_message","text":"fix it"}}"#).unwrap();
         loop {
@@ -145,12 +145,15 @@ fn a_client_of_connect_is_asked_and_can_prompt_the_demo_again() {
             match event["event"].as_str().unwrap() {
                 "permission_request" if event["toolKind"] == "edit" => {
                     let id = &event["requestId"];
+                    writeln!(stdin, r#"{{"command":"steer","text":"hurry up"}}"#).unwrap();
+                    steered.push(lines.recv_timeout(DEADLINE).unwrap());
                     writeln!(
                         stdin,
                         r#"{{"command":"permission_response","requestId":{id},"allowed":true}}"#
                     )
                     .unwrap();
                 }
+                "command_result" if event["command"] == "steer" => steered.push(line),
                 "tool_completion" => outputs.push(event["output"].to_string()),
                 "turn_complete" => break,
                 _ => {}
@@ -160,6 +163,10 @@ fn a_client_of_connect_is_asked_and_can_prompt_the_demo_again() {
     drop(stdin);
     let passed = outputs.iter().filter(|it| it.contains("ok: Hello, Ada!"));
     assert_eq!(passed.count(), 2, "{outputs:?}");
+    // The message is an event when it is sent, and a result when the model gets it.
+    for (place, told) in [(0, r#""event":"user_input""#), (1, r#""result":{}"#)] {
+        assert!(steered[place].contains(told), "{steered:?}");
+    }
     while lines.recv_timeout(DEADLINE).is_ok() {}
     assert_eq!(ended(child).status.code(), Some(0));
     assert_nothing_is_left(&world);

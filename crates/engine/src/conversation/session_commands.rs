@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lapidary_vocab::Text;
-use lapidary_vocab::command::{Command, ListSessions};
+use lapidary_vocab::command::{Command, ListSessions, Steer};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -73,6 +73,7 @@ impl SessionCommands {
                 let opened = self.open(SessionTarget::Resume(&id), wanted.cwd.as_ref());
                 Ok(opened.await?.done)
             }
+            Command::Steer(wanted) => self.steer_turn(wanted).await,
             Command::ListSessions(wanted) => self.list_sessions(wanted).await,
             Command::CloseSession(wanted) => self.close_session(&wanted.session_id).await,
             Command::DeleteSession(wanted) => self.delete_session(&wanted.session_id).await,
@@ -115,6 +116,17 @@ impl SessionCommands {
             _ => return Err("unknown command".into()),
         };
         Ok(answer?.into())
+    }
+
+    /// A message for the turn under way, to an agent that takes one. Its result comes when the model gets it.
+    async fn steer_turn(&self, wanted: Steer) -> CommandOutcome {
+        if !self.agent.offered.steering {
+            let why = "the agent takes no messages during a turn";
+            return Err(format!("{why}; `send_message` waits until the turn is over").into());
+        }
+        let session = self.resolve_session(wanted.session_id.as_ref()).await?;
+        let steered = self.state.client.steer(&session, &wanted.text);
+        Ok(steered.await?.into())
     }
 
     async fn list_sessions(&self, wanted: ListSessions) -> CommandOutcome {

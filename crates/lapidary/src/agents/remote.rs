@@ -129,6 +129,7 @@ impl AcpTask for RemoteTask {
         AcpIdentity {
             name: self.agent.name().to_owned(),
             model: "remote".to_owned(),
+            is_steerable: false,
         }
     }
 

@@ -4,16 +4,22 @@ use lapidary_rpc::{RpcError, VERSION};
 use lapidary_vocab::Json;
 use serde_json::{Value, json};
 
+use super::AcpIdentity;
 use super::updates::UpdateWriter;
 use crate::a2a::RemoteError;
 use crate::executor::{AgentOutcome, TerminateReason};
 use crate::model::ModelError;
 
 /// The answer to `initialize`.
-pub(super) fn initialize_answer(name: &str) -> Value {
+pub(super) fn initialize_answer(identity: &AcpIdentity) -> Value {
+    let name = &identity.name;
+    let mut capabilities = json!({"loadSession": false});
+    if identity.is_steerable {
+        capabilities["_meta"]["lapidary"]["steering"] = true.into();
+    }
     json!({
         "protocolVersion": VERSION,
-        "agentCapabilities": {"loadSession": false},
+        "agentCapabilities": capabilities,
         "agentInfo": {"name": name, "title": format!("Lapidary: {name}"), "version": env!("CARGO_PKG_VERSION")},
         "authMethods": [],
     })

@@ -24,6 +24,7 @@ impl AcpTask for SceneTask {
         AcpIdentity {
             name: "scout".to_owned(),
             model: "mock".to_owned(),
+            is_steerable: true,
         }
     }
 
@@ -390,4 +391,38 @@ async fn hooks_that_the_client_names_are_asked_at_their_moments() {
         .await;
     let answer = client.answer(prompt).await;
     assert_eq!(answer["result"]["stopReason"], "cancelled");
+}
+
+#[tokio::test]
+async fn a_message_during_a_turn_is_answered_once_the_model_gets_it() {
+    let script = Script::new()
+        .stream(Turn::call("write_file", json!({})))
+        .stream(done("Found."));
+    let (mut client, session) = TestClient::new(script).await;
+    let steer = json!({"sessionId": session, "text": "hurry"});
+    let idle = client.request("_lapidary/steer", steer.clone()).await;
+    assert_eq!(
+        idle["error"]["message"],
+        "the session is not at work on a prompt"
+    );
+    let prompt = client.prompt(&session, "Find it.").await;
+    let asked = client
+        .until(|message| message["method"] == "session/request_permission")
+        .await;
+    let empty = json!({"sessionId": session, "text": " "});
+    let empty = client.request("_lapidary/steer", empty).await;
+    assert_eq!(empty["error"]["message"], "the message is empty");
+    let steered = client.ask("_lapidary/steer", steer).await;
+    // Requests are taken in order: once this one is answered, the message is there.
+    let params = json!({"cwd": "/project", "mcpServers": []});
+    client.request("session/new", params).await;
+    let option = &asked["params"]["options"][0]["optionId"];
+    let result = json!({"outcome": {"outcome": "selected", "optionId": option}});
+    client
+        .send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
+        .await;
+    let told = client.answer(steered).await;
+    assert_eq!(told["result"], json!({}));
+    let answer = client.answer(prompt).await;
+    assert_eq!(answer["result"]["stopReason"], "end_turn");
 }

@@ -26,5 +26,6 @@ mod oracle;
 mod remote_http;
 mod remote_websocket;
 mod scene;
+mod steering;
 mod support;
 mod tls;

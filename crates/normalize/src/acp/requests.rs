@@ -271,6 +271,18 @@ impl AcpNormalizer {
                     out,
                 );
             }
+            Some("_lapidary/steer") => {
+                self.end_message(out);
+                self.belongs_to(session_of(params));
+                let words = own::string_token(field("text"));
+                let input = UserInput {
+                    text: words
+                        .map(|words| current.shared_text(words))
+                        .unwrap_or_default(),
+                    ..UserInput::default()
+                };
+                self.emit_event(Body::UserInput(input), Vec::new(), current, out);
+            }
             Some("session/load" | "session/resume") => {
                 self.end_message(out);
                 self.belongs_to(session_of(params));

@@ -48,6 +48,8 @@ pub struct AgentCapabilities {
     pub mcp_http: bool,
     /// MCP servers over server-sent events.
     pub mcp_sse: bool,
+    /// Messages of the user while it is at work on a prompt: an extension of Lapidary's own agents.
+    pub steering: bool,
 }
 
 /// A way to log in.
@@ -135,6 +137,8 @@ impl AgentCapabilities {
         let sessions = capabilities.get("sessionCapabilities");
         let prompts = capabilities.get("promptCapabilities");
         let mcp = capabilities.get("mcpCapabilities");
+        let own = capabilities.get("_meta");
+        let own = own.and_then(|meta| meta.get("lapidary"));
         Self {
             load: has(Some(capabilities), "loadSession"),
             list: has(sessions, "list"),
@@ -147,6 +151,7 @@ impl AgentCapabilities {
             embedded: has(prompts, "embeddedContext"),
             mcp_http: has(mcp, "http"),
             mcp_sse: has(mcp, "sse"),
+            steering: has(own, "steering"),
         }
     }
 }

@@ -80,7 +80,7 @@ export function follow(event: RuntimeEvent): unknown {
 
 export function name(command: Command): string {
   switch (command.command) {
-    case "send_message": return command.text;
+    case "send_message": case "steer": return command.text;
     case "permission_response": case "elicitation_response": return command.requestId;
     case "interrupt": case "kill": return command.sessionId ?? "";
     case "set_model": return command.model;

@@ -29,6 +29,7 @@ const OF_CLIENT: &[&str] = &[
     "session/delete",
     "session/prompt",
     "session/cancel",
+    "_lapidary/steer",
     "session/set_mode",
     "session/set_model",
     "session/set_config_option",

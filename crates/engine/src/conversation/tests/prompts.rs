@@ -152,3 +152,21 @@ fn the_system_prompt_comes_before_the_first_prompt_of_each_session() {
     );
     client.finish();
 }
+
+#[test]
+fn an_agent_that_takes_no_messages_during_a_turn_gets_none() {
+    let mut client = TestClient::new();
+    client.does("create_session", json!({"cwd": ""}));
+    let why = client.cannot("steer", json!({"text": "hurry"}));
+    assert_eq!(
+        why,
+        "the agent takes no messages during a turn; `send_message` waits until the turn is over"
+    );
+    assert!(
+        client
+            .told()
+            .iter()
+            .all(|it| it["method"] != "_lapidary/steer")
+    );
+    client.finish();
+}
