@@ -163,6 +163,10 @@ impl AgentRun<'_> {
                 }
             }
             INVOKE_AGENT if self.can_invoke_agents() => {
+                if let Some(invalid) = self.invalid_invocation(arguments) {
+                    self.tell_start(call, arguments, None);
+                    return self.end_call(call, ToolOutput::from_error(invalid));
+                }
                 if let Some(remote) = self.remote_of(arguments) {
                     return self
                         .make_remote(call, arguments, &remote, clock, stop)

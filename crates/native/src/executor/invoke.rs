@@ -14,6 +14,7 @@ use super::{
     AgentActivity, AgentExecutor, AgentOutcome, AgentRequest, AgentRun, Caller, RemoteCall,
     TerminateReason,
 };
+use crate::schema;
 use crate::tool::{CallKind, CallPreview, ToolError, ToolOutput};
 
 /// Built-in agents that change nothing. In plan mode no other can be called, as in Gemini CLI 0.61.
@@ -41,8 +42,11 @@ pub trait AgentDirectory: fmt::Debug + Send + Sync {
 /// only some tools must not get at all of them by way of another agent.
 pub(super) fn can_invoke(executor: &AgentExecutor, tools: Option<&ToolConfig>, depth: u32) -> bool {
     let is_named = tools.is_none_or(|config| {
-        let mut names = config.tools.iter().filter_map(AgentTool::name);
-        names.any(|name| matches!(name, "*" | INVOKE_AGENT))
+        // A raw declaration is shown to the model and calls nothing, whatever its name is.
+        let mut tools = config.tools.iter();
+        tools.any(
+            |tool| matches!(tool, AgentTool::Name(name) if name == "*" || name == INVOKE_AGENT),
+        )
     });
     is_named && executor.directory.is_some() && depth < executor.max_depth
 }
@@ -78,6 +82,16 @@ impl AgentRun<'_> {
     pub(super) fn can_invoke_agents(&self) -> bool {
         let tools = self.request.definition.tool_config.as_ref();
         can_invoke(self.executor, tools, self.depth)
+    }
+
+    /// Why a call of `invoke_agent` does not fit its schema.
+    pub(super) fn invalid_invocation(&self, arguments: &Map<String, Value>) -> Option<ToolError> {
+        let mut declared = self.tools.declarations.iter();
+        let declared = declared.find(|it| it.name == INVOKE_AGENT)?;
+        let arguments = Value::Object(arguments.clone());
+        let violations = schema::check(&declared.parameters, &arguments).err()?;
+        let message = schema::sentence("params", &violations);
+        Some(ToolError::new("invalid_tool_params", message))
     }
 
     pub(super) fn clock_of_caller(&self) -> Option<Arc<AgentClock>> {

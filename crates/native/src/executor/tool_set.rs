@@ -42,7 +42,7 @@ impl ToolSet {
         let wanted = config.map_or(&all[..], |config| &config.tools);
         for tool in wanted {
             match tool {
-                AgentTool::Declaration(declaration) => raw.push(raw_declaration(declaration)),
+                AgentTool::Declaration(declaration) => raw.extend(raw_declarations(declaration)),
                 AgentTool::Name(pattern) => {
                     let matching: Vec<_> = matching_tools(callers, pattern).collect();
                     let is_own = [COMPLETE_TASK, INVOKE_AGENT].contains(&pattern.as_str());
@@ -102,6 +102,16 @@ fn matching_tools<'a>(
     let names = callers.iter().map(|tool| (&tool.declaration().name, tool));
     let meant = names.filter(move |(name, _)| is_meant(name) && !NEVER.contains(&name.as_str()));
     meant.map(|(name, tool)| (name.clone(), Arc::clone(tool)))
+}
+
+/// The declarations of a function, or of a group of functions (`functionDeclarations`, the API's `Tool`). One without a name is none:
+/// the API would refuse the whole request.
+fn raw_declarations(declaration: &Value) -> Vec<ToolDeclaration> {
+    let group = declaration.get("functionDeclarations");
+    let group = group.and_then(Value::as_array);
+    let all = group.map_or(std::slice::from_ref(declaration), Vec::as_slice);
+    let all = all.iter().map(raw_declaration);
+    all.filter(|function| !function.name.is_empty()).collect()
 }
 
 fn raw_declaration(declaration: &Value) -> ToolDeclaration {

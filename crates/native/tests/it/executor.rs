@@ -290,6 +290,48 @@ async fn an_agent_calls_others_at_the_same_time_up_to_the_depth_limit() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_call_of_an_agent_without_a_prompt_runs_no_agent() {
+    let turn = Turn::call("invoke_agent", json!({"agent_name": "helper"}))
+        .and_call("invoke_agent", json!({"agent_name": 1, "prompt": "Help."}));
+    let mut stage = Stage::new(Script::new().stream(turn).stream(done("x")));
+    stage.executor.max_depth = 2;
+    let scene = stage.play().await;
+    let expected = [
+        "invoke_agent! params must have required property 'prompt'",
+        "invoke_agent! params/agent_name must be string",
+    ];
+    assert_eq!(scene.responses(1), expected);
+    assert_eq!(scene.requests.len(), 2, "the helper asks no model");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raw_declaration_is_shown_to_the_model_and_calls_nothing() {
+    let names = ["look", "invoke_agent", "aaa"];
+    let turn = names[1..]
+        .iter()
+        .fold(Turn::call(names[0], json!({})), |turn, name| {
+            turn.and_call(*name, json!({"agent_name": "helper", "prompt": "Help."}))
+        });
+    let mut stage = Stage::new(Script::new().stream(turn).stream(done("x")));
+    stage.executor.max_depth = 2;
+    let group = json!({"functionDeclarations": [{"name": "look"}, {"name": "invoke_agent"}]});
+    stage.definition.tool_config = Some(ToolConfig {
+        tools: [group, json!({"name": "aaa"}), json!({"googleSearch": {}})]
+            .map(AgentTool::Declaration)
+            .to_vec(),
+    });
+    let scene = stage.play().await;
+    let declared = &scene.requests[0].body["tools"][0]["functionDeclarations"];
+    let declared = declared.as_array().unwrap().iter();
+    let declared: Vec<_> = declared.filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(declared, ["look", "invoke_agent", "aaa", "complete_task"]);
+    let refused = names.map(|name| {
+        format!("{name}! Unauthorized tool call: '{name}' is not available to this agent.")
+    });
+    assert_eq!(scene.responses(1), refused);
+}
+
 /// An agent that calls these agents in one turn, then completes its task.
 fn caller_of(agents: &[&str]) -> Stage {
     let invoke = |name: &str| json!({"agent_name": name, "prompt": "Help."});
