@@ -14,6 +14,7 @@ use lapidary_engine::policy::{FlagError, PermissionEffect, Rule};
 use lapidary_engine::process::Supervisor;
 use lapidary_gemini::agents::{LocalAgentDefinition, PromptConfig};
 use lapidary_native::acp_agent::{AcpIdentity, AcpSession, AcpTask, AgentWork, local_agent};
+use lapidary_native::http::HttpSettings;
 use lapidary_standin::demo;
 use lapidary_vocab::event::Provider;
 use tempfile::TempDir;
@@ -61,6 +62,7 @@ pub(crate) fn demo_agent(program: &Path, temporary: &Path) -> io::Result<JobAgen
         environment: BTreeMap::from([(OsString::from("PATH"), OsString::from(PROGRAMS))]),
         temporary: directory.path().join("outputs"),
         more_directories: Vec::new(),
+        http: HttpSettings::default(),
     });
     let task = DemoTask {
         directory,

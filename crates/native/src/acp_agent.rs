@@ -22,7 +22,7 @@ use lapidary_rpc::{
 };
 use lapidary_vocab::Json;
 use lapidary_wire::gemini::hooks::HookEvent;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -333,16 +333,12 @@ impl AcpAgent {
 
 /// Answers a message of the user once the model gets it.
 async fn answer_hint(told: oneshot::Receiver<()>, incoming: IncomingRequest) {
-    match told.await {
-        Ok(()) => incoming
-            .respond
-            .answer(&json_of(&Value::Object(Map::new()))),
-        Err(_) => {
-            let message = "the turn ended before the model could be told";
-            let refusal = RpcError::new(RpcError::BAD_REQUEST, message);
-            incoming.respond.refuse(&refusal);
-        }
+    if told.await.is_ok() {
+        return incoming.respond.answer(&Json::empty_object());
     }
+    let message = "the turn ended before the model could be told";
+    let refusal = RpcError::new(RpcError::BAD_REQUEST, message);
+    incoming.respond.refuse(&refusal);
 }
 
 /// A client with rules wants to judge every call.

@@ -1,10 +1,13 @@
 //! MCP servers of one agent: started with it, asked for their tools, ended with it.
 //!
 //! A server is a process that speaks JSON-RPC, one message a line, which is what [`lapidary_rpc`] reads from any agent: nothing that a
-//! server writes can hold us up. Every request has a deadline. Servers behind an address (`url`, `http_url`, `tcp`) are not connected
-//! yet, and a notice says so. `trust` does not count: the gate is asked about every call, so that a rule holds for each.
+//! server writes can hold us up. A server behind a URL has the same lines at the other end of a pipe in memory. Every request has a
+//! deadline. `trust` does not count: the gate is asked about every call, so that a rule holds for each.
 
+mod address;
 mod client;
+mod event_link;
+mod http_link;
 #[cfg(unix)]
 mod process;
 mod tool;
@@ -17,7 +20,9 @@ use std::time::Duration;
 use lapidary_gemini::agents::McpServer;
 use lapidary_process::Supervisor;
 
+use crate::http::HttpSettings;
 use crate::tool::Tool;
+use address::{AddressTransport, ServerAddress};
 use client::McpClient;
 use tool::McpTool;
 
@@ -35,15 +40,26 @@ pub struct McpSettings {
     pub environment: Vec<(OsString, OsString)>,
     /// The directory in which servers start.
     pub directory: PathBuf,
+    /// Proxies and certificates, for servers behind a URL.
+    pub http: HttpSettings,
 }
 
 /// Why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpError {
-    /// It is reached over the network.
-    #[error("only servers with a `command` are supported")]
+    /// The definition does not say how it is reached.
+    #[error("it has no `command`, `url` or `http_url`")]
     NoCommand,
+    /// Its address is no `http` or `https` URL, or has a user in it.
+    #[error("its address is no URL that can be used")]
+    InvalidUrl,
+    /// Its address is a plain one of another machine.
+    #[error("plain `http` is for servers on this machine only")]
+    PlainHttp,
+    /// The definition asks for a login that needs a person.
+    #[error("it wants a login with `auth`: only `headers` are supported")]
+    LoginWanted,
     /// It cannot be started.
     #[error("it cannot be started: {reason}")]
     Start {
@@ -131,13 +147,43 @@ async fn start_client(
     definition: &McpServer,
     waited: Duration,
 ) -> Result<(McpClient, Vec<client::ListedTool>), McpError> {
-    let (Some(settings), Some(command)) = (settings, &definition.command) else {
-        return Err(McpError::NoCommand);
+    let settings = settings.ok_or(McpError::NoCommand)?;
+    let address = ServerAddress::from_definition(definition, &settings.environment)?;
+    let client = match (address, &definition.command) {
+        (Some(address), _) => reach_server(settings, address, definition, waited).await?,
+        (None, Some(command)) => {
+            let client = McpClient::start(settings, command, definition).await?;
+            client.initialize_server(waited).await?;
+            client
+        }
+        (None, None) => return Err(McpError::NoCommand),
     };
-    let client = McpClient::start(settings, command, definition).await?;
-    client.initialize_server(waited).await?;
     let tools = client.list_tools(waited).await?;
     Ok((client, tools))
+}
+
+/// Connects to a server behind a URL. If both transports fail, the error is that of the first.
+async fn reach_server(
+    settings: &McpSettings,
+    address: ServerAddress,
+    definition: &McpServer,
+    waited: Duration,
+) -> Result<McpClient, McpError> {
+    let patience = call_timeout(definition);
+    let client = McpClient::reach(settings, &address, patience)?;
+    let Err(error) = client.initialize_server(waited).await else {
+        return Ok(client);
+    };
+    if address.transport != AddressTransport::Either {
+        return Err(error);
+    }
+    let address = ServerAddress {
+        transport: AddressTransport::EventStream,
+        ..address
+    };
+    let client = McpClient::reach(settings, &address, patience)?;
+    let second = client.initialize_server(waited).await;
+    second.map(|()| client).map_err(|_| error)
 }
 
 fn call_timeout(definition: &McpServer) -> Duration {

@@ -146,13 +146,13 @@ fn a_client_of_connect_is_asked_and_can_prompt_the_demo_again() {
                 "permission_request" if event["toolKind"] == "edit" => {
                     let id = &event["requestId"];
                     writeln!(stdin, r#"{{"command":"steer","text":"hurry up"}}"#).unwrap();
-                    steered.push(lines.recv_timeout(DEADLINE).unwrap());
                     writeln!(
                         stdin,
                         r#"{{"command":"permission_response","requestId":{id},"allowed":true}}"#
                     )
                     .unwrap();
                 }
+                "user_input" if event["text"] == "hurry up" => steered.push(line),
                 "command_result" if event["command"] == "steer" => steered.push(line),
                 "tool_completion" => outputs.push(event["output"].to_string()),
                 "turn_complete" => break,

@@ -28,8 +28,8 @@ use super::command_environment::command_environment;
 use super::remote::{RemoteAgents, call_by_agent};
 use super::{
     AgentDirectory, AgentRequest, AgentTask, AgentTaskError, ModelClient, PromptUse, RemoteTask,
-    ToolKit, ToolKitRequest, WorkspaceContext, agent_request, gemini_model, prompt_input,
-    workspace_context,
+    ToolKit, ToolKitRequest, WorkspaceContext, agent_request, gemini_model, http_settings,
+    prompt_input, workspace_context,
 };
 
 /// How many agents may be below each other: an agent that a person runs calls others, which call none, as in Gemini CLI.
@@ -234,6 +234,7 @@ impl AgentCatalog {
             environment: command_environment(&self.setup, &self.variables),
             temporary: job.records.root.join(&*job.options.run).join("agent"),
             more_directories: included.chain(plans.clone()).collect(),
+            http: http_settings(&|name| self.variable_text(name)),
         });
         let kit = kit.with_skills(&self.setup);
         let directory = directory_of(job);

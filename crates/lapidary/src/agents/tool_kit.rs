@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use lapidary_engine::headless::CommandSupervision;
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::skills::{SkillManager, SkillSources};
+use lapidary_native::http::HttpSettings;
 use lapidary_native::mcp::McpSettings;
 use lapidary_native::tools::{
     ActivateSkillTool, GetInternalDocsTool, RunShellCommandTool, SharedSkills, ShellSettings,
@@ -25,6 +26,7 @@ pub struct ToolKit {
     environment: BTreeMap<OsString, OsString>,
     temporary: PathBuf,
     more_directories: Vec<PathBuf>,
+    http: HttpSettings,
     skills: Option<SharedSkills>,
 }
 
@@ -39,6 +41,8 @@ pub struct ToolKitRequest {
     pub temporary: PathBuf,
     /// Directories that the tools reach beside the one that the agent works in.
     pub more_directories: Vec<PathBuf>,
+    /// Proxies and certificates, for MCP servers behind a URL.
+    pub http: HttpSettings,
 }
 
 impl ToolKit {
@@ -49,6 +53,7 @@ impl ToolKit {
             environment: request.environment,
             temporary: request.temporary,
             more_directories: request.more_directories,
+            http: request.http,
             skills: None,
         }
     }
@@ -91,6 +96,7 @@ impl ToolKit {
             supervisor: self.supervision.supervisor(),
             environment: self.command_environment(),
             directory: directory.to_owned(),
+            http: self.http.clone(),
         }
     }
 

@@ -1,20 +1,25 @@
 //! One MCP server: the four requests that tools need.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_gemini::agents::McpServer;
 use lapidary_rpc::{
     Connection, ConnectionLimits, HandledMethods, IncomingRequests, OpenConnection, RequestError,
-    connect,
+    Transport, connect,
 };
 use lapidary_vocab::Json;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
+use super::address::{AddressTransport, ServerAddress};
+use super::event_link::serve_events;
+use super::http_link::{HttpLink, serve_http};
 #[cfg(unix)]
 use super::process::ServerProcess;
 use super::{McpError, McpSettings};
+use crate::http::HttpClient;
 
 /// The version of the protocol that we speak. A server answers with the one that it speaks.
 const PROTOCOL: &str = "2025-06-18";
@@ -23,14 +28,48 @@ const MOST_TOOLS: usize = 500;
 /// How many pages of a list are read. A server could hand out pages without end.
 const MOST_PAGES: usize = 50;
 
+/// How many bytes wait between the client and the link to a server behind a URL.
+const PIPE_BYTES: usize = 64 * 1024;
+/// How long a link may take to end: it tells the server that the session is over.
+const LINK_END: Duration = Duration::from_secs(2);
+
 /// A running server.
 #[derive(Debug)]
 pub(super) struct McpClient {
     connection: Connection,
     /// Answers the server's own requests.
     answering: JoinHandle<()>,
+    end: Mutex<ServerEnd>,
+}
+
+/// The other end of the connection.
+#[derive(Debug)]
+enum ServerEnd {
     #[cfg(unix)]
-    process: Mutex<ServerProcess>,
+    Process(Box<ServerProcess>),
+    /// The task that passes messages on to a server behind a URL.
+    Link(JoinHandle<()>),
+}
+
+impl ServerEnd {
+    async fn end_server(&mut self) {
+        match self {
+            #[cfg(unix)]
+            Self::Process(process) => process.end_process().await,
+            Self::Link(link) => {
+                let _ = tokio::time::timeout(LINK_END, &mut *link).await;
+                link.abort();
+            }
+        }
+    }
+}
+
+impl Drop for ServerEnd {
+    fn drop(&mut self) {
+        if let Self::Link(link) = self {
+            link.abort();
+        }
+    }
 }
 
 /// A tool as the server lists it.
@@ -49,19 +88,48 @@ impl McpClient {
         definition: &McpServer,
     ) -> Result<Self, McpError> {
         let (process, reads, writes) = ServerProcess::start(settings, command, definition).await?;
+        Ok(Self::new(
+            (reads, writes),
+            ServerEnd::Process(Box::new(process)),
+        ))
+    }
+
+    /// Connects to a server behind a URL. Nothing is sent yet, unless the transport begins with a stream.
+    pub(super) fn reach(
+        settings: &McpSettings,
+        address: &ServerAddress,
+        patience: Duration,
+    ) -> Result<Self, McpError> {
+        let http = HttpClient::new(settings.http.clone()).map_err(|error| McpError::Start {
+            reason: error.to_string(),
+        })?;
+        let link = Arc::new(HttpLink::new(http, address.clone(), patience));
+        let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
+        let link = match address.transport {
+            AddressTransport::EventStream => tokio::spawn(serve_events(theirs, link)),
+            AddressTransport::StreamableHttp | AddressTransport::Either => {
+                tokio::spawn(serve_http(theirs, link))
+            }
+        };
+        Ok(Self::new(tokio::io::split(ours), ServerEnd::Link(link)))
+    }
+
+    fn new<R, W>(streams: (R, W), end: ServerEnd) -> Self
+    where
+        (R, W): Transport,
+    {
         let methods = HandledMethods::from_names(["ping"]);
-        let connected = connect((reads, writes), methods, ConnectionLimits::default());
         let OpenConnection {
             connection,
             requests,
             observer,
-        } = connected;
+        } = connect(streams, methods, ConnectionLimits::default());
         drop(observer); // a server's lines are of no interest by themselves
-        Ok(Self {
+        Self {
             connection,
             answering: tokio::spawn(answer_pings(requests)),
-            process: Mutex::new(process),
-        })
+            end: Mutex::new(end),
+        }
     }
 
     #[cfg(not(unix))]
@@ -121,6 +189,10 @@ impl McpClient {
         match answer.await {
             Ok(answer) => Ok(serde_json::from_str(answer.result.as_str()).unwrap_or_default()),
             Err(RequestError::Late { .. }) => Err(McpError::Silent { waited }),
+            Err(RequestError::Refused(refusal)) => Err(McpError::Request {
+                method,
+                reason: refusal.message.to_string(),
+            }),
             Err(error) => Err(McpError::Request {
                 method,
                 reason: error.to_string(),
@@ -132,8 +204,7 @@ impl McpClient {
     pub(super) async fn end_server(&self) {
         self.connection.hang_up();
         self.answering.abort();
-        #[cfg(unix)]
-        self.process.lock().await.end_process().await;
+        self.end.lock().await.end_server().await;
     }
 }
 

@@ -18,6 +18,7 @@ mod executor;
 mod faults;
 mod hostile;
 mod limits;
+mod mcp_address;
 mod mcp_server;
 mod model;
 mod model_hooks;

@@ -128,6 +128,7 @@ fn play(script: Script, servers: Vec<(String, McpServer)>, directory: &Path) -> 
         supervisor: Supervisor::at(std::env::current_exe().unwrap()),
         environment: Vec::new(),
         directory: directory.to_owned(),
+        http: lapidary_native::http::HttpSettings::default(),
     }));
     let definition = LocalAgentDefinition {
         name: "scout".to_owned(),

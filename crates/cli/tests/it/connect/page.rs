@@ -64,7 +64,7 @@ fn each_command_is_described_with_all_its_fields_and_shown() {
     let schema = Published::named("commands").unwrap().schema();
     let examples = examples(&page);
     let commands = kinds(&schema, "command");
-    assert_eq!(commands.len(), 17);
+    assert_eq!(commands.len(), 18);
     for (name, place) in commands {
         let row = page
             .lines()

@@ -121,7 +121,7 @@ fn without_pages(text: &str) -> String {
 }
 
 /// Where `cargo xtask test` installed the real programs.
-pub(super) fn peers() -> PathBuf {
+pub(crate) fn peers() -> PathBuf {
     let installed = std::env::var_os("LAPIDARY_PEERS");
     let installed =
         PathBuf::from(installed.expect("LAPIDARY_PEERS is set: run `cargo xtask test`"));
