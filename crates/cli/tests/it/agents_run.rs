@@ -299,7 +299,7 @@ fn the_text_of_a_run_tells_the_result_once_and_nothing_that_was_not_counted() {
     let lines: Vec<_> = ran.stdout.lines().collect();
     let (session, rest) = lines.split_first().unwrap();
     assert!(
-        session.starts_with("session  gemini-2.5-pro  "),
+        session.starts_with("session  gemini-3.1-pro-preview  "),
         "{session}"
     );
     let (end, rest) = rest.split_last().unwrap();

@@ -42,7 +42,7 @@ pub trait AgentDirectory: fmt::Debug + Send + Sync {
 /// only some tools must not get at all of them by way of another agent.
 pub(super) fn can_invoke(executor: &AgentExecutor, tools: Option<&ToolConfig>, depth: u32) -> bool {
     let is_named = tools.is_none_or(|config| {
-        // A raw declaration is shown to the model and calls nothing, whatever its name is.
+        // A raw declaration is shown to the model and calls nothing.
         let mut tools = config.tools.iter();
         tools.any(
             |tool| matches!(tool, AgentTool::Name(name) if name == "*" || name == INVOKE_AGENT),
