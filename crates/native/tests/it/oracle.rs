@@ -263,10 +263,7 @@ fn summary(tallies: &BTreeMap<&'static str, Tally>) -> String {
     let mut summary = format!("all tools: {cases} cases, {wrong} wrong edits, {names} names\n");
     let shares = [
         ("equal", sum(|it| it.equal)),
-        (
-            "equal to Gemini CLI with grep",
-            sum(|it| it.equal_with_grep),
-        ),
+        ("as Gemini CLI with grep", sum(|it| it.equal_with_grep)),
         (
             "Gemini CLI breaks a promise of ours",
             sum(|it| told_count(&it.promised)),

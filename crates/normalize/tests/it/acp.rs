@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{acp_turn, acp_update, body, connection, names, options};
+use crate::support::{ACP_PROMPT, acp_turn, acp_update, body, connection, names, options};
 
 /// I1
 #[test]
@@ -242,4 +242,13 @@ fn history_that_is_replayed_is_tagged_until_the_next_prompt() {
     assert_eq!(tags[3], replay);
     assert_eq!(tags[4], json!({"acp.outOfTurn": true}));
     assert_eq!(tags[6], Value::Null);
+}
+
+#[test]
+fn a_message_to_an_agent_at_work_is_input_of_the_user() {
+    let steer = r#">{"jsonrpc":"2.0","id":7,"method":"_lapidary/steer","params":{"sessionId":"s","text":"hurry"}}"#;
+    let events = connection(&[ACP_PROMPT, steer], &options());
+    let inputs = events.iter().map(body);
+    let inputs: Vec<_> = inputs.filter(|it| it["event"] == "user_input").collect();
+    assert_eq!(inputs[1], json!({"event": "user_input", "text": "hurry"}));
 }

@@ -590,6 +590,10 @@ pub(crate) fn commands() -> Vec<Command> {
             output_schema: Some(json(r#"{"type":"object"}"#)),
             schema_repairs: Some(1),
         }),
+        Command::Steer(command::Steer {
+            session_id: some("s"),
+            text: text("hurry"),
+        }),
         Command::PermissionResponse(command::PermissionResponse {
             request_id: text("request-1"),
             allowed: true,
