@@ -91,44 +91,47 @@ fn add_hits(found: &mut SearchHits, more: SearchHits, limit: usize) {
     found.total += more.total;
 }
 
-/// As many hits as fit, each with fewer excerpts rather than none.
+/// As many hits as fit, each with fewer excerpts rather than none. Secrets are removed once, from all hits together: that costs as much
+/// as the search.
 fn fitting_answer(context: &McpContext, found: &SearchHits) -> String {
-    let mut hits: Vec<Value> = Vec::new();
-    for hit in &found.hits {
-        let fits = (0..=hit.snippets.len()).rev().any(|excerpts| {
-            hits.push(hit_entry(hit, excerpts));
-            let is_short = answer_text(context, found.total, &hits).len() <= SEARCH_BYTES;
-            if !is_short {
-                hits.pop();
-            }
-            is_short
-        });
-        if !fits {
+    let hits: Vec<_> = found.hits.iter().map(hit_entry).collect();
+    let redacted = context.safe.redacted_value(&Value::Array(hits));
+    let hits: Vec<Value> = serde_json::from_str(&redacted).unwrap_or_default();
+    let mut shown: Vec<Value> = Vec::new();
+    let mut room = SEARCH_BYTES - answer_value(found.total, &[]).to_string().len();
+    for mut hit in hits {
+        // A comma stands between two hits.
+        while hit.to_string().len() + 1 > room && drop_excerpt(&mut hit) {}
+        let length = hit.to_string().len() + 1;
+        if length > room {
             break;
         }
+        room -= length;
+        shown.push(hit);
     }
-    answer_text(context, found.total, &hits)
+    answer_value(found.total, &shown).to_string()
 }
 
-fn answer_text(context: &McpContext, total: usize, hits: &[Value]) -> String {
+/// Takes the last excerpt away. False if there is none.
+fn drop_excerpt(hit: &mut Value) -> bool {
+    let excerpts = hit["excerpts"].as_array_mut();
+    excerpts.is_some_and(|excerpts| excerpts.pop().is_some())
+}
+
+fn answer_value(total: usize, hits: &[Value]) -> Value {
     let mut answer = json!({"notice": NOTICE, "total": total, "hits": hits});
     if hits.len() < total {
         let more = total - hits.len();
         answer["more"] = format!("{more} more: narrow the query, or name a project").into();
     }
-    context.safe.redacted_value(&answer)
+    answer
 }
 
-fn hit_entry(hit: &SessionHit, excerpts: usize) -> Value {
+fn hit_entry(hit: &SessionHit) -> Value {
     let info = hit.session.info();
     let title = one_line(&info.display_name);
     let (title, _) = shortened_text(&title, TITLE_BYTES);
-    let excerpts: Vec<_> = hit
-        .snippets
-        .iter()
-        .take(excerpts)
-        .map(excerpt_entry)
-        .collect();
+    let excerpts: Vec<_> = hit.snippets.iter().map(excerpt_entry).collect();
     json!({
         "id": info.id, "agent": info.provider, "project": info.project,
         "updated": info.last_updated, "title": title, "excerpts": excerpts,
