@@ -19,7 +19,6 @@ mod run_watch;
 mod safe_text;
 mod search;
 mod server_job;
-mod session_place;
 mod transcript;
 
 use std::sync::Arc;
@@ -28,9 +27,9 @@ use lapidary_native::mcp_server::{CallAnswer, McpServer, ServerCall, ServerTool,
 use serde_json::{Value, json};
 
 use crate::prepare::{RunOptions, RunSurroundings};
+use crate::sessions::SessionPlace;
 use delegation::DelegatedRuns;
 use safe_text::SafeText;
-use session_place::SessionPlace;
 
 pub use crate::server_depth::{DEPTH_VARIABLE, MAX_DEPTH, ServerAncestry};
 pub use search::SEARCH_BYTES;
@@ -87,7 +86,9 @@ struct McpContext {
 
 impl McpContext {
     fn open_session_place(&self) -> Result<SessionPlace, String> {
-        SessionPlace::open(&self.options.surroundings.environment)
+        let environment = self.options.surroundings.environment.clone();
+        let place = SessionPlace::open(environment);
+        place.ok_or_else(|| "there is no home directory to look in".to_owned())
     }
 }
 

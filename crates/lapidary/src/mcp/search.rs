@@ -1,7 +1,7 @@
 //! `search_sessions`: the best hits that fit into four kilobytes.
 
 use lapidary_native::mcp_server::ServerCall;
-use lapidary_sessions::ListedSession;
+use lapidary_sessions::ProjectReach;
 use lapidary_sessions::search::{
     SearchFilters, SearchHits, SearchQuery, SessionHit, SessionSearch,
 };
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::McpContext;
 use super::safe_text::one_line;
-use super::session_place::SessionPlace;
 use super::shortened_text;
 use crate::moments::{DayEnd, parse_moment};
+use crate::sessions::{SearchScope, SessionPlace};
 
 /// The longest answer.
 pub const SEARCH_BYTES: usize = 4096;
@@ -56,39 +56,21 @@ fn find_hits(
     project: Option<&str>,
     agent: Option<&str>,
 ) -> SearchHits {
-    let (projects, reach) = place.projects_in_reach(project);
-    let is_wanted = |it: &ListedSession| agent.is_none_or(|agent| it.provider().as_str() == agent);
-    let reads_files = agent.is_none_or(|agent| agent == "gemini");
-    let mut found = if reads_files {
-        place.search(search, &projects)
-    } else {
-        SearchHits::default()
+    let (projects, reach) = match project {
+        None => (place.store.projects(), ProjectReach::Everywhere),
+        Some(named) => {
+            let root = place.named_root(named.as_ref());
+            (vec![place.store.project(&root)], ProjectReach::Named)
+        }
     };
-    let kept = place.only_in_vault(&projects);
-    let mut others = place.other_sessions(&projects, reach);
-    others.retain(is_wanted);
-    if kept.is_empty() && others.is_empty() {
-        return found;
-    }
-    let listing = place.listing(&projects);
-    let kept = kept.without(&listing);
-    if reads_files {
-        add_hits(
-            &mut found,
-            kept.search(search, &projects, place.now),
-            search.limit,
-        );
-    }
-    others.remove_listed(&listing);
-    others.retain(|it| !kept.has(it.id()));
-    add_hits(&mut found, search.of_others(&others), search.limit);
+    let scope = SearchScope {
+        projects: &projects,
+        reach,
+        agent: SearchScope::agent_family(agent),
+    };
+    let mut found = place.search_files(search, scope.gemini_projects());
+    place.add_unlisted_hits(&mut found, search, &scope, || place.listing(&projects));
     found
-}
-
-fn add_hits(found: &mut SearchHits, more: SearchHits, limit: usize) {
-    let room = limit.saturating_sub(found.hits.len());
-    found.hits.extend(more.hits.into_iter().take(room));
-    found.total += more.total;
 }
 
 /// As many hits as fit, each with fewer excerpts rather than none. Secrets are removed once, from all hits together: that costs as much
