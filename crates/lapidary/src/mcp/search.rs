@@ -76,6 +76,9 @@ fn find_hits(
 /// As many hits as fit, each with fewer excerpts rather than none. Secrets are removed once, from all hits together: that costs as much
 /// as the search.
 fn fitting_answer(context: &McpContext, found: &SearchHits) -> String {
+    if found.hits.is_empty() {
+        return answer_value(found.total, &[]).to_string();
+    }
     let hits: Vec<_> = found.hits.iter().map(hit_entry).collect();
     let redacted = context.safe.redacted_value(&Value::Array(hits));
     let hits: Vec<Value> = serde_json::from_str(&redacted).unwrap_or_default();
