@@ -12,6 +12,7 @@
 //! characters, inside JSON whose other members name its origin.
 
 mod agents;
+mod ancestry;
 mod delegation;
 mod invoke;
 mod run_answer;
@@ -31,7 +32,8 @@ use crate::sessions::SessionPlace;
 use delegation::DelegatedRuns;
 use safe_text::SafeText;
 
-pub use crate::server_depth::{DEPTH_VARIABLE, MAX_DEPTH, ServerAncestry};
+pub use crate::server_depth::{DEPTH_VARIABLE, MAX_DEPTH};
+pub use ancestry::ServerAncestry;
 pub use search::SEARCH_BYTES;
 
 const INSTRUCTIONS: &str = "Search past sessions of every coding agent on this machine before you solve a problem again: \

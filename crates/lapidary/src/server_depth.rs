@@ -1,14 +1,8 @@
-//! The Lapidary servers above a program: each passes its depth and its bounds to the programs that it starts.
-//!
-//! Some agents start MCP servers with few variables, and an agent could remove or change one. So the variables that the processes
-//! above were started with count, too, where the system shows them.
+//! How many of our MCP servers are below each other: each passes its depth to the programs that it starts.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 
 use lapidary_engine::detect::SearchEnvironment;
-use lapidary_engine::process::ancestor_values;
-
-use crate::prepare::{BOUNDS_VARIABLE, RunBounds};
 
 /// The variable with the number of Lapidary's servers above a program. A program that a server starts gets one more.
 pub const DEPTH_VARIABLE: &str = "LAPIDARY_DEPTH";
@@ -16,61 +10,14 @@ pub const DEPTH_VARIABLE: &str = "LAPIDARY_DEPTH";
 /// How many servers may be below each other: an agent that was started through a server may start one more through its own.
 pub const MAX_DEPTH: u32 = 2;
 
-/// The servers above a program.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ServerAncestry {
-    /// How many there are.
-    pub depth: u32,
-    /// The bounds of their runs, the nearest first.
-    pub bounds: Vec<RunBounds>,
-}
-
-impl ServerAncestry {
-    /// The servers that an environment shows.
-    pub fn from_environment(environment: &SearchEnvironment) -> Self {
-        let value = |name: &str| environment.vars.get(OsStr::new(name)).cloned();
-        Self::from_values(value(DEPTH_VARIABLE), value(BOUNDS_VARIABLE))
-    }
-
-    /// The servers that an environment shows, and those that the processes above this one show.
-    pub fn of_this_process(environment: &SearchEnvironment) -> Self {
-        let value = |name: &str| {
-            let own = environment.vars.get(OsStr::new(name)).cloned();
-            own.into_iter().chain(ancestor_values(name))
-        };
-        Self::from_values(value(DEPTH_VARIABLE), value(BOUNDS_VARIABLE))
-    }
-
-    fn from_values(
-        depths: impl IntoIterator<Item = OsString>,
-        bounds: impl IntoIterator<Item = OsString>,
-    ) -> Self {
-        let depth = depths.into_iter().map(|value| parsed_depth(&value)).max();
-        let mut values: Vec<_> = bounds.into_iter().collect();
-        values.dedup();
-        let bounds = values.iter();
-        let bounds: Option<_> = bounds.map(|it| RunBounds::parse(it.to_str()?)).collect();
-        match bounds {
-            Some(bounds) => Self {
-                depth: depth.unwrap_or_default(),
-                bounds,
-            },
-            // Bounds that cannot be read cannot be kept, so no agent is started.
-            None => Self {
-                depth: MAX_DEPTH,
-                bounds: Vec::new(),
-            },
-        }
-    }
-}
-
 /// The number of servers above a program with this environment. A value that is no number counts as too deep.
 pub(crate) fn depth_in(environment: &SearchEnvironment) -> u32 {
     let depth = environment.vars.get(OsStr::new(DEPTH_VARIABLE));
     depth.map_or(0, |depth| parsed_depth(depth))
 }
 
-fn parsed_depth(value: &OsStr) -> u32 {
+/// The number in the value of the variable.
+pub(crate) fn parsed_depth(value: &OsStr) -> u32 {
     let depth = value.to_str().and_then(|depth| depth.parse().ok());
     depth.unwrap_or(MAX_DEPTH)
 }

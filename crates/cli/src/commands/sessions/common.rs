@@ -206,10 +206,11 @@ impl SessionsContext {
 
     /// The index of this home, if there is one and `--no-index` is not given.
     pub(super) fn session_index(&self, scope: &ProjectScope) -> SessionIndex {
-        match self.index_path() {
-            path if scope.no_index => SessionIndex::none(&path.unwrap_or_default(), self.now),
-            _ => self.open_index(),
+        if scope.no_index {
+            let path = self.index_path().unwrap_or_default();
+            return SessionIndex::none(&path, self.now);
         }
+        self.open_index()
     }
 }
 
