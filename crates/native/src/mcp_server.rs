@@ -5,8 +5,7 @@
 //! only at run time.
 //!
 //! * Arguments that do not fit the tool's schema are an answer with `isError`, in the words of [`crate::schema`], so that a
-//! model can
-//!   correct itself. An unknown tool is an error of the protocol.
+//!   model can correct itself. An unknown tool is an error of the protocol.
 //! * A cancelled call is answered too, once the tool has ended: after the answer, nothing of the call runs.
 //! * Work that outlives its call is ended by [`McpServer::at_end`].
 //! * When the client closes its end, running calls have `LAST_CALLS` to end by themselves and `CANCELLED_CALLS` to end when
