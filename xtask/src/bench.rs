@@ -9,6 +9,7 @@ mod hooks;
 mod instructions;
 mod latency;
 mod loading;
+mod mcp;
 mod measure;
 mod processes;
 mod recordings;
@@ -55,6 +56,8 @@ enum BenchPart {
     Recordings,
     /// `lapidary agents run`, and the tools that search
     Agents,
+    /// `lapidary mcp`
+    Mcp,
     /// Instructions of `translate` and `run`, counted by valgrind
     Instructions,
 }
@@ -187,6 +190,9 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
         verdict.add_verdict(agents::report_agents(
             workspace, &folder, &lapidary, args.runs,
         )?);
+    }
+    if wanted(BenchPart::Mcp) {
+        verdict.add_verdict(mcp::report_mcp(workspace, &folder, &lapidary, args.runs)?);
     }
     if wanted(BenchPart::Instructions) {
         instructions::report_instructions(&folder, &lapidary, args.against.as_deref())?;

@@ -46,6 +46,22 @@ pub(crate) fn install_a2a_python(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs the MCP inspector under `target/peers-mcp`, unless it is there already.
+pub(crate) fn install_mcp(workspace: &Workspace) -> Result<PathBuf> {
+    install_from(
+        &workspace.root.join("peers/mcp"),
+        workspace.target.join("peers-mcp"),
+    )
+}
+
+/// Installs the Python client of MCP under `target/peers-mcp-python`, unless it is there already.
+pub(crate) fn install_mcp_python(workspace: &Workspace) -> Result<PathBuf> {
+    install_wheels(
+        &workspace.root.join("peers/mcp/requirements.txt"),
+        workspace.target.join("peers-mcp-python"),
+    )
+}
+
 /// Installs the core of Gemini CLI as a package under `target/peers-oracle`, unless it is there already: tests import its modules.
 pub(crate) fn install_oracle(workspace: &Workspace) -> Result<PathBuf> {
     install_from(
@@ -133,6 +149,7 @@ mod tests {
         check_pins(&peers.join("a2a"));
         check_pins(&peers.join("bench"));
         check_pins(&peers.join("codex"));
+        check_pins(&peers.join("mcp"));
         check_pins(&peers.join("oracle"));
     }
 
@@ -140,6 +157,7 @@ mod tests {
     fn wheels_are_pinned_exactly_with_their_checksums() {
         check_wheels("bench");
         check_wheels("a2a");
+        check_wheels("mcp");
     }
 
     fn check_wheels(folder: &str) {

@@ -165,9 +165,11 @@ impl PeerFolders {
         if features.contains(&"full") {
             peers::install_codex(workspace)?;
             peers::install_a2a_python(workspace)?;
+            peers::install_mcp_python(workspace)?;
             oracle = Some(peers::install_oracle(workspace)?);
         }
         peers::install_a2a(workspace)?;
+        peers::install_mcp(workspace)?;
         let peers = Some(peers::install_peers(workspace)?);
         Ok(Self { peers, oracle })
     }

@@ -14,6 +14,7 @@ mod job;
 mod machine_format;
 mod man;
 mod mcp;
+mod narrowed_options;
 mod overview;
 mod parse;
 mod policy;

@@ -8,13 +8,14 @@ mod mcp_config;
 mod output_schema;
 mod own_server;
 mod remote_agent;
+mod run_bounds;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lapidary_engine::agents::AgentUrl;
+use lapidary_engine::agents::{AgentUrl, KNOWN};
 use lapidary_engine::config::{self, Config, ConfigError, LoadedConfig};
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::gemini_cli::{self, PromptText};
@@ -33,6 +34,7 @@ pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
 pub use output_schema::{OutputSchemaError, OutputSchemaSource};
 pub use own_server::OWN_SERVER;
+pub use run_bounds::{BOUNDS_VARIABLE, BoundRule, RunBounds};
 
 use crate::agents::FAMILY;
 use crate::demo::{self, DEMO, DemoAttendance};
@@ -76,6 +78,8 @@ pub struct RunOptions {
     pub output_schema: Option<OutputSchemaSource>,
     /// How often the agent may repair an answer that does not fit; twice if absent.
     pub schema_repairs: Option<u32>,
+    /// The bounds of the runs above this one, the nearest first. They narrow the rules and the settings.
+    pub bounds: Vec<RunBounds>,
 }
 
 /// The files with settings that were not given directly.
@@ -150,6 +154,14 @@ pub enum PrepareError {
     /// There is no such agent.
     #[error(transparent)]
     Agent(#[from] AgentChoiceError),
+    /// The agent would work outside the directory of a run above it.
+    #[error("`{}` is outside `{}`, where the run above this one works", directory.display(), bound.display())]
+    OutOfBounds {
+        /// The directory of the agent.
+        directory: PathBuf,
+        /// The directory that it may not leave.
+        bound: PathBuf,
+    },
     /// A file cannot be attached.
     #[error(transparent)]
     Attachment(#[from] AttachError),
@@ -187,6 +199,7 @@ impl PrepareError {
             }
             Self::Agent(_)
             | Self::Attachment(_)
+            | Self::OutOfBounds { .. }
             | Self::OutputSchema(_)
             | Self::CurrentDirectory(_) => PrepareErrorKind::BadInput,
             Self::State(_) | Self::ThisProgram(_) => PrepareErrorKind::Internal,
@@ -208,6 +221,7 @@ impl PrepareError {
             | Self::NoConfigFile { .. }
             | Self::McpConfig(_)
             | Self::Attachment(_)
+            | Self::OutOfBounds { .. }
             | Self::ThisProgram(_) => None,
         }
     }
@@ -234,6 +248,7 @@ impl RunOptions {
             own_agent: None,
             output_schema: None,
             schema_repairs: None,
+            bounds: Vec::new(),
         }
     }
 
@@ -256,6 +271,7 @@ impl RunOptions {
             warn(warning.to_string());
         }
         let config = self.config.clone().over(loaded.config);
+        let config = self.narrowed_config(config, &environment.dir)?;
         let output_schema = self.schema_of_output(&environment.dir)?;
         let program = &surroundings.program;
         let mut speaking = self.acp_options(&environment.dir)?;
@@ -301,6 +317,32 @@ impl RunOptions {
         };
         self.adapt_to_demo(&mut job)?;
         Ok(job)
+    }
+
+    /// The settings, no wider than those of the runs above this one.
+    fn narrowed_config(&self, mut config: Config, here: &Path) -> Result<Config, PrepareError> {
+        let directory = config.working_dir_in(here);
+        for bounds in &self.bounds {
+            bounds.narrow_config(&mut config, here);
+            if !bounds.has_directory(&directory) {
+                return Err(PrepareError::OutOfBounds {
+                    directory,
+                    bound: bounds.directory.clone(),
+                });
+            }
+        }
+        Ok(config)
+    }
+
+    /// The names of agents that a run can be asked for by name: those that we know, and those of the settings.
+    pub fn named_agents(
+        &self,
+        environment: &SearchEnvironment,
+    ) -> Result<Vec<String>, PrepareError> {
+        let loaded = self.load_config(environment)?;
+        let own = self.config.agents.keys().chain(loaded.config.agents.keys());
+        let names = KNOWN.iter().map(|known| known.name.to_owned());
+        Ok(names.chain(own.cloned()).chain([DEMO.to_owned()]).collect())
     }
 
     /// The demo works in a directory of its own, and has rules behind those of the user.
@@ -379,11 +421,11 @@ impl RunOptions {
             PermissionEffect::Ask,
             PermissionEffect::Allow,
         ];
-        let specs = in_order.into_iter().flat_map(|effect| {
-            let of_effect = self.rules.iter().filter(move |(then, _)| *then == effect);
-            of_effect.map(move |(_, spec)| (effect, spec))
+        let given = self.bounded_rules(here);
+        let rules = in_order.into_iter().flat_map(|effect| {
+            let of_effect = given.iter().filter(move |rule| rule.effect == effect);
+            of_effect.map(|rule| Rule::parse_flag(rule.effect, &rule.spec, &rule.from))
         });
-        let rules = specs.map(|(effect, spec)| Rule::parse_flag(effect, spec, here));
         rules.collect::<Result<Vec<_>, _>>().map(Rules::new)
     }
 
@@ -391,14 +433,16 @@ impl RunOptions {
         let here = &environment.dir;
         let user = directories::config(environment);
         let user = user.map(|directory| directory.join(config::FILE_NAME));
-        let loaded = match &self.config_files {
+        let loaded = match self.bounded_files() {
             ConfigFiles::None => return Ok(LoadedConfig::default()),
             ConfigFiles::Named(file) if !here.join(file).exists() => {
                 return Err(PrepareError::NoConfigFile { file: file.clone() });
             }
             ConfigFiles::Named(file) => config::load_named(user.as_deref(), &here.join(file)),
             ConfigFiles::Found => {
-                let from = self.config.working_dir_in(here);
+                // The directory of the agent may have been written to by an agent: its file counts only if no run is above.
+                let outermost = self.bounds.last().map(|it| it.directory.clone());
+                let from = outermost.unwrap_or_else(|| self.config.working_dir_in(here));
                 let project = config::find_project_file(&from, environment.home.as_deref());
                 config::load(user.as_deref(), project.as_deref())
             }

@@ -13,8 +13,11 @@ pub const MAX_DEPTH: u32 = 2;
 /// The number of servers above a program with this environment. A value that is no number counts as too deep.
 pub(crate) fn depth_in(environment: &SearchEnvironment) -> u32 {
     let depth = environment.vars.get(OsStr::new(DEPTH_VARIABLE));
-    depth.map_or(0, |depth| {
-        let depth = depth.to_str().and_then(|depth| depth.parse().ok());
-        depth.unwrap_or(MAX_DEPTH)
-    })
+    depth.map_or(0, |depth| parsed_depth(depth))
+}
+
+/// The number in the value of the variable.
+pub(crate) fn parsed_depth(value: &OsStr) -> u32 {
+    let depth = value.to_str().and_then(|depth| depth.parse().ok());
+    depth.unwrap_or(MAX_DEPTH)
 }

@@ -13,6 +13,7 @@
 //! assert_eq!(load_messages(&request.or_empty()).unwrap(), []);
 //! ```
 
+mod place;
 mod providers;
 
 use std::fs;
@@ -29,6 +30,7 @@ use lapidary_normalize::views::messages::MessageFold;
 pub use lapidary_sessions::*;
 use lapidary_vocab::Message;
 use lapidary_wire::gemini::session::ReplayedLog;
+pub use place::{SearchScope, SessionPlace};
 pub use providers::providers;
 
 /// Which session.

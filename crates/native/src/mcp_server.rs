@@ -5,9 +5,9 @@
 //! only at run time.
 //!
 //! * Arguments that do not fit the tool's schema are an answer with `isError`, in the words of [`crate::schema`], so that a
-//! model can
-//!   correct itself. An unknown tool is an error of the protocol.
+//!   model can correct itself. An unknown tool is an error of the protocol.
 //! * A cancelled call is answered too, once the tool has ended: after the answer, nothing of the call runs.
+//! * Work that outlives its call is ended by [`McpServer::at_end`].
 //! * When the client closes its end, running calls have `LAST_CALLS` to end by themselves and `CANCELLED_CALLS` to end when
 //!   cancelled. Then the server ends.
 //!
@@ -25,6 +25,7 @@
 //! ```
 
 mod call;
+mod closing;
 mod progress;
 mod protocol;
 mod streams;
@@ -45,6 +46,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use call::{CallRequest, carry_out};
+use closing::ClosingStep;
 pub use progress::CallProgress;
 pub use protocol::PROTOCOL_VERSIONS;
 use streams::{InputEnd, OutputEnd};
@@ -74,6 +76,7 @@ pub struct McpServer {
     name: String,
     instructions: Option<String>,
     tools: Vec<ServerTool>,
+    closing: Vec<ClosingStep>,
 }
 
 impl McpServer {
@@ -83,6 +86,7 @@ impl McpServer {
             name: name.into(),
             instructions: None,
             tools: Vec::new(),
+            closing: Vec::new(),
         }
     }
 
@@ -97,6 +101,17 @@ impl McpServer {
     #[must_use]
     pub fn tool(mut self, tool: ServerTool) -> Self {
         self.tools.push(tool);
+        self
+    }
+
+    /// Adds a step for the end of the server: it ends work of tools that outlives their calls, and has `CANCELLED_CALLS` for it.
+    #[must_use]
+    pub fn at_end<F, A>(mut self, step: F) -> Self
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = ()> + Send + 'static,
+    {
+        self.closing.push(ClosingStep::new(step));
         self
     }
 
@@ -148,7 +163,8 @@ impl McpServer {
                 Some(_) = serving.calls.join_next() => {}
             }
         }
-        serving.end_calls(&output_ended).await;
+        let closing = closing::run_steps(serving.server.closing.clone());
+        tokio::join!(serving.end_calls(&output_ended), closing);
     }
 }
 

@@ -8,7 +8,7 @@ mod sweep;
 mod tree;
 mod unsupervised;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -33,6 +33,12 @@ pub fn marked(name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Vec<i32> {
     let mark = (name.as_ref().to_owned(), value.as_ref().to_owned());
     let found = tree::marked_processes(&mark).found.into_iter();
     found.map(|(pid, _)| pid.as_raw_nonzero().get()).collect()
+}
+
+/// The values of a variable that the processes above this one were started with, the nearest first. None where the environment of
+/// others cannot be seen: everywhere but on Linux.
+pub fn ancestor_values(name: impl AsRef<OsStr>) -> Vec<OsString> {
+    tree::ancestor_values(name.as_ref())
 }
 
 /// Whether a process has this id; it may be another process than the one that was started with it.

@@ -8,7 +8,7 @@
 pub mod supervisor;
 mod unsupervised;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::windows::io::{AsHandle, OwnedHandle};
 use std::time::Duration;
@@ -134,6 +134,11 @@ async fn grace_over(kill_at: Option<Instant>) {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
     }
+}
+
+/// The environment of other processes cannot be seen here.
+pub fn ancestor_values(_: impl AsRef<OsStr>) -> Vec<OsString> {
+    Vec::new()
 }
 
 /// The processes that carry a [mark](super::Command::mark). The environment of others is not for us to see.

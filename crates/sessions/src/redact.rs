@@ -20,6 +20,7 @@
 
 mod assigned_secrets;
 mod issuer_patterns;
+mod lazy_pattern;
 mod message_places;
 mod paths;
 mod report;

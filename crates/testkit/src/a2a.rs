@@ -1,7 +1,7 @@
 //! The official A2A servers, on loopback, for the tests of our client.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::gemini::peers;
+use crate::gemini::peers_beside;
 
 /// A server that runs until this is dropped.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl A2aPeer {
             A2aServer::JavaScript1 => node(&scripts, "1.0"),
             A2aServer::Python => {
                 let mut command = Command::new("python3");
-                command.env("PYTHONPATH", installed("peers-a2a-python"));
+                command.env("PYTHONPATH", peers_beside("peers-a2a-python"));
                 command.arg(scripts.join("server.py"));
                 command
             }
@@ -116,14 +116,7 @@ impl Drop for A2aPeer {
 
 fn node(scripts: &Path, version: &str) -> Command {
     let mut command = Command::new("node");
-    command.current_dir(installed("peers-a2a"));
+    command.current_dir(peers_beside("peers-a2a"));
     command.arg(scripts.join("server.mjs")).arg(version);
     command
-}
-
-/// A folder beside the other peers.
-fn installed(name: &str) -> PathBuf {
-    let folder = peers().with_file_name(name);
-    assert!(folder.is_dir(), "no peer at {}", folder.display());
-    folder
 }

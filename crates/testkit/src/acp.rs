@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::gemini::{self, GeminiVersion, peers};
+use crate::gemini::{self, GeminiVersion, peers, peers_beside};
 
 /// An agent that is pinned in `peers/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Peer {
             }
             Self::Codex => {
                 let script = "node_modules/@agentclientprotocol/codex-acp/dist/index.js";
-                let script = peers().with_file_name("peers-codex").join(script);
+                let script = peers_beside("peers-codex").join(script);
                 assert!(script.is_file(), "no peer at {}", script.display());
                 owned_words(["node", &path_text(&script)])
             }

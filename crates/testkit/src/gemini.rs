@@ -56,6 +56,16 @@ pub fn peers() -> PathBuf {
         .into()
 }
 
+/// A folder with more peers, beside the others.
+///
+/// # Panics
+/// If they are not installed: nothing passes for want of a peer.
+pub fn peers_beside(name: &str) -> PathBuf {
+    let folder = peers().with_file_name(name);
+    assert!(folder.is_dir(), "no peer at {}", folder.display());
+    folder
+}
+
 /// A home and a project that vanish when this is dropped.
 #[derive(Debug)]
 pub struct GeminiWorld {

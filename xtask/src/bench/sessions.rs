@@ -13,7 +13,7 @@ mod table;
 pub(crate) use floor::read_floor;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -118,6 +118,15 @@ const fn times_limit(times: f64) -> CommandLimits {
         times_reading: Some(times),
         peak: None,
     }
+}
+
+/// The home of a daily user of the CLI, read once so that it comes from memory.
+pub(super) fn usual_home(corpora: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(corpora)?;
+    let home = USUAL.kept_in(corpora);
+    let home = home.context("cannot write the usual sessions")?;
+    floor::read_all(&home)?;
+    Ok(home)
 }
 
 /// Measures, prints, and judges the result.

@@ -3,7 +3,7 @@
 mod options;
 pub(super) mod stdio;
 
-use lapidary::mcp::{McpOptions, server};
+use lapidary::mcp::{Delegation, McpOptions, ServerAncestry, server};
 use lapidary::normalize::NormalizeOptions;
 
 use self::options::ServerOptions;
@@ -16,7 +16,7 @@ use crate::printer::Printer;
 ///
 /// A program starts it: an agent, from its list of MCP servers. Tools: `list_agents` and `invoke_agent` for the agent definitions of \
 /// the workspace, `search_sessions` and `read_session` for past sessions of every agent. Text of sessions comes without secrets and \
-/// control characters. Options are those of the runs that `invoke_agent` starts.
+/// control characters. With --delegate, `delegate` runs any agent within a budget. Options are those of the runs that these tools start.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,10 +24,14 @@ Examples:
   codex mcp add lapidary -- lapidary mcp
   gemini mcp add --scope user lapidary lapidary mcp
   lapidary mcp --deny execute --budget tokens=200000
+  lapidary mcp --delegate --allow 'edit:src/**' --timeout 30m
 
-Without a person to ask, a run of `invoke_agent` is denied whatever neither a rule nor its mode allows. The server ends when its \
+Without a person to ask, a call that neither a rule nor the mode allows is denied. The server ends when its \
 client closes stdin, with every run that it started. docs/mcp.md has the set-up of each agent.")]
 pub(crate) struct Args {
+    /// Add `delegate`, `delegate_status`, `delegate_result` and `delegate_cancel`: any agent, within a budget
+    #[arg(long)]
+    delegate: bool,
     #[command(flatten)]
     with: ServerOptions,
 }
@@ -36,7 +40,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     args.with.check()?;
     let request = JobRequest::new(&args.with.0, NormalizeOptions::new(""), &out.invocation);
     let (run, surroundings) = request.into_parts()?;
-    let server = server(McpOptions { surroundings, run });
+    let server = server(McpOptions {
+        ancestry: ServerAncestry::of_this_process(&surroundings.environment),
+        delegation: if args.delegate {
+            Delegation::On
+        } else {
+            Delegation::Off
+        },
+        ..McpOptions::new(surroundings, run)
+    });
     stdio::serve_stdio(server, out)?;
     Ok(CommandExit::Success)
 }

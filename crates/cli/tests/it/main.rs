@@ -18,6 +18,7 @@ mod capabilities;
 mod config_command;
 mod confine;
 mod connect;
+mod delegation;
 mod demo;
 mod doctor;
 mod event_input;

@@ -1,8 +1,12 @@
-//! `lapidary mcp` as a program: with a script, with the official TypeScript client, and with real agents that get it from a run.
+//! `lapidary mcp` as a program: with a script, with the official clients and the inspector, and with real agents that get it from a run.
+
+use std::fs;
+use std::process::Output;
 
 use lapidary_standin::api::{FakeApi, Script, Turn};
+use lapidary_testkit::a2a::{A2aPeer, A2aServer};
 use lapidary_testkit::acp::{AcpWorld, Peer};
-use lapidary_testkit::gemini::peers;
+use lapidary_testkit::gemini::{peers, peers_beside};
 use lapidary_testkit::recorded::RecordedHome;
 use serde_json::{Value, json};
 
@@ -128,6 +132,156 @@ fn the_official_typescript_client_lists_and_calls_the_tools() {
     assert_eq!(told["tools"], tools);
     let read = told["read"].as_str().unwrap();
     assert!(read.contains("and its keeper?"), "{read}");
+}
+
+/// The inspector's command line, with arguments for its one request.
+fn inspected(home: &RecordedHome, request: &[&str]) -> (Output, Value) {
+    let inspector = peers_beside("peers-mcp").join("node_modules/.bin/mcp-inspector");
+    let mut node = program("node");
+    node.arg(inspector)
+        .args(["--cli", "-e", &format!("HOME={}", home.home().display())])
+        .arg(env!("CARGO_BIN_EXE_lapidary"))
+        .args(["mcp", "--delegate"])
+        .args(request)
+        .current_dir(home.project());
+    let ran = output(node, b"");
+    let told = serde_json::from_slice(&ran.stdout).unwrap_or(Value::Null);
+    (ran, told)
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_inspector_lists_and_calls_the_tools() {
+    let home = lighthouse();
+    let (ran, listed) = inspected(&home, &["--method", "tools/list"]);
+    let tools = listed["tools"].as_array().map(Vec::len);
+    assert_eq!(tools, Some(8), "{ran:?}");
+    let call = |tool: &str, arguments: &[&str]| {
+        let mut request = vec!["--method", "tools/call", "--tool-name", tool];
+        for argument in arguments {
+            request.extend(["--tool-arg", argument]);
+        }
+        let (ran, told) = inspected(&home, &request);
+        let text = told["content"][0]["text"].as_str();
+        text.unwrap_or_else(|| panic!("{ran:?}")).to_owned()
+    };
+    let found = call("search_sessions", &["query=lighthouse"]);
+    assert!(found.contains(SESSION), "{found}");
+    let budget = r#"budget={"turns": 1}"#;
+    let ran = call("delegate", &["prompt=go", "agent=demo", budget]);
+    let ran: Value = serde_json::from_str(&ran).unwrap();
+    assert_eq!(ran["cause"], "budget", "{ran:#}");
+}
+
+/// The Python client's calls: the tools, a run of the demo with its progress, and a call without a budget.
+const PYTHON_CLIENT: &str = r#"
+import asyncio, json, sys
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+async def main(command, home, cwd):
+    server = StdioServerParameters(command=command, args=["mcp", "--delegate"], env={"HOME": home}, cwd=cwd)
+    steps = []
+    async def progress(progress, total, message):
+        steps.append(message)
+    async with stdio_client(server) as (reads, writes), ClientSession(reads, writes) as session:
+        await session.initialize()
+        tools = [tool.name for tool in (await session.list_tools()).tools]
+        demo = {"prompt": "go", "agent": "demo", "budget": {"seconds": 60}}
+        ran = await session.call_tool("delegate", demo, progress_callback=progress)
+        wrong = await session.call_tool("delegate", {"prompt": "go", "agent": "demo"})
+        ran = json.loads(ran.content[0].text)
+        print(json.dumps({"tools": tools, "ran": ran, "wrong": wrong.content[0].text, "steps": steps}))
+
+asyncio.run(main(*sys.argv[1:]))
+"#;
+
+#[test]
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "needs the Python client: run `cargo xtask test --full`"
+)]
+fn the_official_python_client_delegates_to_the_demo() {
+    let home = lighthouse();
+    let mut python = program("python3");
+    python
+        .args(["-c", PYTHON_CLIENT, env!("CARGO_BIN_EXE_lapidary")])
+        .args([home.home(), home.project()])
+        .env("PYTHONPATH", peers_beside("peers-mcp-python"));
+    let ran = output(python, b"");
+    let told: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    assert_eq!(told["tools"].as_array().map(Vec::len), Some(8), "{told:#}");
+    assert_eq!(told["ran"]["outcome"], "completed", "{told:#}");
+    assert_eq!(
+        told["wrong"],
+        "arguments must have required property 'budget'"
+    );
+    assert_eq!(told["steps"][0], "started", "{told:#}");
+}
+
+/// An agent's model calls `invoke_agent` for an A2A agent, and is told its answer.
+fn invoke_through(peer: Peer, tool: &str) {
+    let far = A2aPeer::start(A2aServer::JavaScript1, "streaming", &[]);
+    let world = AcpWorld::new(peer);
+    let agents = world.home().join(".gemini/agents");
+    fs::create_dir_all(&agents).unwrap();
+    let definition = format!(
+        "---\nkind: remote\nname: far\ndescription: Greets.\nagent_card_url: {}\n---\n",
+        far.card_url()
+    );
+    fs::write(agents.join("far.md"), definition).unwrap();
+    let arguments = json!({"agent_name": "far", "prompt": "message from afar"});
+    let script = Script::new()
+        .stream(Turn::call(tool, arguments))
+        .stream("So be it.");
+    let model = FakeApi::start_in_thread(script).unwrap();
+    let state = world.root().join("state");
+    fs::create_dir(&state).unwrap();
+    let mark = Mark::fresh();
+    let mut command = lapidary(["run", "--no-config", "--with-agents", "--format", "events"]);
+    command
+        .args(["--allow", "tool=mcp_lapidary_*"])
+        .args(["--allow", "tool=lapidary_*", "--confine-write"])
+        .arg(&state)
+        .args(["--agent", peer.name(), "go"])
+        .current_dir(world.project())
+        .env_clear()
+        .envs(world.named_environment(&model.base_url()))
+        .env("LAPIDARY_STATE_DIR", &state)
+        .env(MARK, mark.value());
+    let told = Told::by(command);
+    let requests = model.requests();
+    let last = requests.last().map(|made| made.body.to_string());
+    let last = last.unwrap_or_default();
+    assert!(
+        last.contains("You said: message"),
+        "{peer:?}: {told:?}\n{last}"
+    );
+    assert_eq!(far.log()[0]["prompt"], "message from afar");
+    let runs = fs::read_dir(state.join("runs")).unwrap().flatten();
+    assert_eq!(runs.filter(|run| run.path().is_dir()).count(), 2);
+    mark.assert_nothing_is_left();
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn gemini_cli_invokes_an_a2a_agent_through_the_server_of_its_run() {
+    invoke_through(Peer::Gemini061, "mcp_lapidary_invoke_agent");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn opencode_invokes_an_a2a_agent_through_the_server_of_its_run() {
+    invoke_through(Peer::Opencode, "lapidary_invoke_agent");
 }
 
 /// An agent's model calls `search_sessions`, and is told what was found.

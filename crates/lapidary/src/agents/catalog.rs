@@ -10,7 +10,7 @@ use std::time::Duration;
 use lapidary_engine::config::PermissionMode;
 use lapidary_engine::headless::{CommandSupervision, Job, JobAgent};
 use lapidary_engine::hooks::plans_directory;
-use lapidary_engine::policy::{PermissionEffect, Rule};
+use lapidary_engine::policy::{PermissionEffect, Rule, Rules};
 use lapidary_gemini::agents::{
     AgentDefinition, AgentInputs, AgentRegistry, InputConfig, LocalAgentDefinition,
 };
@@ -258,6 +258,26 @@ impl AgentCatalog {
             .session_files(SessionStore::new(self.setup.home.clone()))
             .mcp_servers(move |directory| mcp_kit.mcp_settings(directory))
             .today(self.today.clone()))
+    }
+
+    /// Puts the task of a definition into a job: its agent, its rule for plans, its time limit.
+    ///
+    /// # Errors
+    /// There is no such definition, or its inputs do not fit.
+    pub fn assign_task(
+        self: &Arc<Self>,
+        job: &mut Job,
+        request: &TaskRequest<'_>,
+    ) -> Result<(), AgentTaskError> {
+        let task = self.task(job, request)?;
+        let plans = Rules::new(self.plan_rule(job));
+        job.speaking.rules = job.speaking.rules.clone().before(plans);
+        // The agent has a limit of its own, which a shorter one of the run would cut off before its recovery turn.
+        job.config.timeout = job.config.timeout.or(Some(task.longest_run()));
+        // The model is the task's: there is no session in which it could be set.
+        job.config.model = None;
+        job.agent = task.into_agent();
+        Ok(())
     }
 
     /// The rule that lets an agent write plans: Markdown files in the directory of plans. None unless the job may only plan.

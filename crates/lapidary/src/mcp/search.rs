@@ -1,7 +1,7 @@
 //! `search_sessions`: the best hits that fit into four kilobytes.
 
 use lapidary_native::mcp_server::ServerCall;
-use lapidary_sessions::ListedSession;
+use lapidary_sessions::ProjectReach;
 use lapidary_sessions::search::{
     SearchFilters, SearchHits, SearchQuery, SessionHit, SessionSearch,
 };
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::McpContext;
 use super::safe_text::one_line;
-use super::session_place::SessionPlace;
 use super::shortened_text;
 use crate::moments::{DayEnd, parse_moment};
+use crate::sessions::{SearchScope, SessionPlace};
 
 /// The longest answer.
 pub const SEARCH_BYTES: usize = 4096;
@@ -56,79 +56,67 @@ fn find_hits(
     project: Option<&str>,
     agent: Option<&str>,
 ) -> SearchHits {
-    let (projects, reach) = place.projects_in_reach(project);
-    let is_wanted = |it: &ListedSession| agent.is_none_or(|agent| it.provider().as_str() == agent);
-    let reads_files = agent.is_none_or(|agent| agent == "gemini");
-    let mut found = if reads_files {
-        place.search(search, &projects)
-    } else {
-        SearchHits::default()
+    let (projects, reach) = match project {
+        None => (place.store.projects(), ProjectReach::Everywhere),
+        Some(named) => {
+            let root = place.named_root(named.as_ref());
+            (vec![place.store.project(&root)], ProjectReach::Named)
+        }
     };
-    let kept = place.only_in_vault(&projects);
-    let mut others = place.other_sessions(&projects, reach);
-    others.retain(is_wanted);
-    if kept.is_empty() && others.is_empty() {
-        return found;
-    }
-    let listing = place.listing(&projects);
-    let kept = kept.without(&listing);
-    if reads_files {
-        add_hits(
-            &mut found,
-            kept.search(search, &projects, place.now),
-            search.limit,
-        );
-    }
-    others.remove_listed(&listing);
-    others.retain(|it| !kept.has(it.id()));
-    add_hits(&mut found, search.of_others(&others), search.limit);
+    let scope = SearchScope {
+        projects: &projects,
+        reach,
+        agent: SearchScope::agent_family(agent),
+    };
+    let mut found = place.search_files(search, scope.gemini_projects());
+    place.add_unlisted_hits(&mut found, search, &scope, || place.listing(&projects));
     found
 }
 
-fn add_hits(found: &mut SearchHits, more: SearchHits, limit: usize) {
-    let room = limit.saturating_sub(found.hits.len());
-    found.hits.extend(more.hits.into_iter().take(room));
-    found.total += more.total;
-}
-
-/// As many hits as fit, each with fewer excerpts rather than none.
+/// As many hits as fit, each with fewer excerpts rather than none. Secrets are removed once, from all hits together: that costs as much
+/// as the search.
 fn fitting_answer(context: &McpContext, found: &SearchHits) -> String {
-    let mut hits: Vec<Value> = Vec::new();
-    for hit in &found.hits {
-        let fits = (0..=hit.snippets.len()).rev().any(|excerpts| {
-            hits.push(hit_entry(hit, excerpts));
-            let is_short = answer_text(context, found.total, &hits).len() <= SEARCH_BYTES;
-            if !is_short {
-                hits.pop();
-            }
-            is_short
-        });
-        if !fits {
+    if found.hits.is_empty() {
+        return answer_value(found.total, &[]).to_string();
+    }
+    let hits: Vec<_> = found.hits.iter().map(hit_entry).collect();
+    let redacted = context.safe.redacted_value(&Value::Array(hits));
+    let hits: Vec<Value> = serde_json::from_str(&redacted).unwrap_or_default();
+    let mut shown: Vec<Value> = Vec::new();
+    let mut room = SEARCH_BYTES - answer_value(found.total, &[]).to_string().len();
+    for mut hit in hits {
+        // A comma stands between two hits.
+        while hit.to_string().len() + 1 > room && drop_excerpt(&mut hit) {}
+        let length = hit.to_string().len() + 1;
+        if length > room {
             break;
         }
+        room -= length;
+        shown.push(hit);
     }
-    answer_text(context, found.total, &hits)
+    answer_value(found.total, &shown).to_string()
 }
 
-fn answer_text(context: &McpContext, total: usize, hits: &[Value]) -> String {
+/// Takes the last excerpt away. False if there is none.
+fn drop_excerpt(hit: &mut Value) -> bool {
+    let excerpts = hit["excerpts"].as_array_mut();
+    excerpts.is_some_and(|excerpts| excerpts.pop().is_some())
+}
+
+fn answer_value(total: usize, hits: &[Value]) -> Value {
     let mut answer = json!({"notice": NOTICE, "total": total, "hits": hits});
     if hits.len() < total {
         let more = total - hits.len();
         answer["more"] = format!("{more} more: narrow the query, or name a project").into();
     }
-    context.safe.redacted_value(&answer)
+    answer
 }
 
-fn hit_entry(hit: &SessionHit, excerpts: usize) -> Value {
+fn hit_entry(hit: &SessionHit) -> Value {
     let info = hit.session.info();
     let title = one_line(&info.display_name);
     let (title, _) = shortened_text(&title, TITLE_BYTES);
-    let excerpts: Vec<_> = hit
-        .snippets
-        .iter()
-        .take(excerpts)
-        .map(excerpt_entry)
-        .collect();
+    let excerpts: Vec<_> = hit.snippets.iter().map(excerpt_entry).collect();
     json!({
         "id": info.id, "agent": info.provider, "project": info.project,
         "updated": info.last_updated, "title": title, "excerpts": excerpts,

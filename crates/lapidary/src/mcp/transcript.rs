@@ -8,7 +8,7 @@ use lapidary_normalize::event_lines::{EventLine, EventReader};
 use lapidary_normalize::gemini::session_messages;
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_render::plain::sanitize;
-use lapidary_sessions::{ListedSession, OtherSession};
+use lapidary_sessions::{ListedSession, OtherSession, ProjectReach};
 use lapidary_vocab::message::{Content, Message, MessageBlock};
 use lapidary_vocab::{Json, line};
 use lapidary_wire::gemini::session::ReplayedLog;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::McpContext;
 use super::safe_text::one_line;
-use super::session_place::SessionPlace;
+use crate::sessions::SessionPlace;
 
 /// The most text of an answer.
 pub(super) const MOST_BYTES: usize = 256 * 1024;
@@ -82,11 +82,11 @@ fn find_session(
     place: &SessionPlace,
     id: &str,
 ) -> Result<(Value, Vec<MessageText>), String> {
-    let (projects, reach) = place.projects_in_reach(None);
+    let projects = place.store.projects();
     let listing = place.listing(&projects);
     let kept = place.only_in_vault(&projects).without(&listing);
     let kept = kept.listed(&projects, place.now);
-    let mut others = place.other_sessions(&projects, reach);
+    let mut others = place.provider_sessions(&projects, ProjectReach::Everywhere);
     others.remove_listed(&listing);
     let run = others.iter().find(|it| it.listed.row().run == Some(id));
     if let Some(session) = run {

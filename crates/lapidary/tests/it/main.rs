@@ -11,4 +11,5 @@ mod agents;
 mod catalog;
 mod mcp;
 mod remote_agents;
+mod run_bounds;
 mod sessions;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lapidary::directories::surroundings;
 use lapidary::engine::policy::PermissionEffect;
-use lapidary::mcp::{McpOptions, SEARCH_BYTES, server};
+use lapidary::mcp::{Delegation, McpOptions, SEARCH_BYTES, server};
 use lapidary::prepare::{RunOptions, RunSurroundings, VaultUse};
 use lapidary::standin::api::{AfterScript, Chunk, FakeApi, Script, Turn};
 use lapidary_testkit::recorded::RecordedHome;
@@ -37,15 +37,17 @@ impl McpScene {
             (OsString::from("GEMINI_API_KEY"), "key".into()),
         ]);
         all.extend(vars.iter().map(|(name, value)| (name.into(), value.into())));
+        let place = RunSurroundings {
+            environment: surroundings(all, home.project()),
+            program: "/bin/false".into(),
+        };
+        let rules = RunOptions {
+            vault: VaultUse::Off,
+            ..rules
+        };
         let options = McpOptions {
-            surroundings: RunSurroundings {
-                environment: surroundings(all, home.project()),
-                program: "/bin/false".into(),
-            },
-            run: RunOptions {
-                vault: VaultUse::Off,
-                ..rules
-            },
+            delegation: Delegation::On,
+            ..McpOptions::new(place, rules)
         };
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reads, writes) = tokio::io::split(ours);
@@ -384,6 +386,22 @@ async fn an_agent_two_levels_below_a_server_starts_no_other() {
     let arguments = json!({"agent_name": "reviewer", "prompt": "go"});
     let (text, is_error) = scene.call("invoke_agent", arguments).await;
     assert!(is_error && text.contains("2 levels deep already"), "{text}");
+    let arguments = json!({"agent": "demo", "prompt": "go", "budget": {"turns": 1}});
+    let (text, is_error) = scene.call("delegate", arguments).await;
+    assert!(is_error && text.contains("2 levels deep already"), "{text}");
+    assert!(api.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_below_bounds_that_cannot_be_read_starts_no_agent() {
+    let (mut scene, api) = api_scene(
+        Script::new(),
+        RunOptions::new(""),
+        &[("LAPIDARY_BOUNDS", "{}")],
+    );
+    let arguments = json!({"agent_name": "reviewer", "prompt": "go"});
+    let (text, is_error) = scene.call("invoke_agent", arguments).await;
+    assert!(is_error && text.contains("do the task yourself"), "{text}");
     assert!(api.requests().is_empty());
 }
 

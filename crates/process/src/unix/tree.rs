@@ -9,6 +9,10 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::process::Pid;
 
+/// How many processes above this one are looked at. A tree of agents has a few per level.
+#[cfg(target_os = "linux")]
+const MOST_ANCESTORS: usize = 256;
+
 /// Every process below `root`, found through its children and theirs.
 pub(super) fn descendants(root: Pid) -> Vec<Pid> {
     let mut found = Vec::new();
@@ -152,6 +156,30 @@ fn process_environment(pid: Pid) -> Vec<u8> {
     environment
 }
 
+/// The values that the processes above this one were started with, the nearest first. A process cannot change the environment that
+/// `/proc` shows by changing its variables.
+#[cfg(target_os = "linux")]
+pub(super) fn ancestor_values(name: &OsStr) -> Vec<OsString> {
+    let name = [b"\0", name.as_bytes(), b"="].concat();
+    let mut values = Vec::new();
+    let mut next = rustix::process::getppid();
+    for _ in 0..MOST_ANCESTORS {
+        let Some(pid) = next else { break };
+        let environment = process_environment(pid);
+        let value = value_in(&environment, &name);
+        values.extend(value.map(|value| OsStr::from_bytes(value).to_owned()));
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+        next = stat.ok().and_then(|stat| parent_in(&stat));
+    }
+    values
+}
+
+/// Other systems do not show the environment of other processes.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn ancestor_values(_: &OsStr) -> Vec<OsString> {
+    Vec::new()
+}
+
 /// The value behind a name, which has a zero before it and an equals sign behind. Searching text is quicker than searching bytes, and
 /// most have nothing of the kind.
 #[cfg(target_os = "linux")]
@@ -207,6 +235,31 @@ mod tests {
     fn a_process_name_may_hold_parentheses_and_blanks() {
         let stat = "4242 (a) R 1 (b) S 77 4242 4242 0 -1";
         assert_eq!(parent_in(stat), Pid::from_raw(77));
+    }
+
+    #[test]
+    fn a_variable_of_an_ancestor_is_found_although_its_child_removed_it() {
+        let values = ancestor_values(OsStr::new("LAPIDARY_TEST_ANCESTOR"));
+        if !values.is_empty() {
+            assert_eq!(values, ["outer"]); // this is the inner process
+            return;
+        }
+        let me = std::env::current_exe().unwrap();
+        let name =
+            "unix::tree::tests::a_variable_of_an_ancestor_is_found_although_its_child_removed_it";
+        let ran = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "unset LAPIDARY_TEST_ANCESTOR; \"$1\" --exact \"$2\"; exit $?",
+                "sh",
+            ])
+            .arg(me)
+            .arg(name)
+            .env("LAPIDARY_TEST_ANCESTOR", "outer")
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && told.contains("1 passed"), "{told}");
     }
 
     #[test]

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::agents::{AgentCatalog, PromptUse, TaskRequest};
 use lapidary::engine::headless::Job;
-use lapidary::engine::policy::Rules;
 
 use self::options::DefinitionOptions;
 use crate::commands::run::{PromptSource, RunRequest, carry_out};
@@ -73,15 +72,7 @@ fn choose_definition(job: &mut Job, args: &Args, prompt_use: PromptUse) -> Resul
         prompt_use,
         model: args.with.0.common.model.as_deref(),
     };
-    let task = catalog.task(job, &request)?;
-    let plans = Rules::new(catalog.plan_rule(job));
-    job.speaking.rules = job.speaking.rules.clone().before(plans);
-    // The agent has a limit of its own, which a shorter one of `run` would cut off before its recovery turn.
-    job.config.timeout = job.config.timeout.or(Some(task.longest_run()));
-    // The model is the task's: there is no session in which it could be set.
-    job.config.model = None;
-    job.agent = task.into_agent();
-    Ok(())
+    Ok(catalog.assign_task(job, &request)?)
 }
 
 /// Inputs as the words of a prompt, one a line.

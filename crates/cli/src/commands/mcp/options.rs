@@ -1,9 +1,9 @@
 //! The options of every command that starts an agent, for a server: all but the options of one run or one program.
 
-use anyhow::anyhow;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::commands::common::CommonOptions;
+use crate::commands::narrowed_options::{hide_options, refuse_given};
 use crate::failure::Failure;
 
 /// Options that a server has no use for, by their ids. The help does not list them.
@@ -43,21 +43,18 @@ impl ServerOptions {
             ("--transport", common.transport.is_some()),
             ("--with-agents", common.with_agents),
         ];
-        let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
-            return Ok(());
-        };
-        let failure = Failure::usage(anyhow!("an MCP server has no use for {flag}"));
-        Err(failure.with_hint("`lapidary run` has it, for one run of an agent"))
+        let hint = "`lapidary run` has it, for one run of an agent";
+        refuse_given("an MCP server", &given, hint)
     }
 }
 
 impl Args for ServerOptions {
     fn augment_args(command: Command) -> Command {
-        hide_options(CommonOptions::augment_args(command))
+        hide_options(CommonOptions::augment_args(command), &OF_ONE_RUN)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        hide_options(CommonOptions::augment_args_for_update(command))
+        hide_options(CommonOptions::augment_args_for_update(command), &OF_ONE_RUN)
     }
 }
 
@@ -69,11 +66,4 @@ impl FromArgMatches for ServerOptions {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         self.0.update_from_arg_matches(matches)
     }
-}
-
-fn hide_options(command: Command) -> Command {
-    let ids = OF_ONE_RUN.into_iter();
-    ids.fold(command, |command, id| {
-        command.mut_arg(id, |option| option.hide(true))
-    })
 }

@@ -2,27 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::agents::family;
 use lapidary::engine::detect::SearchEnvironment;
-use lapidary::gemini::GeminiHome;
-use lapidary::gemini::Vars;
-use lapidary::sessions::vault::Vault;
 use lapidary::sessions::{
-    ListedSession, OnlyInVault, OtherSession, OtherSessions, ProjectReach, ProviderScope,
-    SelectionMode, SessionIndex, SessionListing, SessionProject, SessionStore,
-    UnsupportedOperation, providers, select,
+    ListedSession, OtherSession, OtherSessions, ProjectReach, SearchScope, SelectionMode,
+    SessionIndex, SessionListing, SessionPlace, SessionProject, UnsupportedOperation, select,
 };
 use lapidary::vocab::event::Provider;
 
 use super::identify::{beginning_with, not_found};
 use crate::failure::Failure;
 use crate::invocation::Invocation;
-use lapidary::{directories, prepare};
 
 /// Which projects.
 #[derive(Debug, Clone, clap::Args)]
@@ -46,7 +41,31 @@ pub(super) struct AgentFilter {
     agent: Option<String>,
 }
 
+impl ProjectScope {
+    /// Whether all projects are in it.
+    pub(super) fn project_reach(&self) -> ProjectReach {
+        if self.all {
+            ProjectReach::Everywhere
+        } else {
+            ProjectReach::Named
+        }
+    }
+}
+
 impl AgentFilter {
+    /// The scope of a search in these projects.
+    pub(super) fn search_scope<'p>(
+        &self,
+        scope: &ProjectScope,
+        projects: &'p [SessionProject],
+    ) -> SearchScope<'p> {
+        SearchScope {
+            projects,
+            reach: scope.project_reach(),
+            agent: SearchScope::agent_family(self.agent.as_deref()),
+        }
+    }
+
     /// Whether sessions of this agent count.
     pub(super) fn takes_provider(&self, provider: &Provider) -> bool {
         let agent = self.agent.as_deref();
@@ -86,9 +105,15 @@ impl SessionsFormat {
 /// A home, opened: where sessions are, and where ours are kept.
 pub(in crate::commands) struct SessionsContext {
     pub(in crate::commands) invocation: Arc<Invocation>,
-    pub(in crate::commands) environment: SearchEnvironment,
-    pub(in crate::commands) store: SessionStore,
-    pub(super) now: SystemTime,
+    place: SessionPlace,
+}
+
+impl Deref for SessionsContext {
+    type Target = SessionPlace;
+
+    fn deref(&self) -> &SessionPlace {
+        &self.place
+    }
 }
 
 impl SessionsContext {
@@ -104,16 +129,13 @@ impl SessionsContext {
         let here = invocation.current_dir().unwrap_or_default();
         let vars = invocation.all_variables().chain(assigned.iter().cloned());
         let environment = SearchEnvironment::from_vars(vars, here);
-        let home = GeminiHome::from_vars(Vars::new(&environment.vars), environment.home.as_deref());
-        let Some(home) = home else {
+        let Some(place) = SessionPlace::open(environment) else {
             let failure = Failure::bad_input(anyhow!("there is no home directory to look in"));
             return Err(failure.with_hint("set HOME or GEMINI_CLI_HOME"));
         };
         Ok(Self {
             invocation: invocation.clone(),
-            environment,
-            store: SessionStore::new(home),
-            now: SystemTime::now(),
+            place,
         })
     }
 
@@ -142,8 +164,7 @@ impl SessionsContext {
                 Failure::bad_input(error).with_hint("name a project with --project, or say --all")
             });
         };
-        let path = self.environment.dir.join(named);
-        Ok(path.canonicalize().unwrap_or(path))
+        Ok(self.named_root(named))
     }
 
     /// The sessions of those projects.
@@ -163,31 +184,13 @@ impl SessionsContext {
         listing
     }
 
-    /// The sessions of those projects of which only the vault has a copy. A vault that cannot be found has none.
-    pub(super) fn only_in_vault(&self, projects: &[SessionProject]) -> OnlyInVault {
-        let vault = prepare::vault_in(&self.environment);
-        vault.map_or_else(
-            |_| OnlyInVault::default(),
-            |folder| OnlyInVault::find(&Vault::open(folder), projects),
-        )
-    }
-
     /// The sessions in those projects that other providers have, in files of Gemini CLI or not.
     pub(super) fn other_sessions(
         &self,
         scope: &ProjectScope,
         projects: &[SessionProject],
     ) -> OtherSessions {
-        let reach = if scope.all {
-            ProjectReach::Everywhere
-        } else {
-            ProjectReach::Named
-        };
-        providers(&self.environment).list(&ProviderScope {
-            projects,
-            reach,
-            now: self.now,
-        })
+        self.provider_sessions(projects, scope.project_reach())
     }
 
     /// Those of them that neither this list nor the vault has.
@@ -203,16 +206,11 @@ impl SessionsContext {
 
     /// The index of this home, if there is one and `--no-index` is not given.
     pub(super) fn session_index(&self, scope: &ProjectScope) -> SessionIndex {
-        match self.index_path() {
-            Some(path) if !scope.no_index => SessionIndex::open(&path, self.now),
-            path => SessionIndex::none(&path.unwrap_or_default(), self.now),
+        if scope.no_index {
+            let path = self.index_path().unwrap_or_default();
+            return SessionIndex::none(&path, self.now);
         }
-    }
-
-    /// Where the index of this home is, or would be.
-    pub(super) fn index_path(&self) -> Option<PathBuf> {
-        let cache = directories::cache(&self.environment)?;
-        Some(SessionIndex::path(&cache, &self.store.home))
+        self.open_index()
     }
 }
 
@@ -224,9 +222,7 @@ impl SessionsContext {
         let environment = SearchEnvironment::from_vars(vars, home.project());
         Self {
             invocation: Arc::new(Invocation::from_process()),
-            store: SessionStore::new(GeminiHome::at(home.home())),
-            environment,
-            now: SystemTime::now(),
+            place: SessionPlace::open(environment).expect("the test has a home"),
         }
     }
 }

@@ -9,7 +9,7 @@ use lapidary::render::plain::{one_line, sanitize};
 use lapidary::sessions::search::{
     EntryRole, SearchFilters, SearchHits, SearchQuery, SessionHit, SessionSearch,
 };
-use lapidary::sessions::{SessionProject, UnlistedPlace, age};
+use lapidary::sessions::{UnlistedPlace, age};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 
@@ -110,9 +110,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let mut index = place.session_index(&args.scope);
     let is_indexed = index.is_open();
     let begun = Instant::now();
-    let own = args.whose.gemini_projects(&projects);
-    let mut found = search.with(&mut index, own, place.now);
-    add_other_hits(args, &search, &projects, &place, &mut found)?;
+    let scope = args.whose.search_scope(&args.scope, &projects);
+    let mut found = search.with(&mut index, scope.gemini_projects(), place.now);
+    let listing = || place.listing_of(&args.scope, &projects);
+    place.add_unlisted_hits(&mut found, &search, &scope, listing);
     let was_slow = begun.elapsed().as_millis() > SLOW_MS;
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => print_json(found, out)?,
@@ -122,41 +123,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         out.print_note("`lapidary sessions index` makes searches like this one fast")?;
     }
     Ok(CommandExit::Success)
-}
-
-/// Adds sessions that only the vault or another provider has, after the others. Most users have none, and then nothing is read.
-fn add_other_hits(
-    args: &Args,
-    search: &SessionSearch,
-    projects: &[SessionProject],
-    place: &SessionsContext,
-    found: &mut SearchHits,
-) -> Result<(), Failure> {
-    let kept = place.only_in_vault(args.whose.gemini_projects(projects));
-    let mut others = place.other_sessions(&args.scope, projects);
-    others.retain(|it| args.whose.takes_provider(it.provider()));
-    found.warnings.append(&mut others.warnings);
-    if kept.is_empty() && others.is_empty() {
-        return Ok(());
-    }
-    let listing = place.list_sessions(&args.scope)?;
-    let kept = kept.without(&listing);
-    append_hits(
-        found,
-        kept.search(search, projects, place.now),
-        search.limit,
-    );
-    others.remove_listed(&listing);
-    others.retain(|it| !kept.has(it.id()));
-    append_hits(found, search.of_others(&others), search.limit);
-    Ok(())
-}
-
-fn append_hits(found: &mut SearchHits, more: SearchHits, limit: usize) {
-    let room = limit.saturating_sub(found.hits.len());
-    found.hits.extend(more.hits.into_iter().take(room));
-    found.total += more.total;
-    found.warnings.extend(more.warnings);
 }
 
 fn session_search(args: &Args, now: SystemTime) -> Result<SessionSearch, Failure> {

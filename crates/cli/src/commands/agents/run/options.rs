@@ -1,8 +1,8 @@
 //! The options of `run` for an agent definition: all but the options of a program.
 
-use anyhow::anyhow;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
+use crate::commands::narrowed_options::{hide_options, refuse_given};
 use crate::commands::run::RunExtras;
 use crate::failure::Failure;
 
@@ -37,21 +37,18 @@ impl DefinitionOptions {
             ("--sandbox", common.sandbox),
             ("--with-agents", common.with_agents),
         ];
-        let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
-            return Ok(());
-        };
-        let failure = Failure::usage(anyhow!("an agent definition has no use for {flag}"));
-        Err(failure.with_hint("`lapidary run` has it, for agents that are programs"))
+        let hint = "`lapidary run` has it, for agents that are programs";
+        refuse_given("an agent definition", &given, hint)
     }
 }
 
 impl Args for DefinitionOptions {
     fn augment_args(command: Command) -> Command {
-        hide_options(RunExtras::augment_args(command))
+        hide_options(RunExtras::augment_args(command), &FOR_PROGRAMS)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        hide_options(RunExtras::augment_args_for_update(command))
+        hide_options(RunExtras::augment_args_for_update(command), &FOR_PROGRAMS)
     }
 }
 
@@ -63,11 +60,4 @@ impl FromArgMatches for DefinitionOptions {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         self.0.update_from_arg_matches(matches)
     }
-}
-
-fn hide_options(command: Command) -> Command {
-    let ids = FOR_PROGRAMS.into_iter();
-    ids.fold(command, |command, id| {
-        command.mut_arg(id, |option| option.hide(true))
-    })
 }
