@@ -60,7 +60,8 @@ use self::recorded_events::PastFormat;
 use self::run_driver::RunPorts;
 pub use agent_task::RecordedOutput;
 pub use dialect::{
-    BoxedNormalizer, DIALECTS, GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect,
+    BoxedNormalizer, CLAUDE_STREAM, CODEX_EXEC, DIALECTS, GEMINI_DOCUMENT, GEMINI_STREAM,
+    OutputKind, StreamDialect,
 };
 pub use lapidary_process::stop::StopHandle;
 use lapidary_process::stop::{self};

@@ -14,6 +14,7 @@ use lapidary_vocab::{Body, Cause, Event, Json, Text};
 use crate::OnDenied;
 use crate::excerpt::shortened_name;
 use crate::pending::PendingById;
+use crate::tools;
 
 /// So many denials are listed. More are counted.
 const MOST_LISTED: usize = 256;
@@ -107,6 +108,12 @@ impl DeniedCalls {
                 ..Self::default()
             };
         }
+    }
+
+    /// A denial that the agent lists at the end of its turn.
+    pub(crate) fn add_reported(&mut self, denial: PermissionDenial) {
+        let kind = tools::kind_of_any_agent(&denial.tool_name.to_str());
+        self.add_denial(denial, &kind);
     }
 
     /// An action that needs permission was done through the client.
