@@ -23,6 +23,7 @@ mod completion;
 mod dialect;
 pub(crate) mod ending;
 pub(crate) mod events;
+mod follow_up;
 pub(crate) mod injected_events;
 mod line_times;
 pub(crate) mod pending_work;

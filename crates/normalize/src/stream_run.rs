@@ -51,7 +51,7 @@ impl StreamRun {
         Self {
             stamp: EventStamp::new(options, provider),
             verdict: OutcomeJudge::of_stream(),
-            denials: DeniedCalls::default(),
+            denials: DeniedCalls::without_rules(),
             has_spoken: false,
             on_denied: options.on_denied,
             holds_failure: false,
@@ -163,7 +163,7 @@ impl StreamRun {
             self.stamp.push_diagnostic(kind, message, &mut None, out);
         }
         self.verdict = OutcomeJudge::of_stream();
-        self.denials = DeniedCalls::default();
+        self.denials = DeniedCalls::without_rules();
         self.has_spoken = false;
     }
 
