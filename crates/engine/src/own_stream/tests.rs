@@ -40,10 +40,13 @@ fn the_prompt_goes_by_stdin_and_the_default_mode_allows_nothing() {
         "-p --output-format stream-json --verbose --include-partial-messages --forward-subagent-text \
          --input-format stream-json --replay-user-messages --permission-mode default --setting-sources user"
     );
+    let message: serde_json::Value = serde_json::from_slice(&told.stdin).unwrap();
+    let content = "-fix \"it\"";
     assert_eq!(
-        String::from_utf8(told.stdin).unwrap(),
-        "{\"message\":{\"content\":\"-fix \\\"it\\\"\",\"role\":\"user\"},\"type\":\"user\"}\n"
+        message,
+        serde_json::json!({"type": "user", "message": {"role": "user", "content": content}})
     );
+    assert!(told.stdin.ends_with(b"}\n"));
     let told = codex().prepare(&launch(&config)).unwrap();
     assert_eq!(
         joined(&told),
