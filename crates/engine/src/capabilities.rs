@@ -15,6 +15,7 @@ use crate::config::{DEFAULT_TIMEOUT, PermissionMode};
 use crate::confine::ConfineMode;
 use crate::detect::AgentVersion;
 use crate::detect::{self, SearchEnvironment, version_of_package};
+use crate::own_stream::StreamAgent;
 use crate::process::LandlockAbi;
 
 impl AgentSpec {
@@ -27,7 +28,12 @@ impl AgentSpec {
                 ..gemini::capabilities(&detect::gemini(environment))
             };
         }
-        let path = self.agent(environment).locate(environment);
+        let own = StreamAgent::named(self.name);
+        let adapter = self.agent(environment).locate(environment);
+        let stream = own.and_then(|own| own.locate(environment));
+        let has_stream = stream.is_some();
+        let is_stream_only = has_stream && adapter.is_none();
+        let path = adapter.or(stream);
         let version = path.as_deref().and_then(version_of_package);
         Capabilities {
             schema: SCHEMA.into(),
@@ -42,19 +48,28 @@ impl AgentSpec {
             models: Vec::new(),
             supports_web_search: false,
             supports_thinking: false,
-            supports_stream_json: false,
-            supports_resume: false,
+            supports_stream_json: has_stream,
+            supports_resume: has_stream,
             supports_plan_mode: self.plan_mode.is_some(),
-            supports_acp: true,
+            supports_acp: !is_stream_only,
             permission_modes: self.permission_modes(),
-            rules: RuleSupport {
-                acp: Some(rule_keeping(self.name, None)),
-                acp_denials: Some(denial_layers(self.name, None, AskAbility::Possible)),
-                ..RuleSupport::default()
+            // Rules need ACP: a run with the agent's own stream refuses them.
+            rules: if is_stream_only {
+                RuleSupport::default()
+            } else {
+                self.rule_support()
             },
             install: Some(self.install.to_owned()),
             confinement,
             metadata: self.provider_metadata(),
+        }
+    }
+
+    fn rule_support(&self) -> RuleSupport {
+        RuleSupport {
+            acp: Some(rule_keeping(self.name, None)),
+            acp_denials: Some(denial_layers(self.name, None, AskAbility::Possible)),
+            ..RuleSupport::default()
         }
     }
 

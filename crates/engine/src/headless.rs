@@ -8,6 +8,7 @@ mod own_policy;
 mod permissions;
 mod problem;
 mod screen_job;
+mod stream_job;
 mod supervision;
 
 use std::ffi::OsString;
@@ -268,9 +269,10 @@ impl Job {
         if self.speaking.hooks {
             self.hook_setup(&directory)?;
         }
-        let mut request = match &self.agent {
-            JobAgent::Gemini => self.for_gemini()?,
-            JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Remote(_) => {
+        let mut request = match (&self.agent, self.stream_agent()) {
+            (JobAgent::Gemini, _) => self.for_gemini()?,
+            (_, Some(own)) => self.for_own_stream(own)?,
+            (JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Remote(_), None) => {
                 return Err(JobError::OnlyAcp {
                     agent: self.agent.name().to_owned(),
                 });
@@ -450,6 +452,7 @@ impl Job {
             policy: None,
             policy_file: None,
             output_schema: self.output_schema.clone(),
+            has_schema_option: false,
         }
     }
 

@@ -23,6 +23,7 @@ mod completion;
 mod dialect;
 pub(crate) mod ending;
 pub(crate) mod events;
+mod follow_up;
 pub(crate) mod injected_events;
 mod line_times;
 pub(crate) mod pending_work;
@@ -60,7 +61,8 @@ use self::recorded_events::PastFormat;
 use self::run_driver::RunPorts;
 pub use agent_task::RecordedOutput;
 pub use dialect::{
-    BoxedNormalizer, DIALECTS, GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect,
+    BoxedNormalizer, CLAUDE_STREAM, CODEX_EXEC, DIALECTS, GEMINI_DOCUMENT, GEMINI_STREAM,
+    OutputKind, StreamDialect,
 };
 pub use lapidary_process::stop::StopHandle;
 use lapidary_process::stop::{self};

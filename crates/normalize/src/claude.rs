@@ -4,6 +4,8 @@ mod calls;
 pub mod session_events;
 mod sidechains;
 mod skipped;
+pub mod stream;
 mod subagents;
+mod user_words;
 
 pub use subagents::ClaudeSubagents;

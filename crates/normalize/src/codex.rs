@@ -1,4 +1,5 @@
 //! Codex CLI's words in ours.
 
 mod calls;
+pub mod exec;
 pub mod rollout;

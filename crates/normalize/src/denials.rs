@@ -14,6 +14,7 @@ use lapidary_vocab::{Body, Cause, Event, Json, Text};
 use crate::OnDenied;
 use crate::excerpt::shortened_name;
 use crate::pending::PendingById;
+use crate::tools;
 
 /// So many denials are listed. More are counted.
 const MOST_LISTED: usize = 256;
@@ -61,6 +62,8 @@ pub struct DeniedCalls {
     calls: PendingById<OpenCall, Text>,
     /// The turn is over: later decisions change nothing.
     is_over: bool,
+    /// The run has no rules: they need ACP.
+    needs_acp: bool,
     /// Gemini CLI is in plan mode, which the caller has chosen: tools omitted there are denied by that choice.
     is_planning: bool,
 }
@@ -74,6 +77,14 @@ struct OpenCall {
 }
 
 impl DeniedCalls {
+    /// Of a run in which rules need another transport.
+    pub(crate) fn without_rules() -> Self {
+        Self {
+            needs_acp: true,
+            ..Self::default()
+        }
+    }
+
     /// Takes in an event.
     pub fn push(&mut self, event: &Event) {
         if matches!(event.body, Body::StreamDelta(_)) {
@@ -104,9 +115,16 @@ impl DeniedCalls {
         if self.is_over {
             *self = Self {
                 is_planning: self.is_planning,
+                needs_acp: self.needs_acp,
                 ..Self::default()
             };
         }
+    }
+
+    /// A denial that the agent lists at the end of its turn.
+    pub(crate) fn add_reported(&mut self, denial: PermissionDenial) {
+        let kind = tools::kind_of_any_agent(&denial.tool_name.to_str());
+        self.add_denial(denial, &kind);
     }
 
     /// An action that needs permission was done through the client.
@@ -317,7 +335,8 @@ impl DeniedCalls {
             .iter()
             .map(|value| format!("--allow '{value}'"));
         let flags = flags.collect::<Vec<_>>().join(" ");
-        (!flags.is_empty()).then(|| format!("`{flags}` would allow it"))
+        let over = if self.needs_acp { " over ACP" } else { "" };
+        (!flags.is_empty()).then(|| format!("`{flags}` would allow it{over}"))
     }
 }
 

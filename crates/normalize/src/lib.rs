@@ -30,6 +30,7 @@ mod parent_call;
 mod pending;
 mod raw;
 mod stamp;
+mod stream_run;
 mod verdict;
 
 pub mod acp;

@@ -46,6 +46,12 @@ impl<T> PendingById<T> {
     pub(crate) fn close_id(&mut self, id: &str) -> Option<T> {
         self.take_newest(|known| known == id)
     }
+
+    /// What waits under this id; the newest, if there are several.
+    pub(crate) fn newest(&self, id: &str) -> Option<&T> {
+        let item = self.items.iter().rev().find(|item| item.id == id);
+        item.map(|item| &item.value)
+    }
 }
 
 /// Under the agent's own tokens: no id is decoded or copied.

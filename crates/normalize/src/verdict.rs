@@ -70,6 +70,14 @@ impl OutcomeJudge {
         verdict
     }
 
+    /// About a headless run of an agent with a stream of its own. Its exit codes have no meaning beyond success and failure.
+    pub(crate) fn of_stream() -> Self {
+        Self {
+            manner: AgentKind::Stream,
+            ..Self::default()
+        }
+    }
+
     /// The agent over ACP turns out to be of this family.
     pub(crate) fn set_family(&mut self, family: &Provider) {
         self.manner = AgentKind::Acp {
@@ -238,6 +246,9 @@ impl OutcomeJudge {
         if ending.signal.is_some() {
             return Cause::AgentCrashed;
         }
+        if self.manner == AgentKind::Stream {
+            return self.cause_of_stream(ending);
+        }
         if let Some(cause) = ending.exit_code.and_then(|code| self.cause_of_exit(code)) {
             return cause;
         }
@@ -255,6 +266,24 @@ impl OutcomeJudge {
                 .or_else(|| self.told_by_words())
                 .unwrap_or(Cause::ApiError),
             None if clean => Cause::NoResult,
+            None => told_by_stderr(&ending.stderr).unwrap_or(Cause::AgentCrashed),
+        }
+    }
+
+    /// Success needs a clean exit and the agent's own word.
+    fn cause_of_stream(&self, ending: &ProcessEnd) -> Cause {
+        let clean = matches!(ending.exit_code, None | Some(0));
+        match &self.result {
+            Some(result) if result.is_success() && !clean => Cause::AgentCrashed,
+            Some(result) if result.is_success() && self.is_hollow => Cause::EmptyResponse,
+            Some(result) if result.is_success() => Cause::EndTurn,
+            Some(result) => {
+                let told = result.cause.clone().or_else(|| result.stop_reason());
+                told.or_else(|| self.told_by_words())
+                    .unwrap_or(Cause::ApiError)
+            }
+            None if clean => Cause::NoResult,
+            None if ending.exit_code == Some(127) => Cause::AgentMissing,
             None => told_by_stderr(&ending.stderr).unwrap_or(Cause::AgentCrashed),
         }
     }

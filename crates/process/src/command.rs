@@ -67,6 +67,26 @@ impl Command {
         self
     }
 
+    /// Removes a flag that has no value.
+    pub fn remove_flag(&mut self, name: &str) -> &mut Self {
+        self.args.retain(|arg| arg != name);
+        self
+    }
+
+    /// Drops the arguments from the first one on that is among these.
+    pub fn truncate_before(&mut self, words: &[&str]) -> &mut Self {
+        let mut args = self.args.iter();
+        if let Some(place) = args.position(|arg| words.iter().any(|word| arg == word)) {
+            self.args.truncate(place);
+        }
+        self
+    }
+
+    /// Its arguments.
+    pub fn arguments(&self) -> &[OsString] {
+        &self.args
+    }
+
     /// Adds to the environment. The last one of a name counts.
     pub fn envs<K: Into<OsString>, V: Into<OsString>>(
         &mut self,

@@ -23,6 +23,10 @@ pub struct Capture {
 pub enum CaptureKind {
     /// The stdout of `-o stream-json`.
     StreamJson,
+    /// The stdout of `claude -p --output-format stream-json`.
+    ClaudeStream,
+    /// The stdout of `codex exec --json`.
+    CodexExec,
     /// The stdout or stderr of `-o json`.
     Json,
     /// A session file.
@@ -36,6 +40,8 @@ impl CaptureKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::StreamJson => "stream-json",
+            Self::ClaudeStream => "claude-stream",
+            Self::CodexExec => "codex-exec",
             Self::Json => "json",
             Self::Session => "session",
             Self::Acp => "acp",
@@ -93,7 +99,7 @@ pub fn named(name: &str) -> Capture {
 fn read_capture(agent: &Path, path: &Path) -> Option<Capture> {
     let file = file_name(path);
     let (scenario, kind) = if let Some(scenario) = file.strip_suffix(".stdout.jsonl") {
-        (scenario, CaptureKind::StreamJson)
+        (scenario, stream_kind(&file_name(agent)))
     } else if let Some(scenario) = file.strip_suffix(".stdout.json") {
         (scenario, CaptureKind::Json)
     } else if let Some(scenario) = file.strip_suffix(".acp.jsonl") {
@@ -113,6 +119,17 @@ fn read_capture(agent: &Path, path: &Path) -> Option<Capture> {
         path: path.to_owned(),
         exit_code: exit_code(&meta),
     })
+}
+
+/// The stream of an agent, by the name of its folder.
+fn stream_kind(folder: &str) -> CaptureKind {
+    if folder.starts_with("claude-") {
+        CaptureKind::ClaudeStream
+    } else if folder.starts_with("codex-") {
+        CaptureKind::CodexExec
+    } else {
+        CaptureKind::StreamJson
+    }
 }
 
 fn exit_code(meta: &Path) -> Option<i32> {

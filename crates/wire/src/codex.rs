@@ -1,3 +1,4 @@
 //! Codex CLI's formats.
 
+pub mod exec;
 pub mod rollout;

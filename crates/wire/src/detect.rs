@@ -4,6 +4,8 @@ use lapidary_json::Token;
 
 use crate::acp::transcript;
 use crate::claude::session::ClaudeRecord;
+use crate::claude::stream::ClaudeStreamLine;
+use crate::codex::exec::ExecLine;
 use crate::codex::rollout::RolloutRecord;
 use crate::gemini::output::{self, OutputDocument, OutputPiece};
 use crate::gemini::session::SessionRecord;
@@ -23,6 +25,10 @@ pub enum InputFormat {
     ClaudeSession,
     /// A session file of Codex CLI.
     CodexSession,
+    /// `claude -p --output-format stream-json`.
+    ClaudeStream,
+    /// `codex exec --json`.
+    CodexExec,
 }
 
 /// What one line gives away.
@@ -83,6 +89,12 @@ fn of_object(object: Token<'_>) -> Option<InputFormat> {
     }
     if RolloutRecord::is_record(object) {
         return Some(InputFormat::CodexSession);
+    }
+    if ClaudeStreamLine::is_line(object) {
+        return Some(InputFormat::ClaudeStream);
+    }
+    if ExecLine::is_line(object) {
+        return Some(InputFormat::CodexExec);
     }
     match SessionRecord::from_token(object) {
         SessionRecord::RewindTo(_) | SessionRecord::Set(_) | SessionRecord::Header(_) => {

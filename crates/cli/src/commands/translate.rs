@@ -13,7 +13,9 @@ mod source;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect};
+use lapidary::engine::run::{
+    CLAUDE_STREAM, CODEX_EXEC, GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect,
+};
 use lapidary::normalize::gemini::{session_events, session_messages};
 use lapidary::normalize::{LineDirection, NormalizeOptions, ProcessEnd};
 use lapidary::render::outline::Outline;
@@ -34,7 +36,7 @@ pub(super) use source::InputSource;
 
 /// Translate a capture, recording, session or stream into events, messages and more
 ///
-/// Reads what `gemini -o stream-json` or `-o json` printed, a session file of Gemini CLI, Claude Code or Codex CLI, a transcript of the Agent Client
+/// Reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` or `codex exec --json`, a session file of Gemini CLI, Claude Code or Codex CLI, a transcript of the Agent Client
 /// Protocol, or events that `lapidary` printed; which of them is decided by content. Reads the directory of a recording as well: both sides, when they spoke, and
 /// how the run ended. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
 /// arrives.
@@ -42,6 +44,7 @@ pub(super) use source::InputSource;
 #[command(after_help = "\
 Examples:
   gemini -o stream-json -p 'fix the tests' | lapidary translate
+  claude -p --output-format stream-json --verbose 'fix the tests' | lapidary translate
   gemini -o stream-json -p 'fix the tests' > run.jsonl
   lapidary translate --format result --exit-code $? run.jsonl
   lapidary translate --format messages session.jsonl | jq .content
@@ -99,6 +102,10 @@ enum TranslateFrom {
     Json,
     /// A session file of Gemini CLI, of any version
     Session,
+    /// `claude -p --output-format stream-json`
+    ClaudeStream,
+    /// `codex exec --json`
+    CodexExec,
     /// A session file of Claude Code
     Claude,
     /// A session file of Codex CLI
@@ -133,6 +140,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         TranslateFrom::Auto => input.detect_format(args.max_line)?,
         TranslateFrom::StreamJson => InputSource::Written(&GEMINI_STREAM),
         TranslateFrom::Json => InputSource::Written(&GEMINI_DOCUMENT),
+        TranslateFrom::ClaudeStream => InputSource::Written(&CLAUDE_STREAM),
+        TranslateFrom::CodexExec => InputSource::Written(&CODEX_EXEC),
         TranslateFrom::Session => InputSource::Session,
         TranslateFrom::Claude => InputSource::ClaudeSession,
         TranslateFrom::Codex => InputSource::CodexSession,

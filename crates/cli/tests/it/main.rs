@@ -29,6 +29,7 @@ mod help;
 mod hook_commands;
 mod hooks;
 mod mcp;
+mod own_streams;
 mod policy;
 mod readme;
 mod real;

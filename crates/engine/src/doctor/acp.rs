@@ -8,6 +8,7 @@ use super::{DoctorTarget, confinement, rules, state, surroundings};
 use crate::agents::{AcpAgent, AgentSpec, KNOWN};
 use crate::detect::{self, SearchEnvironment};
 use crate::gemini_cli;
+use crate::own_stream::StreamAgent;
 
 /// Looks at an agent that speaks ACP without starting it.
 pub fn examine_acp(patient: &DoctorTarget<'_>, agent: &AcpAgent, mut tell: impl FnMut(Check)) {
@@ -28,6 +29,9 @@ fn installed_check(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Check {
     let check = |state, message: String| Check::new(CheckName::Agent, state, message);
     let program = agent.program.display();
     let Some(path) = agent.locate(patient.environment) else {
+        if let Some(check) = own_stream_check(patient, agent) {
+            return check;
+        }
         let adapter = AgentSpec::named(&agent.name).and_then(|known| known.adapter);
         let product = adapter.and_then(|it| Some((it, it.product_at(patient.environment)?)));
         let message = match product {
@@ -49,6 +53,25 @@ fn installed_check(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Check {
     };
     let message = format!("`{}` at `{}`", agent.name, path.display());
     check(CheckState::Ok, message).details(configured_settings(patient, agent))
+}
+
+/// Only the agent's own program is there: runs take its own stream. A conversation (`connect`, rules, hooks) needs the adapter.
+fn own_stream_check(patient: &DoctorTarget<'_>, agent: &AcpAgent) -> Option<Check> {
+    let own = StreamAgent::named(&agent.name)?;
+    let path = own.locate(patient.environment)?;
+    let message = format!(
+        "`{}` at `{}`: runs use its own stream; `connect`, rules and hooks need its ACP adapter `{}`, which is not installed",
+        agent.name,
+        path.display(),
+        agent.program.display()
+    );
+    let has_adapter = AgentSpec::named(&agent.name).is_some_and(|known| known.adapter.is_some());
+    let remedy = match &agent.install {
+        _ if has_adapter => format!("run `lapidary doctor --agent {} --install`", agent.name),
+        Some(install) => get(install),
+        None => return None,
+    };
+    Some(Check::new(CheckName::Agent, CheckState::Warning, message).remedy(remedy))
 }
 
 /// The settings of our configuration about it.

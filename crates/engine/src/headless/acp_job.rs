@@ -99,12 +99,13 @@ impl Job {
     pub(super) fn chosen_transport(&self) -> Result<ChosenTransport, JobError> {
         let choice = self.config.transport.unwrap_or_default();
         match (&self.agent, choice) {
+            (JobAgent::Acp(agent), choice) => self.transport_of_agent(agent, choice),
             (
-                JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Remote(_),
+                JobAgent::InProcess(_) | JobAgent::Remote(_),
                 TransportChoice::Auto | TransportChoice::Acp,
             )
             | (JobAgent::Gemini, TransportChoice::Acp) => Ok(ChosenTransport::Spoken(None)),
-            (JobAgent::Acp(_) | JobAgent::InProcess(_) | JobAgent::Remote(_), _) => {
+            (JobAgent::InProcess(_) | JobAgent::Remote(_), _) => {
                 let agent = self.agent.name().to_owned();
                 Err(JobError::OnlyAcp { agent })
             }
@@ -284,7 +285,7 @@ impl Job {
     }
 
     /// The rules for this agent: the rules of flags, then the rules of files.
-    fn agent_rules(&self) -> Rules {
+    pub(super) fn agent_rules(&self) -> Rules {
         let flags = self.rules_for_agent(&self.speaking.rules);
         flags.before(self.rules_for_agent(&self.config.rules))
     }

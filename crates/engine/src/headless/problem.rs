@@ -12,6 +12,7 @@ use crate::agents::{AcpAdapter, AgentSpec};
 use crate::confine::ConfineError;
 use crate::detect::{NotFound, PlaceRefusal, RejectedPlace, SearchReason};
 use crate::gemini_cli::{self, LaunchError};
+use crate::own_stream::StreamAgent;
 use crate::recording::RecordError;
 
 /// Why a job cannot be run at all.
@@ -36,7 +37,7 @@ pub enum JobError {
     },
     /// The agent's product is there, and the adapter is not through which it speaks ACP.
     #[error(
-        "{} is installed (`{}`), but not its ACP adapter `{}`, which Lapidary needs to run it",
+        "{} is installed (`{}`), but not its ACP adapter `{}`, through which it speaks ACP",
         adapter.product,
         product.display(),
         adapter.program
@@ -55,6 +56,12 @@ pub enum JobError {
         /// The name of the agent.
         agent: String,
     },
+    /// The agent has a stream of its own, and no document.
+    #[error("`{agent}` has no `json` transport")]
+    NoDocument {
+        /// The name of the agent.
+        agent: String,
+    },
     /// The agent is used without ACP, and an option needs ACP.
     #[error("{what} needs ACP{}", .why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
     NotSpoken {
@@ -62,6 +69,18 @@ pub enum JobError {
         what: &'static str,
         /// Why ACP is not used, if that was not the user's choice.
         why: Option<String>,
+    },
+    /// An option needs ACP, and only the agent's own program is installed.
+    #[error("{what} needs ACP, and `{program}`, the ACP adapter of {product}, is not installed")]
+    NeedsAdapter {
+        /// The option.
+        what: &'static str,
+        /// The product.
+        product: &'static str,
+        /// The program of the adapter.
+        program: String,
+        /// How one gets the adapter.
+        install: Option<String>,
     },
     /// Only Gemini CLI has a screen of its own that a session can be resumed in.
     #[error("`{agent}` has no screen to resume a session in")]
@@ -171,6 +190,8 @@ impl JobError {
                 Cause::AgentMissing
             }
             Self::OnlyAcp { .. }
+            | Self::NoDocument { .. }
+            | Self::NeedsAdapter { .. }
             | Self::NotSpoken { .. }
             | Self::NoScreen { .. }
             | Self::NeedsPrompt { .. }
@@ -215,17 +236,32 @@ impl JobError {
             Self::NoAdapter { agent, .. } => Some(format!(
                 "run `lapidary doctor --agent {agent} --install`, which asks first"
             )),
-            Self::NoProgram { agent, install, .. } => {
+            Self::NoProgram {
+                agent,
+                program,
+                install,
+            } => {
                 let install = install.as_deref().map(as_command);
                 let install = install.map(|install| format!("install it with {install}"));
                 let usual = "check PATH, or give the full path (shell aliases do not work)";
                 let hint = install.unwrap_or_else(|| usual.to_owned());
                 let can_install = AgentSpec::named(agent).is_some_and(|it| it.adapter.is_some());
                 let ours = format!("{hint}, or run `lapidary doctor --agent {agent} --install`");
-                Some(if can_install { ours } else { hint })
+                let hint = if can_install { ours } else { hint };
+                Some(match own_program_hint(agent, program) {
+                    Some(own) => format!("{hint}; {own}"),
+                    None => hint,
+                })
             }
             Self::OnlyAcp { .. } => {
                 Some("`--transport acp` speaks it, and so does `auto`".to_owned())
+            }
+            Self::NeedsAdapter { install, .. } => {
+                let install = install.as_deref().map(as_command);
+                install.map(|install| format!("install it with {install}"))
+            }
+            Self::NoDocument { .. } => {
+                Some("use `--transport stream-json` or `--transport acp`".to_owned())
             }
             Self::NotSpoken { why: None, .. } => {
                 Some("leave `--transport` out, or pass `--transport acp`".to_owned())
@@ -264,6 +300,15 @@ impl JobError {
             | Self::PolicyFile { .. } => None,
         }
     }
+}
+
+/// An agent with a stream of its own runs without the adapter that is missing.
+fn own_program_hint(agent: &str, program: &str) -> Option<String> {
+    let own = StreamAgent::named(agent).filter(|own| own.program != program)?;
+    Some(format!(
+        "or install {} itself, which runs without it: `{}`",
+        own.product, own.install
+    ))
 }
 
 /// Why a directory cannot be worked in.

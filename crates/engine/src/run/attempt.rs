@@ -24,6 +24,7 @@ use super::run_tally::RunTally;
 use super::skipped_lines::RestLimit;
 use super::translate::{AttemptTranslator, EventBatch, stderr_tail};
 use crate::confine::ConfinedRun;
+use crate::flag_answer;
 use crate::follow::FileSizes;
 use crate::output_schema::AnswerMismatch;
 use crate::process::stop::StopLevel;
@@ -288,7 +289,13 @@ fn judge_answer(
     if ending.stopped.is_some() || events.judge_end(ending).cause != Cause::EndTurn {
         return None;
     }
-    match schema.judge_messages(&tally.agent_messages()) {
+    let messages = tally.agent_messages();
+    let judged = if request.has_schema_option {
+        flag_answer::judge_answer(schema, tally.flag_data(), &messages)
+    } else {
+        schema.judge_messages(&messages)
+    };
+    match judged {
         Ok(answer) => {
             ending.answer = Some(answer);
             None

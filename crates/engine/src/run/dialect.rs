@@ -3,6 +3,8 @@
 //! An attempt, a subscription, a reader of recordings and `translate` take all facts about a dialect from its row. A new dialect
 //! is a row here and a [`Normalizer`] in `normalize`; the start of its agent is described with the agent.
 
+use lapidary_normalize::claude::stream::ClaudeStreamNormalizer;
+use lapidary_normalize::codex::exec::ExecNormalizer;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::{NormalizeOptions, Normalizer};
 use lapidary_vocab::event::Provider;
@@ -47,8 +49,29 @@ pub static GEMINI_DOCUMENT: StreamDialect = StreamDialect {
     normalizer: |options| Box::new(StreamNormalizer::of_document(options)),
 };
 
+/// `claude -p --output-format stream-json`.
+pub static CLAUDE_STREAM: StreamDialect = StreamDialect {
+    name: "claude-stream-json",
+    provider: Provider::Claude,
+    speech: OutputKind::Stream,
+    normalizer: |options| Box::new(ClaudeStreamNormalizer::new(options)),
+};
+
+/// `codex exec --json`.
+pub static CODEX_EXEC: StreamDialect = StreamDialect {
+    name: "codex-exec-json",
+    provider: Provider::Codex,
+    speech: OutputKind::Stream,
+    normalizer: |options| Box::new(ExecNormalizer::new(options)),
+};
+
 /// Every dialect.
-pub static DIALECTS: [&StreamDialect; 2] = [&GEMINI_STREAM, &GEMINI_DOCUMENT];
+pub static DIALECTS: [&StreamDialect; 4] = [
+    &GEMINI_STREAM,
+    &GEMINI_DOCUMENT,
+    &CLAUDE_STREAM,
+    &CODEX_EXEC,
+];
 
 impl StreamDialect {
     /// The dialect that recordings call by this name.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use lapidary_normalize::{AgentSetup, NormalizeOptions};
 use lapidary_sessions::PriceTable;
-use lapidary_vocab::event::Provider;
 use tokio::time::Instant;
 
 use super::agent_task::RecordedOutput;
 use super::dialect::{OutputKind, StreamDialect};
+use super::follow_up;
 use crate::PermissionWatch;
 use crate::budget::{Budget, BudgetUnknown};
 use crate::confine::ConfinedRun;
@@ -79,20 +79,20 @@ pub struct RunRequest {
     pub policy_file: Option<PolicyFile>,
     /// The schema that the answer must fit.
     pub output_schema: Option<OutputSchema>,
+    /// Whether the agent got the schema by an option of its own.
+    pub has_schema_option: bool,
 }
 
 impl RunRequest {
-    /// The request for another prompt in the session of this run: Gemini CLI takes one prompt for each process. None if the prompt of
-    /// this run was too long for stdin.
+    /// The request for another prompt in the session of this run: a headless agent takes one prompt for each process. None if the
+    /// prompt of this run was too long for stdin.
     pub(super) fn follow_up(&self, session: &str, prompt: String) -> Option<Self> {
-        if self.dialect.provider != Provider::Gemini || self.prompt_directory.is_some() {
+        if self.prompt_directory.is_some() {
             return None;
         }
         let mut next = self.clone();
-        next.command.remove_option("--session-id");
-        next.command.remove_option("--resume");
-        next.command.args(["--resume", session]);
-        next.input = prompt.into_bytes();
+        next.input =
+            follow_up::resume_session(&mut next.command, &self.dialect.provider, session, prompt)?;
         if let Some(guard) = &mut next.safekeeping {
             guard.resume = ResumeTarget::One(session.to_owned());
         }

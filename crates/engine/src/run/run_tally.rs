@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lapidary_sessions::PriceTable;
 use lapidary_vocab::event::UserInput;
-use lapidary_vocab::{Body, Event, Text};
+use lapidary_vocab::{Body, Event, Json, Text};
 
 use super::request::RunRequest;
 use crate::answer_texts::AnswerTexts;
 use crate::budget::{BudgetMeter, token_prices};
 use crate::confine::ConfinedRun;
+use crate::flag_answer;
 use crate::recording::{CostBasis, RecordedEnd};
 
 /// Of the first prompt so many characters are kept.
@@ -27,6 +28,8 @@ pub(crate) struct RunTally {
     counts: Mutex<EventCounts>,
     /// The messages of the agent, if they are to be judged.
     answer: Option<Mutex<AnswerTexts>>,
+    /// The data that the agent handed over by an option of its own.
+    flag_data: Mutex<Option<Json>>,
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +48,7 @@ impl RunTally {
             confined: request.confined.clone(),
             counts: Mutex::default(),
             answer: request.output_schema.as_ref().map(|_| Mutex::default()),
+            flag_data: Mutex::default(),
         }
     }
 
@@ -57,6 +61,13 @@ impl RunTally {
             let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
             for event in events {
                 answer.note_event(event);
+            }
+            if let Some(data) = flag_answer::handed_over(events) {
+                let mut known = self
+                    .flag_data
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                *known = Some(data);
             }
         }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,6 +94,15 @@ impl RunTally {
                 .take_messages()
         });
         answer.unwrap_or_default()
+    }
+
+    /// The data that the agent handed over by an option of its own.
+    pub(crate) fn flag_data(&self) -> Option<Json> {
+        let mut data = self
+            .flag_data
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        data.take()
     }
 
     /// The agent's session, once it has named one.

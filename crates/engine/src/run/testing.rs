@@ -36,5 +36,6 @@ pub(crate) fn run_request() -> RunRequest {
         policy: None,
         policy_file: None,
         output_schema: None,
+        has_schema_option: false,
     }
 }

@@ -242,6 +242,7 @@ pub(super) fn agent_report(error: Token<'_>, message: &Text) -> AgentReport {
             .find_map(|key| own::string_token(task.get(key))?.string())
     });
     AgentReport {
+        cause: None,
         status: "error".to_owned(),
         error_type: own_name.map(String::from).or(name),
         message: Some(message.clone()),

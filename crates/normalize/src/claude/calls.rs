@@ -4,7 +4,7 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::content::{ContentBlock, DiffBlock, TextBlock};
 use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation};
 use lapidary_vocab::{Json, Text};
-use lapidary_wire::claude::session::{ClaudeBlock, ClaudeRecord};
+use lapidary_wire::claude::session::ClaudeBlock;
 
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
@@ -40,14 +40,13 @@ pub(super) fn invocation(
     (call, summary)
 }
 
-/// The end of a call.
+/// The end of a call. `result` is its result as the program has it.
 pub(super) fn completion(
     call_id: Text,
     content: Option<Token<'_>>,
     is_error: bool,
-    record: &ClaudeRecord<'_>,
+    result: Option<Token<'_>>,
 ) -> ToolCompletion {
-    let result = record.tool_use_result;
     ToolCompletion {
         parent_call_id: None,
         call_id,

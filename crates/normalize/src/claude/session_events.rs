@@ -30,6 +30,7 @@ use super::calls;
 use super::sidechains::{SidechainIndex, SidechainRecord};
 use super::skipped::SkippedCounts;
 use super::subagents::{ClaudeSubagents, WithoutSubagents};
+use super::user_words;
 use crate::NormalizeOptions;
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
@@ -39,17 +40,6 @@ use crate::stamp::EventStamp;
 
 /// How many sub-agents are told within each other. Files that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 4;
-
-/// Words of the program in the name of the user.
-const PROGRAM_WORDS: [&str; 4] = [
-    "<local-command-",
-    "<bash-stdout>",
-    "<system-reminder>",
-    "<task-notification>",
-];
-
-/// The beginning of the record that an interruption leaves.
-const INTERRUPTED: &str = "[Request interrupted by user";
 
 /// Hands each event to `sink` as it is made.
 pub fn events(log: &ClaudeLog<'_>, options: &NormalizeOptions, sink: impl FnMut(Event)) {
@@ -293,14 +283,14 @@ impl ClaudeTranslator<'_> {
     ) {
         let text = Text::concat(words);
         let said = text.to_str().into_owned();
-        if said.starts_with(INTERRUPTED) {
+        if user_words::is_interruption(&said) {
             let body = SessionStatus {
                 status: SessionState::Interrupted,
                 message: Some(text),
             };
             return self.emit_event(Body::SessionStatus(body), current);
         }
-        let is_program = PROGRAM_WORDS.iter().any(|start| said.starts_with(start));
+        let is_program = user_words::is_program(&said);
         if !self.parents.is_empty() && record.parent_uuid.is_none() && !current.is_told {
             self.skipped.in_call += 1;
             return;
@@ -323,7 +313,7 @@ impl ClaudeTranslator<'_> {
     ) {
         let call_id = id.map(own::owned_text).unwrap_or_default();
         let call = self.calls.remove(&*call_id.to_str());
-        let mut completion = calls::completion(call_id, content, is_error, record);
+        let mut completion = calls::completion(call_id, content, is_error, record.tool_use_result);
         if let Some(call) = call {
             completion.locations.clone_from(&call.locations);
             call.add_derived_fields(&mut completion);

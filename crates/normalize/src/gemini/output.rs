@@ -154,6 +154,7 @@ impl OutputTranslator<'_> {
         let message = said("message");
         let error_type = said("type").map(|name| name.to_str().into_owned());
         self.verdict.result(AgentReport {
+            cause: None,
             status: status.to_owned(),
             error_type,
             message: message.clone(),

@@ -12,6 +12,8 @@ pub(super) enum AgentKind {
     /// Gemini CLI, headless.
     #[default]
     Headless,
+    /// Another agent with a stream of its own.
+    Stream,
     /// Any agent, over ACP.
     Acp { is_gemini: bool },
 }
@@ -19,7 +21,7 @@ pub(super) enum AgentKind {
 impl AgentKind {
     /// True if the agent is Gemini CLI.
     pub(super) fn is_gemini(self) -> bool {
-        !matches!(self, Self::Acp { is_gemini: false })
+        !matches!(self, Self::Acp { is_gemini: false } | Self::Stream)
     }
 
     /// The hint for the user. For a run that we refused ourselves there is none from the agent, unless the agent is missing.
@@ -39,7 +41,7 @@ impl AgentKind {
     pub(super) fn complaint_message(self, cause: &Cause, ending: &ProcessEnd) -> Option<String> {
         match self {
             Self::Headless => of_gemini(cause, ending),
-            Self::Acp { .. } => of_anyone(ending),
+            Self::Acp { .. } | Self::Stream => of_anyone(ending),
         }
     }
 }

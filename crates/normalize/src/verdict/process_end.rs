@@ -138,6 +138,8 @@ impl From<StopCause> for ProcessEnd {
 pub struct AgentReport {
     /// Its own word: `success`, over ACP `end_turn`, or another.
     pub status: String,
+    /// The cause, where the agent's own words tell it.
+    pub cause: Option<Cause>,
     /// The name of the error.
     pub error_type: Option<String>,
     /// The error in words.

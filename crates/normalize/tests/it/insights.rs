@@ -328,7 +328,11 @@ fn every_line_of_every_real_stream_is_understood() {
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let mut lines = 0;
     for version in std::fs::read_dir(fixtures).unwrap() {
-        for entry in std::fs::read_dir(version.unwrap().path()).unwrap() {
+        let version = version.unwrap();
+        if !version.file_name().to_string_lossy().starts_with("gemini-") {
+            continue; // streams of other agents have tests of their own
+        }
+        for entry in std::fs::read_dir(version.path()).unwrap() {
             let path = entry.unwrap().path();
             let name = path.to_str().unwrap();
             if !name.ends_with(".stdout.jsonl") {

@@ -23,6 +23,7 @@ mod history_forms;
 mod insights;
 mod json_output;
 mod openase;
+mod own_streams;
 mod paired;
 mod properties;
 mod provider;

@@ -151,7 +151,7 @@ impl TranslateInput {
             "`{}` has a format that Lapidary does not know",
             self.name
         ));
-        failure.with_hint("it reads what `gemini -o stream-json` and `-o json` print, session files of Gemini CLI, Claude Code and Codex CLI, transcripts of ACP, and events of `lapidary`; --from skips the check")
+        failure.with_hint("it reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` and `codex exec --json`, session files of Gemini CLI, Claude Code and Codex CLI, transcripts of ACP, and events of `lapidary`; --from skips the check")
     }
 
     /// Reads on into `head`. Not behind the end: on a terminal that would take a second Ctrl-D.

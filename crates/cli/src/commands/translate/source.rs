@@ -1,6 +1,8 @@
 //! The format of an input: a format of an agent, or our own events.
 
-use lapidary::engine::run::{GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect};
+use lapidary::engine::run::{
+    CLAUDE_STREAM, CODEX_EXEC, GEMINI_DOCUMENT, GEMINI_STREAM, OutputKind, StreamDialect,
+};
 use lapidary::vocab::Event;
 use lapidary::wire::detect::{self, FormatGuess, InputFormat};
 
@@ -45,6 +47,8 @@ impl From<InputFormat> for InputSource {
         match format {
             InputFormat::StreamJson => Self::Written(&GEMINI_STREAM),
             InputFormat::Json => Self::Written(&GEMINI_DOCUMENT),
+            InputFormat::ClaudeStream => Self::Written(&CLAUDE_STREAM),
+            InputFormat::CodexExec => Self::Written(&CODEX_EXEC),
             InputFormat::Session => Self::Session,
             InputFormat::ClaudeSession => Self::ClaudeSession,
             InputFormat::CodexSession => Self::CodexSession,

@@ -49,10 +49,13 @@ fn left(world: &World) -> Vec<String> {
 #[test]
 fn an_adapter_is_installed_once_and_found_without_path() {
     let world = world(Some(WORKS));
-    let missing = Visit::of(lapidary(&world, &["run", "--agent", "claude", "go"]));
+    let missing = Visit::of(lapidary(
+        &world,
+        &["run", "--transport", "acp", "--agent", "claude", "go"],
+    ));
     assert_eq!(missing.code, Some(10), "{missing:?}");
     let said = format!(
-        "error: Claude Code is installed (`{}`), but not its ACP adapter `claude-agent-acp`, which Lapidary needs to run it (agent_missing)\n\
+        "error: Claude Code is installed (`{}`), but not its ACP adapter `claude-agent-acp`, through which it speaks ACP (agent_missing)\n\
          hint: run `lapidary doctor --agent claude --install`, which asks first\n",
         world.path("bin/claude").display()
     );

@@ -14,7 +14,7 @@ use anyhow::anyhow;
 use lapidary::engine::hooks::HookContext;
 use lapidary::engine::policy::ToolActions;
 use lapidary::engine::replay::RecordingReader;
-use lapidary::vocab::event::TextKind;
+use lapidary::vocab::event::{Provider, TextKind};
 use lapidary::vocab::{Body, Event as Told, Text};
 use lapidary::wire::gemini::hooks::{EventDetails, HookEvent, HookToolCall};
 
@@ -53,6 +53,9 @@ pub(super) fn recorded_report(
     })?;
     let teller = match source {
         InputSource::Acp | InputSource::ClaudeSession | InputSource::CodexSession => {
+            CallTeller::Lapidary
+        }
+        InputSource::Written(dialect) if dialect.provider != Provider::Gemini => {
             CallTeller::Lapidary
         }
         InputSource::Written(_) | InputSource::Session => CallTeller::Gemini,
