@@ -29,6 +29,7 @@ use lapidary_normalize::views::messages::MessageFold;
 pub use lapidary_sessions::*;
 use lapidary_vocab::Message;
 use lapidary_wire::gemini::session::ReplayedLog;
+use providers::AgentStores;
 pub use providers::providers;
 
 /// Which session.
@@ -189,7 +190,8 @@ fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Messag
         now: SystemTime::UNIX_EPOCH,
     };
     let recordings = RecordingSessions::new(root, ListingMode::default());
-    let others = providers::registered_providers(None, None, Some(recordings)).list(&scope);
+    let others = providers::registered_providers(AgentStores::default(), Some(recordings));
+    let others = others.list(&scope);
     let family = family(&request.tool);
     let wanted = others.iter().filter(|session| {
         let info = session.listed.info();

@@ -3,7 +3,3 @@
 mod calls;
 pub mod session_events;
 mod sidechains;
-mod skipped;
-mod subagents;
-
-pub use subagents::ClaudeSubagents;

@@ -18,6 +18,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::Event;
 
 use crate::listing::{ListedSession, SessionListing};
@@ -43,6 +44,22 @@ pub trait SessionProvider {
     fn replay(
         &self,
         session: &ListedSession,
+        take: &mut dyn FnMut(Event),
+    ) -> Result<(), ReplaySessionError>;
+
+    /// Replays sessions that are no files of their own as the caller wants them. None if a session's file is there to be read.
+    fn raw_replay(&self) -> Option<&dyn RawReplay> {
+        None
+    }
+}
+
+/// Replays sessions that are no files of their own, such as rows of a database.
+pub trait RawReplay {
+    /// Passes on the events of a session, with their `raw` if the options say so.
+    fn replay_with(
+        &self,
+        session: &ListedSession,
+        options: &NormalizeOptions,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError>;
 }

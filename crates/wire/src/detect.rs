@@ -7,6 +7,8 @@ use crate::claude::session::ClaudeRecord;
 use crate::codex::rollout::RolloutRecord;
 use crate::gemini::output::{self, OutputDocument, OutputPiece};
 use crate::gemini::session::SessionRecord;
+use crate::opencode;
+use crate::qwen::session::{QwenRecord, is_document};
 
 /// A format this crate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,10 @@ pub enum InputFormat {
     ClaudeSession,
     /// A session file of Codex CLI.
     CodexSession,
+    /// A session file of Qwen Code, of any version.
+    QwenSession,
+    /// A session of opencode: its own file, or a document of `opencode export`.
+    OpencodeSession,
 }
 
 /// What one line gives away.
@@ -77,6 +83,12 @@ fn of_object(object: Token<'_>) -> Option<InputFormat> {
         || transcript::TranscriptRecord::from_token(object).is_some()
     {
         return Some(InputFormat::Acp);
+    }
+    if QwenRecord::is_record(object) || is_document(object) {
+        return Some(InputFormat::QwenSession);
+    }
+    if opencode::is_session_file(object) || opencode::is_export(object) {
+        return Some(InputFormat::OpencodeSession);
     }
     if ClaudeRecord::is_record(object) {
         return Some(InputFormat::ClaudeSession);

@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::recorded_sessions::RecordingSessions;
 use lapidary_engine::recording::ListingMode;
-use lapidary_sessions::{ClaudeSessions, CodexSessions, SessionProviders};
+use lapidary_sessions::{
+    ClaudeSessions, CodexSessions, OpencodeSessions, QwenSessions, SessionProviders,
+};
 
+use crate::directories::temporary_in;
 use crate::prepare::recorded_in;
 
 /// The providers beside Gemini CLI's own files. One that has no place here is not among them.
@@ -16,17 +19,50 @@ pub fn providers(environment: &SearchEnvironment) -> SessionProviders {
     let recordings = recorded.map(|place| RecordingSessions::new(place.root, ListingMode::Cached));
     let claude = home_of(environment, "CLAUDE_CONFIG_DIR", ".claude").map(ClaudeSessions::new);
     let codex = home_of(environment, "CODEX_HOME", ".codex").map(CodexSessions::new);
-    registered_providers(claude, codex, recordings)
+    let qwen_home = ["QWEN_RUNTIME_DIR", "QWEN_HOME"]
+        .into_iter()
+        .find(|name| is_set(environment, name));
+    let qwen = home_of(environment, qwen_home.unwrap_or("QWEN_HOME"), ".qwen");
+    let data = home_of(environment, "XDG_DATA_HOME", ".local/share");
+    let opencode = data.map(|data| data.join("opencode"));
+    let agents = AgentStores {
+        claude,
+        codex,
+        qwen: qwen.map(QwenSessions::new),
+        opencode: opencode.map(|home| OpencodeSessions::new(home, temporary_in(environment))),
+    };
+    registered_providers(agents, recordings)
 }
 
 /// One row for each provider. The first that has a session stands for it: a file of the agent before a recording of ours.
 pub(super) fn registered_providers(
-    claude: Option<ClaudeSessions>,
-    codex: Option<CodexSessions>,
+    agents: AgentStores,
     recordings: Option<RecordingSessions>,
 ) -> SessionProviders {
-    let files = SessionProviders::default().with(claude).with(codex);
+    let files = SessionProviders::default()
+        .with(agents.claude)
+        .with(agents.codex)
+        .with(agents.qwen)
+        .with(agents.opencode);
     files.with(recordings)
+}
+
+/// The directories of other agents in which sessions are.
+#[derive(Debug, Default)]
+pub(super) struct AgentStores {
+    /// Claude Code's.
+    pub(super) claude: Option<ClaudeSessions>,
+    /// Codex CLI's.
+    pub(super) codex: Option<CodexSessions>,
+    /// Qwen Code's.
+    pub(super) qwen: Option<QwenSessions>,
+    /// opencode's.
+    pub(super) opencode: Option<OpencodeSessions>,
+}
+
+fn is_set(environment: &SearchEnvironment, variable: &str) -> bool {
+    let value = environment.vars.get(OsStr::new(variable));
+    value.is_some_and(|value| !value.is_empty())
 }
 
 /// The directory of an agent: the one that a variable names, or one in the home directory.

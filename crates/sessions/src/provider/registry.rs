@@ -7,7 +7,7 @@ use std::path::Path;
 use lapidary_vocab::Event;
 use lapidary_vocab::session::HiddenFile;
 
-use super::{ProviderCapabilities, ProviderScope, ReplaySessionError, SessionProvider};
+use super::{ProviderCapabilities, ProviderScope, RawReplay, ReplaySessionError, SessionProvider};
 use crate::listing::{ListedSession, SessionListing};
 
 type DynProvider = dyn SessionProvider + Send + Sync;
@@ -143,6 +143,11 @@ impl OtherSession<'_> {
     /// Passes on its events, as [`SessionProvider::replay`] does.
     pub fn replay(&self, take: &mut dyn FnMut(Event)) -> Result<(), ReplaySessionError> {
         self.provider.replay(self.listed, take)
+    }
+
+    /// Replays it with its `raw`, if it is no file of its own.
+    pub fn raw_replay(&self) -> Option<&dyn RawReplay> {
+        self.provider.raw_replay()
     }
 }
 

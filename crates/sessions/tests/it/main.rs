@@ -12,6 +12,9 @@ mod agent_captures;
 mod claude;
 mod codex;
 mod modules;
+#[cfg(feature = "index")]
+mod opencode;
+mod qwen;
 mod redact;
 mod search;
 mod sessions;

@@ -8,9 +8,10 @@ use lapidary_testkit::{fuzz, mutate};
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 6] = [
+const TARGETS: [(&str, Target); 7] = [
     ("claude_session", fuzz::claude_session),
     ("codex_session", fuzz::codex_session),
+    ("qwen_session", fuzz::qwen_session),
     ("events", fuzz::events),
     ("line", fuzz::line),
     ("session", fuzz::session),
@@ -73,6 +74,7 @@ fn replay(path: &Path) {
     }
     attempt("claude_session", fuzz::claude_session, &bytes, &what);
     attempt("codex_session", fuzz::codex_session, &bytes, &what);
+    attempt("qwen_session", fuzz::qwen_session, &bytes, &what);
     attempt("events", fuzz::events, &bytes, &what);
     attempt("session", fuzz::session, &bytes, &what);
     attempt("translate", fuzz::translate, &bytes, &what);

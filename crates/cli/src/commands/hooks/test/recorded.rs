@@ -52,9 +52,11 @@ pub(super) fn recorded_report(
         reading.take_event(&told);
     })?;
     let teller = match source {
-        InputSource::Acp | InputSource::ClaudeSession | InputSource::CodexSession => {
-            CallTeller::Lapidary
-        }
+        InputSource::Acp
+        | InputSource::ClaudeSession
+        | InputSource::CodexSession
+        | InputSource::QwenSession
+        | InputSource::OpencodeSession => CallTeller::Lapidary,
         InputSource::Written(_) | InputSource::Session => CallTeller::Gemini,
         InputSource::Events => return Err(only_events(recording)),
     };
