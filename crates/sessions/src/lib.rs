@@ -77,7 +77,7 @@ pub use projects::{SessionProject, SessionStore, project_hash, slug};
 pub use provider::{
     GeminiSessions, OtherSession, OtherSessions, ProjectPlaces, ProjectReach, ProviderCapabilities,
     ProviderScope, RawReplay, ReplaySessionError, SessionAbility, SessionProvider,
-    SessionProviders, UnsupportedOperation,
+    SessionProviders, UnsupportedOperation, file_counts,
 };
 pub use qwen::QwenSessions;
 pub use retention::{

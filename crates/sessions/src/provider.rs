@@ -27,7 +27,7 @@ use crate::projects::SessionProject;
 pub use capabilities::{ProviderCapabilities, SessionAbility, UnsupportedOperation};
 pub(crate) use duplicates::newest_of_each;
 pub use gemini::GeminiSessions;
-pub use registry::{OtherSession, OtherSessions, SessionProviders};
+pub use registry::{OtherSession, OtherSessions, SessionProviders, file_counts};
 
 /// A source of recorded sessions.
 pub trait SessionProvider {

@@ -1,7 +1,7 @@
 //! The providers of sessions that every command asks, one row each.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::recorded_sessions::RecordingSessions;
@@ -9,8 +9,9 @@ use lapidary_engine::recording::ListingMode;
 use lapidary_sessions::{
     ClaudeSessions, CodexSessions, OpencodeSessions, QwenSessions, SessionProviders,
 };
+use lapidary_vocab::event::Provider;
 
-use crate::directories::temporary_in;
+use crate::directories::{temporary, temporary_in};
 use crate::prepare::recorded_in;
 
 /// The providers beside Gemini CLI's own files. One that has no place here is not among them.
@@ -58,6 +59,27 @@ pub(super) struct AgentStores {
     pub(super) qwen: Option<QwenSessions>,
     /// opencode's.
     pub(super) opencode: Option<OpencodeSessions>,
+}
+
+impl AgentStores {
+    /// The usual directories in a home. A copy of a database is made in the system's directory for temporary files.
+    pub(super) fn in_home(home: &Path) -> Self {
+        let data = home.join(".local/share/opencode");
+        Self {
+            claude: Some(ClaudeSessions::new(home.join(".claude"))),
+            codex: Some(CodexSessions::new(home.join(".codex"))),
+            qwen: Some(QwenSessions::new(home.join(".qwen"))),
+            opencode: Some(OpencodeSessions::new(data, temporary(None))),
+        }
+    }
+
+    /// Whether this agent's own files are known.
+    pub(super) fn has_agent(provider: &Provider) -> bool {
+        matches!(
+            provider,
+            Provider::Claude | Provider::Codex | Provider::Qwen | Provider::Opencode
+        )
+    }
 }
 
 fn is_set(environment: &SearchEnvironment, variable: &str) -> bool {
