@@ -85,12 +85,28 @@ impl OpencodeDatabase {
              FROM session s ORDER BY s.time_created, s.id",
         )?;
         let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let session = self.found_session(row, path)?;
-            if session.summary.messages == 0 {
-                found.hidden.push(self.hidden_session(&session));
-            } else {
-                found.sessions.push(session);
+        loop {
+            let row = match rows.next() {
+                Ok(Some(row)) => row,
+                Ok(None) => break,
+                Err(error) => {
+                    let path = path.display();
+                    let warning = format!("some sessions in `{path}` are not listed: {error}");
+                    found.warnings.push(warning);
+                    break;
+                }
+            };
+            match self.found_session(row, path) {
+                Ok(session) if session.summary.messages == 0 => {
+                    found.hidden.push(self.hidden_session(&session));
+                }
+                Ok(session) => found.sessions.push(session),
+                Err(error) => {
+                    let why = format!("a row of it cannot be read: {error}");
+                    found
+                        .hidden
+                        .push(hidden(path, 0, HiddenReason::Unreadable, why));
+                }
             }
         }
         Ok(found)
@@ -159,22 +175,41 @@ impl OpencodeDatabase {
         file
     }
 
-    fn rows_of(&self, query: &str, key: &str) -> Result<Vec<(String, String)>, RowsError> {
-        let mut statement = self.connection.prepare_cached(query)?;
-        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    /// Rows of a table as JSON, by the value of a column.
+    fn rows_of(&self, table: &str, (column, key): (&str, &str)) -> Result<Vec<String>, RowsError> {
+        let columns = self.columns_of(table)?;
+        let quoted = columns
+            .iter()
+            .map(|it| format!("\"{}\"", it.replace('"', "\"\"")));
+        let quoted = quoted.collect::<Vec<_>>().join(",");
+        let query = format!("SELECT {quoted} FROM {table} WHERE {column} = ?1 ORDER BY id");
+        let mut statement = self.connection.prepare_cached(&query)?;
         let mut rows = statement.query([key])?;
         let mut read = Vec::new();
         while let Some(row) = rows.next()? {
-            read.push((row.get(0)?, row_text(row, &columns)?));
+            read.push(row_text(row, &columns)?);
         }
         Ok(read)
+    }
+
+    /// The columns of a table, those of newer versions as well. A name that is not text is left out: `rusqlite` panics on it.
+    fn columns_of(&self, table: &str) -> Result<Vec<String>, RowsError> {
+        let query = "SELECT name FROM pragma_table_info(?1)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let mut rows = statement.query([table])?;
+        let mut columns = Vec::new();
+        while let Some(row) = rows.next()? {
+            let name = row.get_ref(0)?.as_bytes().unwrap_or_default();
+            columns.extend(std::str::from_utf8(name).map(str::to_owned));
+        }
+        Ok(columns)
     }
 }
 
 impl OpencodeRows for OpencodeDatabase {
     fn session(&self, id: &str) -> Result<Option<String>, RowsError> {
-        let rows = self.rows_of("SELECT * FROM session WHERE id = ?1", id)?;
-        Ok(rows.into_iter().next().map(|(_, text)| text))
+        let rows = self.rows_of("session", ("id", id))?;
+        Ok(rows.into_iter().next())
     }
 
     fn each_message(
@@ -188,13 +223,10 @@ impl OpencodeRows for OpencodeDatabase {
         let mut ids = statement.query([session_id])?;
         while let Some(row) = ids.next()? {
             let id: String = row.get(0)?;
-            let message = self.rows_of("SELECT * FROM message WHERE id = ?1", &id)?;
-            let parts =
-                self.rows_of("SELECT * FROM part WHERE message_id = ?1 ORDER BY id", &id)?;
-            let message = message.into_iter().next().map(|(_, text)| text);
+            let message = self.rows_of("message", ("id", &id))?;
             take(MessageRows {
-                message: message.unwrap_or_default(),
-                parts: parts.into_iter().map(|(_, text)| text).collect(),
+                message: message.into_iter().next().unwrap_or_default(),
+                parts: self.rows_of("part", ("message_id", &id))?,
             });
         }
         Ok(())

@@ -55,6 +55,26 @@ fn random_inputs_pass_every_target() {
     }
 }
 
+/// `cargo xtask test --full` tries 10,000 files of each format.
+#[test]
+fn mutated_session_files_of_other_agents_pass_the_target_of_their_format() {
+    let formats: [(&str, Target); 3] = [
+        ("/sessions/claude-", fuzz::claude_session),
+        ("/sessions/codex-", fuzz::codex_session),
+        ("/sessions/qwen-", fuzz::qwen_session),
+    ];
+    let is_full = std::env::var_os("LAPIDARY_FULL").is_some();
+    for (place, target) in formats {
+        let files = captures().into_iter();
+        let files = files.filter(|path| path.to_string_lossy().contains(place));
+        let corpus: Vec<_> = files.map(|path| fs::read(path).unwrap()).collect();
+        for seed in 0..if is_full { 10_000 } else { 300 } {
+            let input = mutate::case(seed, &corpus);
+            attempt(place, target, &input, &format!("seed {seed}"));
+        }
+    }
+}
+
 #[test]
 fn the_same_seed_makes_the_same_input() {
     let corpus = vec![b"{\"type\":\"init\",\"model\":\"m\"}\n".to_vec()];
