@@ -80,15 +80,14 @@ impl FoundRollouts {
                     let why = "the same session is there uncompressed";
                     self.hide_file(&path, &about, HiddenReason::Duplicate, why);
                 }
-                Some(plain) if plain.ends_with(".jsonl") => {
+                Some(plain) if Path::new(plain).extension().is_some_and(|it| it == "jsonl") => {
                     let name = plain.to_owned();
                     self.files.push(RolloutFile::new(path, name, &about));
                 }
-                Some(_) => {}
                 None if path.extension().is_some_and(|it| it == "jsonl") => {
                     self.files.push(RolloutFile::new(path, name, &about));
                 }
-                None => {}
+                Some(_) | None => {}
             }
         }
     }

@@ -54,9 +54,9 @@ fn check(name: &str, corpus: &[Vec<u8>], read: impl Fn(&Path, &str)) {
 
 fn corpus(scenes: &[&str]) -> Vec<Vec<u8>> {
     let mut files = Vec::new();
-    scenes
-        .iter()
-        .for_each(|it| bytes_below(&scene(it), &mut files));
+    for it in scenes {
+        bytes_below(&scene(it), &mut files);
+    }
     files
 }
 

@@ -308,11 +308,11 @@ fn a_corrupt_a_newer_and_an_unreadable_database_have_a_sentence_and_the_files_ar
     assert_eq!(directory, "it cannot be read: it is not a file");
     // Root may read every file.
     let closed = tempfile::NamedTempFile::new().unwrap();
-    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(closed.path()).is_err() {
         let closed = sentence(&|path| {
             fs::write(path, "").unwrap();
-            fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
         });
         assert!(closed.contains("Permission denied"), "{closed}");
     }
