@@ -951,9 +951,11 @@ export interface ElicitationResult extends EventBase {
  * - `claude`: Claude Code.
  * - `codex`: Codex CLI.
  * - `gemini`: Gemini CLI.
+ * - `opencode`: opencode.
+ * - `qwen`: Qwen Code.
  * - `acp`: An agent we only know by its protocol.
  */
-export type Provider = "claude" | "codex" | "gemini" | "acp" | (string & {});
+export type Provider = "claude" | "codex" | "gemini" | "opencode" | "qwen" | "acp" | (string & {});
 
 /** One message of a conversation. */
 export interface Message {

@@ -31,18 +31,19 @@ pub use lapidary_sessions::*;
 use lapidary_vocab::Message;
 use lapidary_wire::gemini::session::ReplayedLog;
 pub use place::{SearchScope, SessionPlace};
+use providers::AgentStores;
 pub use providers::providers;
 
 /// Which session.
 #[derive(Debug, Clone)]
 pub struct LoadRequest {
-    /// The agent of the sessions: `gemini`, or any agent with recorded runs, such as `claude`.
+    /// The agent of the sessions: `gemini`, `claude`, `codex`, `qwen` or `opencode`, or any agent with recorded runs.
     pub tool: String,
     /// The project's directory. A relative path counts from `dir`.
     pub project: PathBuf,
     /// The session's id, as it stands in its file. Without one it is the session that was updated last.
     pub session_id: Option<String>,
-    /// The home of Gemini CLI, with its sessions.
+    /// The home of Gemini CLI, with its sessions. The directories of other agents are looked for beside it.
     pub home: GeminiHome,
     /// The base of relative paths.
     pub dir: PathBuf,
@@ -76,7 +77,7 @@ pub enum LoadError {
         /// The requested id.
         session_id: Option<String>,
     },
-    /// Only sessions of Gemini CLI can be read without recordings.
+    /// An agent whose own sessions Lapidary does not know.
     #[error("cannot read sessions of `{tool}`: only its recorded runs can be read")]
     UnknownTool {
         /// The tool.
@@ -151,13 +152,13 @@ impl LoadRequest {
 /// The messages of a recorded session, in the order of its file. The search skips unreadable files. Nothing is written, and no
 /// model is called.
 pub fn load_messages(request: &LoadRequest) -> Result<Vec<Message>, LoadError> {
-    let found = match (request.tool.as_str(), &request.recordings) {
-        (GEMINI, _) => of_session_file(request)?,
-        (_, Some(root)) => of_recordings(request, root)?,
-        (tool, None) => {
+    let found = match request.tool.as_str() {
+        GEMINI => of_session_file(request)?,
+        tool if request.recordings.is_none() && !AgentStores::has_agent(&family(tool)) => {
             let tool = tool.to_owned();
             return Err(LoadError::UnknownTool { tool });
         }
+        _ => of_other_agent(request)?,
     };
     match (found, request.absence) {
         (Some(messages), _) => Ok(messages),
@@ -180,8 +181,8 @@ fn of_session_file(request: &LoadRequest) -> Result<Option<Vec<Message>>, LoadEr
     ))
 }
 
-/// The session of an agent of which only recorded runs are there.
-fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Message>>, LoadError> {
+/// The session of another agent: from its own files, else from recorded runs.
+fn of_other_agent(request: &LoadRequest) -> Result<Option<Vec<Message>>, LoadError> {
     let named = request.dir.join(&request.project);
     let directory = named.canonicalize().unwrap_or(named);
     let project = SessionStore::new(request.home.clone()).project(&directory);
@@ -190,8 +191,11 @@ fn of_recordings(request: &LoadRequest, root: &Path) -> Result<Option<Vec<Messag
         reach: ProjectReach::Named,
         now: SystemTime::UNIX_EPOCH,
     };
-    let recordings = RecordingSessions::new(root, ListingMode::default());
-    let others = providers::registered_providers(None, None, Some(recordings)).list(&scope);
+    let root = request.recordings.as_ref();
+    let recordings = root.map(|root| RecordingSessions::new(root, ListingMode::default()));
+    let agents = AgentStores::in_home(&request.home.home);
+    let others = providers::registered_providers(agents, recordings);
+    let others = others.list(&scope);
     let family = family(&request.tool);
     let wanted = others.iter().filter(|session| {
         let info = session.listed.info();

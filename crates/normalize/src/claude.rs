@@ -3,9 +3,5 @@
 mod calls;
 pub mod session_events;
 mod sidechains;
-mod skipped;
 pub mod stream;
-mod subagents;
 mod user_words;
-
-pub use subagents::ClaudeSubagents;

@@ -29,8 +29,11 @@ mod own;
 mod parent_call;
 mod pending;
 mod raw;
+mod session_normalizer;
+mod skipped_counts;
 mod stamp;
 mod stream_run;
+mod subagent_transcripts;
 mod verdict;
 
 pub mod acp;
@@ -39,6 +42,8 @@ pub mod codex;
 pub mod event_lines;
 pub mod extract;
 pub mod gemini;
+pub mod opencode;
+pub mod qwen;
 pub mod time;
 pub mod tools;
 pub mod unified_diff;
@@ -47,6 +52,8 @@ pub mod views;
 pub use denials::DeniedCalls;
 pub use normalizer::{LineDirection, Normalizer};
 pub use options::{DeltaMode, NormalizeOptions, OnDenied, RecordOrder};
+pub use session_normalizer::{SessionNormalizer, session_events_of};
+pub use subagent_transcripts::{SubagentTranscripts, WithoutSubagents};
 pub use verdict::{
     AgentReport, AgentSetup, AgentStall, ExitInitiator, OutcomeJudge, ProcessEnd, StderrOrder,
     StopCause, TurnLimit,

@@ -4,29 +4,25 @@
 //!
 //! [`HiddenReason`]: lapidary_vocab::session::HiddenReason
 
-mod files;
-mod subagents;
 mod summary;
 
-use std::fs;
 use std::path::PathBuf;
 
-use lapidary_normalize::claude::session_events;
+use lapidary_normalize::claude::session_events::ClaudeNormalizer;
 use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
-use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo};
-use lapidary_wire::claude::session::ClaudeLog;
 
+use crate::agent_summary::{SessionPlace, listed_session};
+use crate::agent_transcripts::AgentTranscriptFiles;
+use crate::line_source::SessionLines;
 use crate::listing::{ListedSession, SessionListing, each_file};
-use crate::message_text::{headline, one_line};
 use crate::provider::{
     ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility,
     SessionProvider, newest_of_each,
 };
+use crate::store_files::{FoundFiles, StoreFile};
 use crate::times::now_text;
-use files::{ClaudeFile, FoundFiles};
-pub use subagents::ClaudeSubagentFiles;
 use summary::ClaudeSummary;
 
 /// How these sessions differ from those of Gemini CLI.
@@ -71,12 +67,16 @@ impl SessionProvider for ClaudeSessions {
     }
 
     fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing {
+        let mut found = FoundFiles::default();
+        for directory in found.project_directories(&self.projects, scope) {
+            found.add_directory(&directory, ".jsonl", &self.projects);
+        }
         let FoundFiles {
             files,
             mut hidden,
             warnings,
-        } = FoundFiles::find_in_scope(&self.projects, scope);
-        let each: Vec<&ClaudeFile> = files.iter().collect();
+        } = found;
+        let each: Vec<&StoreFile> = files.iter().collect();
         let read = each_file(
             &each,
             || (),
@@ -88,9 +88,17 @@ impl SessionProvider for ClaudeSessions {
         for (file, summary) in files.iter().zip(read) {
             match summary.and_then(ClaudeSummary::check) {
                 Ok(summary) => {
-                    sessions.extend(listed_claude_session(file, summary, &mut places, &now));
+                    let place = SessionPlace {
+                        id: file.id.clone(),
+                        provider: Provider::Claude,
+                        path: file.path.clone(),
+                        size: file.size,
+                        modified: file.modified,
+                    };
+                    let summary = summary.into_agent_summary();
+                    sessions.extend(listed_session(place, summary, &mut places, &now));
                 }
-                Err((reason, why)) => hidden.push(hidden_file(file, reason, why)),
+                Err((reason, why)) => hidden.push(file.hidden_file(reason, why)),
             }
         }
         let mut sessions = newest_of_each(sessions, &mut hidden);
@@ -107,67 +115,16 @@ impl SessionProvider for ClaudeSessions {
         session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError> {
-        let bytes = fs::read(&session.path).map_err(|error| ReplaySessionError {
-            path: session.path.clone(),
-            source: error.into(),
-        })?;
         let mut options = NormalizeOptions::new(session.id());
         options.keep_raw = false;
         options.deltas = DeltaMode::Final;
-        let log = ClaudeLog::read(&bytes);
-        let subagents = ClaudeSubagentFiles::beside(&session.path);
-        session_events::events_with_subagents(&log, &options, &subagents, take);
-        Ok(())
+        let subagents = AgentTranscriptFiles::of_claude(&session.path);
+        let mut normalizer = ClaudeNormalizer::new(&options, &subagents);
+        let replayed = SessionLines::open(&session.path)
+            .and_then(|mut lines| lines.replay(&mut normalizer, take));
+        replayed.map_err(|error| ReplaySessionError {
+            path: session.path.clone(),
+            source: error.into(),
+        })
     }
-}
-
-fn hidden_file(file: &ClaudeFile, reason: HiddenReason, why: String) -> HiddenFile {
-    HiddenFile {
-        path: file.path.to_string_lossy().into_owned(),
-        project_id: String::new(),
-        reason,
-        explanation: why,
-        session_id: None,
-        size: file.size,
-    }
-}
-
-/// The session of a file, if its directory counts.
-fn listed_claude_session(
-    file: &ClaudeFile,
-    summary: ClaudeSummary,
-    places: &mut ProjectPlaces<'_>,
-    now: &str,
-) -> Option<ListedSession> {
-    let directory = summary.directory?;
-    let place = places.place_for(&directory)?;
-    let (name, first_user_message) = headline(summary.first_prompt.as_deref());
-    let title = summary.custom_title.or(summary.model_title);
-    let time = |time: Option<String>| time.unwrap_or_else(|| now.to_owned());
-    let info = SessionInfo {
-        id: file.id.clone(),
-        provider: Provider::Claude,
-        run: None,
-        file: file.id.clone(),
-        file_name: format!("{}.jsonl", file.id),
-        path: file.path.to_string_lossy().into_owned(),
-        start_time: time(summary.started),
-        last_updated: time(summary.updated),
-        message_count: summary.messages,
-        user_message_count: summary.prompts,
-        display_name: title.as_deref().map_or(name, one_line),
-        first_user_message,
-        is_current_session: false,
-        index: 0,
-        unlisted: None,
-        summary: title,
-        project: Some(directory),
-        project_id: places.id(place).to_owned(),
-        size: file.size,
-        endangered_by: None,
-    };
-    let mut listed = ListedSession::new(info, file.path.clone());
-    listed.project = place;
-    listed.modified = file.modified;
-    Some(listed)
 }

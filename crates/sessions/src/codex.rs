@@ -7,17 +7,15 @@
 mod files;
 mod summary;
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lapidary_normalize::codex::rollout::RolloutNormalizer;
 use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo};
-use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer};
 
+use crate::line_source::SessionLines;
 use crate::listing::{ListedSession, SessionListing, each_file};
 use crate::message_text::headline;
 use crate::provider::{
@@ -108,39 +106,14 @@ impl SessionProvider for CodexSessions {
         let mut options = NormalizeOptions::new(session.id());
         options.keep_raw = false;
         options.deltas = DeltaMode::Final;
-        replay_rollout(&session.path, &options, take).map_err(|error| ReplaySessionError {
+        let mut normalizer = RolloutNormalizer::new(&options);
+        let replayed = SessionLines::open(&session.path)
+            .and_then(|mut lines| lines.replay(&mut normalizer, take));
+        replayed.map_err(|error| ReplaySessionError {
             path: session.path.clone(),
             source: error.into(),
         })
     }
-}
-
-/// Line by line: rollouts of a gigabyte are common.
-fn replay_rollout(
-    path: &Path,
-    options: &NormalizeOptions,
-    take: &mut dyn FnMut(Event),
-) -> io::Result<()> {
-    let mut file = File::open(path)?;
-    let mut normalizer = RolloutNormalizer::new(options);
-    let mut lines = LineBuffer::with_limit(DEFAULT_LIMIT);
-    let mut events = Vec::new();
-    loop {
-        while let Some(line) = lines.next_line() {
-            normalizer.push(line, &mut events);
-            events.drain(..).for_each(&mut *take);
-        }
-        match file.read(lines.room())? {
-            0 => break,
-            count => lines.filled(count),
-        }
-    }
-    if let Some(line) = lines.last_line() {
-        normalizer.push(line, &mut events);
-    }
-    normalizer.finish(&mut events);
-    events.drain(..).for_each(take);
-    Ok(())
 }
 
 impl RolloutFile {

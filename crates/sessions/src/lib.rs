@@ -19,6 +19,8 @@ pub mod redact;
 
 mod adopt;
 mod age;
+mod agent_summary;
+mod agent_transcripts;
 mod artefacts;
 mod candidates;
 mod claude;
@@ -27,30 +29,36 @@ mod delete;
 #[cfg(feature = "index")]
 mod index;
 mod inventory;
+mod line_source;
 mod listing;
 mod message_text;
 mod names;
 mod only_in_vault;
+mod opencode;
 mod prices;
 mod projects;
 mod provider;
+mod qwen;
 mod retention;
 mod scan;
 pub mod search;
 mod select;
 mod stats;
+mod store_files;
 mod subagent_chats;
 mod subagent_files;
 mod times;
+mod unpacked;
 pub mod vault;
 
 pub use adopt::adopt;
 pub use age::age;
+pub use agent_transcripts::AgentTranscriptFiles;
 pub use artefacts::{ArtefactKind, ArtefactList, SessionArtefact};
 pub use candidates::{
     DirectoryMemory, DirectoryNames, DirectoryState, SessionCandidate, candidates, session_file,
 };
-pub use claude::{ClaudeSessions, ClaudeSubagentFiles};
+pub use claude::ClaudeSessions;
 pub use codex::CodexSessions;
 pub use delete::{DeleteError, KeepBefore, SessionDeletion};
 #[cfg(feature = "index")]
@@ -59,16 +67,19 @@ pub use inventory::{FileContent, InventoriedFile, SessionInventory};
 pub use lapidary_vocab::session::{
     HiddenFile, HiddenReason, SessionInfo, TextMatch, UnlistedPlace,
 };
+pub use line_source::SessionLines;
 pub use listing::{FromFiles, ListedSession, SessionListing, SummarySource};
 pub use message_text::{headline, is_resumable, says, title};
 pub use only_in_vault::OnlyInVault;
+pub use opencode::{OpencodeSessions, opencode_file_events};
 pub use prices::{ModelPrice, PriceError, PriceTable, price};
 pub use projects::{SessionProject, SessionStore, project_hash, slug};
 pub use provider::{
     GeminiSessions, OtherSession, OtherSessions, ProjectPlaces, ProjectReach, ProviderCapabilities,
-    ProviderScope, ReplaySessionError, SessionAbility, SessionProvider, SessionProviders,
-    UnsupportedOperation,
+    ProviderScope, RawReplay, ReplaySessionError, SessionAbility, SessionProvider,
+    SessionProviders, UnsupportedOperation, file_counts,
 };
+pub use qwen::QwenSessions;
 pub use retention::{
     ExpiredSession, ExpiringItem, ExpiryReason, RetentionError, RetentionLimits, RetentionPeriod,
     RetentionRules,
@@ -78,3 +89,4 @@ pub use select::{SelectError, SelectionMode, is_id_prefix, select};
 pub use stats::{StatsRequest, stats, stats_with};
 pub use subagent_chats::{SubagentChat, SubagentChats};
 pub use subagent_files::SubagentFiles;
+pub use unpacked::unpacked;

@@ -18,6 +18,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::Event;
 
 use crate::listing::{ListedSession, SessionListing};
@@ -26,7 +27,7 @@ use crate::projects::SessionProject;
 pub use capabilities::{ProviderCapabilities, SessionAbility, UnsupportedOperation};
 pub(crate) use duplicates::newest_of_each;
 pub use gemini::GeminiSessions;
-pub use registry::{OtherSession, OtherSessions, SessionProviders};
+pub use registry::{OtherSession, OtherSessions, SessionProviders, file_counts};
 
 /// A source of recorded sessions.
 pub trait SessionProvider {
@@ -43,6 +44,22 @@ pub trait SessionProvider {
     fn replay(
         &self,
         session: &ListedSession,
+        take: &mut dyn FnMut(Event),
+    ) -> Result<(), ReplaySessionError>;
+
+    /// Replays sessions that are no files of their own as the caller wants them. None if a session's file is there to be read.
+    fn raw_replay(&self) -> Option<&dyn RawReplay> {
+        None
+    }
+}
+
+/// Replays sessions that are no files of their own, such as rows of a database.
+pub trait RawReplay {
+    /// Passes on the events of a session, with their `raw` if the options say so.
+    fn replay_with(
+        &self,
+        session: &ListedSession,
+        options: &NormalizeOptions,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError>;
 }

@@ -14,14 +14,17 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use lapidary_normalize::claude;
+use lapidary_normalize::claude::session_events::ClaudeNormalizer;
 use lapidary_normalize::codex::rollout::RolloutNormalizer;
 use lapidary_normalize::gemini::stream::StreamNormalizer;
 use lapidary_normalize::gemini::{output, session_events, session_messages};
+use lapidary_normalize::qwen::session_events::QwenNormalizer;
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::views::result::ResultFold;
 use lapidary_normalize::views::runtime::RuntimeFold;
-use lapidary_normalize::{DeltaMode, NormalizeOptions, ProcessEnd};
+use lapidary_normalize::{
+    DeltaMode, NormalizeOptions, ProcessEnd, SessionNormalizer, WithoutSubagents, session_events_of,
+};
 use lapidary_render::Renderer;
 use lapidary_render::html::HtmlRenderer;
 use lapidary_render::live::{self, Narrator};
@@ -29,10 +32,9 @@ use lapidary_render::markdown::MarkdownRenderer;
 use lapidary_render::text::{self, TextRenderer};
 use lapidary_vocab::event::DiagnosticKind;
 use lapidary_vocab::{Base, Body, Event, Message};
-use lapidary_wire::claude::session::ClaudeLog;
 use lapidary_wire::detect;
 use lapidary_wire::gemini::session::ReplayedLog;
-use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
+use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine, without_mark};
 use lapidary_wire::sse::{EventBuffer, EventTooLarge, ServerEvent};
 use serde::Serialize;
 use serde::de::IgnoredAny;
@@ -125,12 +127,24 @@ pub fn session(data: &[u8]) {
 ///
 /// It can always be read; each of its lines is carried by exactly one event, or counted in the closing diagnostic.
 pub fn claude_session(data: &[u8]) {
-    let log = ClaudeLog::read(data);
+    let mut normalizer = ClaudeNormalizer::new(&NormalizeOptions::new("fuzz"), &WithoutSubagents);
+    check_session_file(&mut normalizer, data);
+}
+
+/// A session file of Qwen Code.
+///
+/// It can always be read; each of its lines is carried by exactly one event, or counted in the closing diagnostic.
+pub fn qwen_session(data: &[u8]) {
+    let mut normalizer = QwenNormalizer::new(&NormalizeOptions::new("fuzz"), &WithoutSubagents);
+    check_session_file(&mut normalizer, data);
+}
+
+fn check_session_file(normalizer: &mut dyn SessionNormalizer, data: &[u8]) {
     let mut events = Vec::new();
-    claude::session_events::events(&log, &NormalizeOptions::new("fuzz"), |event| {
-        events.push(event);
-    });
-    check_session_events(&events, log.lines.len());
+    session_events_of(normalizer, data, &mut |event| events.push(event));
+    let lines = without_mark(data).split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !line.trim_ascii().is_empty());
+    check_session_events(&events, lines.count());
 }
 
 /// A session file of Codex CLI.

@@ -114,6 +114,10 @@ open_enum! {
         Codex = "codex",
         /// Gemini CLI.
         Gemini = "gemini",
+        /// opencode.
+        Opencode = "opencode",
+        /// Qwen Code.
+        Qwen = "qwen",
         /// An agent we only know by its protocol.
         Acp = "acp",
     }

@@ -1,5 +1,7 @@
 //! Recorded sessions: what `lapidary sessions` prints.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::event::Provider;
@@ -22,9 +24,28 @@ pub struct SessionList {
     /// These files, if they were asked for. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenFile>,
+    /// How many files of each agent were read and skipped; agents without any are left out. Derived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentFileCounts>,
     /// Other problems, a sentence each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// How many files of an agent were read and skipped for a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct AgentFileCounts {
+    /// Whose files: an agent, or `recordings`. Derived.
+    pub provider: String,
+    /// Files, or rows of a database, with a session in the list's projects, before `--agent`, `--since`, `--until` and `--last`. Derived.
+    pub read: u64,
+    /// Files that are not listed. Derived.
+    pub skipped: u64,
+    /// The skipped files by their reasons. Derived.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reasons: BTreeMap<String, u64>,
 }
 
 /// A session that could be resumed.

@@ -9,6 +9,8 @@ use crate::codex::exec::ExecLine;
 use crate::codex::rollout::RolloutRecord;
 use crate::gemini::output::{self, OutputDocument, OutputPiece};
 use crate::gemini::session::SessionRecord;
+use crate::opencode;
+use crate::qwen::session::{QwenRecord, is_document};
 
 /// A format this crate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,10 @@ pub enum InputFormat {
     ClaudeStream,
     /// `codex exec --json`.
     CodexExec,
+    /// A session file of Qwen Code, of any version.
+    QwenSession,
+    /// A session of opencode: its own file, or a document of `opencode export`.
+    OpencodeSession,
 }
 
 /// What one line gives away.
@@ -83,6 +89,12 @@ fn of_object(object: Token<'_>) -> Option<InputFormat> {
         || transcript::TranscriptRecord::from_token(object).is_some()
     {
         return Some(InputFormat::Acp);
+    }
+    if QwenRecord::is_record(object) || is_document(object) {
+        return Some(InputFormat::QwenSession);
+    }
+    if opencode::is_session_file(object) || opencode::is_export(object) {
+        return Some(InputFormat::OpencodeSession);
     }
     if ClaudeRecord::is_record(object) {
         return Some(InputFormat::ClaudeSession);

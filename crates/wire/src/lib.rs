@@ -14,6 +14,9 @@
 //! | [`a2a`] | the `Agent2Agent` protocol, 0.3 and 1.0, as a client has it |
 //! | [`claude::session`] | session files of Claude Code |
 //! | [`codex::rollout`] | session files of Codex CLI |
+//! | [`opencode`] | sessions of opencode |
+//! | [`qwen::session`] | session files of Qwen Code |
+//! | [`record_tree`] | which records of a session file belong to its conversation |
 //! | [`acp`] | the Agent Client Protocol, both directions, and transcripts of it |
 //! | [`sse`] | server-sent events, as model APIs stream them |
 //! | [`detect`] | which of these a text is |
@@ -25,4 +28,7 @@ pub mod codex;
 pub mod detect;
 pub mod gemini;
 pub mod lines;
+pub mod opencode;
+pub mod qwen;
+pub mod record_tree;
 pub mod sse;

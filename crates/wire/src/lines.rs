@@ -4,6 +4,8 @@
 //! lack its newline, bytes need not be UTF-8. A line longer than the limit is reported with its beginning, and reading goes on
 //! behind it.
 
+use lapidary_json::{Token, TokenKind};
+
 /// The longest line that is kept whole, unless the caller says otherwise.
 pub const DEFAULT_LIMIT: usize = 64 * 1024 * 1024;
 
@@ -35,6 +37,25 @@ pub enum RawLine<'a> {
         /// How many bytes it had.
         length: u64,
     },
+}
+
+impl<'a> RawLine<'a> {
+    /// The line, or the beginning of one that is too long.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Whole(bytes) => bytes,
+            Self::TooLong { head, .. } => head,
+        }
+    }
+
+    /// The JSON object that the line is.
+    pub fn object(self) -> Option<Token<'a>> {
+        let Self::Whole(bytes) = self else {
+            return None;
+        };
+        let text = std::str::from_utf8(bytes).ok()?;
+        Token::parse(text).ok()?.if_kind(TokenKind::Object)
+    }
 }
 
 /// Collects bytes and hands out lines. Memory is bounded: by the limit, a chunk, and a quarter of both for growing.

@@ -1,13 +1,13 @@
 //! `translate`: an agent's output in our vocabularies.
 
 mod acp;
-mod claude;
-mod codex;
 mod event_stream;
 mod events;
 mod input;
+mod opencode;
 mod progress;
 mod recording;
+mod session_lines;
 mod source;
 
 use std::io::Write as _;
@@ -32,11 +32,12 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 pub(super) use events::{FileHandling, each_event};
 use input::TranslateInput;
+use opencode::OpencodeSession;
 pub(super) use source::InputSource;
 
 /// Translate a capture, recording, session or stream into events, messages and more
 ///
-/// Reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` or `codex exec --json`, a session file of Gemini CLI, Claude Code or Codex CLI, a transcript of the Agent Client
+/// Reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` or `codex exec --json`, a session file of Gemini CLI, Claude Code, Codex CLI, Qwen Code or opencode, a transcript of the Agent Client
 /// Protocol, or events that `lapidary` printed; which of them is decided by content. Reads the directory of a recording as well: both sides, when they spoke, and
 /// how the run ended. Nothing is dropped: a line that is not understood becomes a diagnostic that carries it. Output streams as input
 /// arrives.
@@ -110,6 +111,10 @@ enum TranslateFrom {
     Claude,
     /// A session file of Codex CLI
     Codex,
+    /// A session file of Qwen Code, of any version
+    Qwen,
+    /// A session of opencode: its database or file, or what `opencode export` printed
+    Opencode,
     /// The Agent Client Protocol: a transcript of both sides, or an agent's stdout
     Acp,
     /// Events that `lapidary` printed (`lapidary.events/1`)
@@ -145,6 +150,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         TranslateFrom::Session => InputSource::Session,
         TranslateFrom::Claude => InputSource::ClaudeSession,
         TranslateFrom::Codex => InputSource::CodexSession,
+        TranslateFrom::Qwen => InputSource::QwenSession,
+        TranslateFrom::Opencode => InputSource::OpencodeSession,
         TranslateFrom::Acp => InputSource::Acp,
         TranslateFrom::Events => InputSource::Events,
     };
@@ -155,8 +162,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let oddities = match source {
         InputSource::Written(dialect) => translate_stream(args, format, dialect, input, out)?,
         InputSource::Session => translate_session(args, format, input, out)?,
-        InputSource::ClaudeSession => claude::translate_claude(args, format, input, out)?,
-        InputSource::CodexSession => codex::translate_codex(args, format, input, out)?,
+        InputSource::ClaudeSession | InputSource::CodexSession | InputSource::QwenSession => {
+            let source = (source, file.as_deref());
+            session_lines::translate_session_lines(args, format, source, input, out)?
+        }
+        InputSource::OpencodeSession => {
+            let session = OpencodeSession::new(file.as_deref(), input, &out.invocation)?;
+            opencode::translate_opencode(args, format, &session, out)?
+        }
         InputSource::Acp => acp::translate_acp(args, format, input, out)?,
         InputSource::Events => event_stream::translate_events(args, format, input, out)?,
     };

@@ -6,7 +6,7 @@ use crate::support::{Ran, lapidary, output, run, run_with};
 
 const SESSION: &str = "fixtures/gemini-0.61.0/sessions/api-error-400.jsonl";
 
-const UNKNOWN_HINT: &str = "hint: it reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` and `codex exec --json`, session files of Gemini CLI, Claude Code and Codex CLI, transcripts of ACP, and events of `lapidary`; --from skips the check\n";
+const UNKNOWN_HINT: &str = "hint: it reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` and `codex exec --json`, session files of Gemini CLI, Claude Code, Codex CLI, Qwen Code and opencode, transcripts of ACP, and events of `lapidary`; --from skips the check\n";
 
 fn check(args: &[&str], stdin: &[u8], code: i32, stderr: &str) {
     let expected = Ran {

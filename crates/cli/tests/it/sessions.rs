@@ -8,6 +8,7 @@ mod browse_search;
 mod browse_suspend;
 mod delete;
 mod guarded;
+mod left_by_agents;
 mod list;
 mod prune;
 pub(crate) mod pty;

@@ -1,13 +1,17 @@
 //! The providers of sessions that every command asks, one row each.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::recorded_sessions::RecordingSessions;
 use lapidary_engine::recording::ListingMode;
-use lapidary_sessions::{ClaudeSessions, CodexSessions, SessionProviders};
+use lapidary_sessions::{
+    ClaudeSessions, CodexSessions, OpencodeSessions, QwenSessions, SessionProviders,
+};
+use lapidary_vocab::event::Provider;
 
+use crate::directories::{temporary, temporary_in};
 use crate::prepare::recorded_in;
 
 /// The providers beside Gemini CLI's own files. One that has no place here is not among them.
@@ -16,17 +20,71 @@ pub fn providers(environment: &SearchEnvironment) -> SessionProviders {
     let recordings = recorded.map(|place| RecordingSessions::new(place.root, ListingMode::Cached));
     let claude = home_of(environment, "CLAUDE_CONFIG_DIR", ".claude").map(ClaudeSessions::new);
     let codex = home_of(environment, "CODEX_HOME", ".codex").map(CodexSessions::new);
-    registered_providers(claude, codex, recordings)
+    let qwen_home = ["QWEN_RUNTIME_DIR", "QWEN_HOME"]
+        .into_iter()
+        .find(|name| is_set(environment, name));
+    let qwen = home_of(environment, qwen_home.unwrap_or("QWEN_HOME"), ".qwen");
+    let data = home_of(environment, "XDG_DATA_HOME", ".local/share");
+    let opencode = data.map(|data| data.join("opencode"));
+    let agents = AgentStores {
+        claude,
+        codex,
+        qwen: qwen.map(QwenSessions::new),
+        opencode: opencode.map(|home| OpencodeSessions::new(home, temporary_in(environment))),
+    };
+    registered_providers(agents, recordings)
 }
 
 /// One row for each provider. The first that has a session stands for it: a file of the agent before a recording of ours.
 pub(super) fn registered_providers(
-    claude: Option<ClaudeSessions>,
-    codex: Option<CodexSessions>,
+    agents: AgentStores,
     recordings: Option<RecordingSessions>,
 ) -> SessionProviders {
-    let files = SessionProviders::default().with(claude).with(codex);
+    let files = SessionProviders::default()
+        .with(agents.claude)
+        .with(agents.codex)
+        .with(agents.qwen)
+        .with(agents.opencode);
     files.with(recordings)
+}
+
+/// The directories of other agents in which sessions are.
+#[derive(Debug, Default)]
+pub(super) struct AgentStores {
+    /// Claude Code's.
+    pub(super) claude: Option<ClaudeSessions>,
+    /// Codex CLI's.
+    pub(super) codex: Option<CodexSessions>,
+    /// Qwen Code's.
+    pub(super) qwen: Option<QwenSessions>,
+    /// opencode's.
+    pub(super) opencode: Option<OpencodeSessions>,
+}
+
+impl AgentStores {
+    /// The usual directories in a home. A copy of a database is made in the system's directory for temporary files.
+    pub(super) fn in_home(home: &Path) -> Self {
+        let data = home.join(".local/share/opencode");
+        Self {
+            claude: Some(ClaudeSessions::new(home.join(".claude"))),
+            codex: Some(CodexSessions::new(home.join(".codex"))),
+            qwen: Some(QwenSessions::new(home.join(".qwen"))),
+            opencode: Some(OpencodeSessions::new(data, temporary(None))),
+        }
+    }
+
+    /// Whether this agent's own files are known.
+    pub(super) fn has_agent(provider: &Provider) -> bool {
+        matches!(
+            provider,
+            Provider::Claude | Provider::Codex | Provider::Qwen | Provider::Opencode
+        )
+    }
+}
+
+fn is_set(environment: &SearchEnvironment, variable: &str) -> bool {
+    let value = environment.vars.get(OsStr::new(variable));
+    value.is_some_and(|value| !value.is_empty())
 }
 
 /// The directory of an agent: the one that a variable names, or one in the home directory.

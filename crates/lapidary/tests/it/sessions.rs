@@ -179,12 +179,49 @@ fn a_missing_session_is_a_typed_error_or_an_empty_list() {
     home.session("one", "2026-01-05T10:00:00.000Z", &["hello"]);
     let lenient = request(&home).session("another").or_empty();
     assert_eq!(load_messages(&lenient).unwrap(), []);
+    let goose = LoadRequest {
+        tool: "goose".to_owned(),
+        ..request(&home)
+    };
+    let refused = load_messages(&goose.or_empty());
+    assert!(matches!(refused, Err(LoadError::UnknownTool { .. })));
+}
+
+#[test]
+fn messages_of_claude_code_are_loaded_from_its_own_files() {
+    let home = RecordedHome::new();
+    let project = home.project().canonicalize().unwrap();
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() {
+            letter
+        } else {
+            '-'
+        }
+    };
+    let name: String = project.to_string_lossy().chars().map(plain).collect();
+    let directory = home.home().join(".claude/projects").join(name);
+    std::fs::create_dir_all(&directory).unwrap();
+    let record = |uuid: &str, role: &str, text: &str| {
+        serde_json::json!({
+            "type": role, "uuid": uuid, "sessionId": "s", "cwd": project,
+            "timestamp": "2026-01-05T10:00:00.000Z",
+            "message": { "role": role, "content": [{ "type": "text", "text": text }] },
+        })
+    };
+    let lines = [record("a", "user", "hello"), record("b", "assistant", "hi")];
+    let text = lines.map(|it| it.to_string()).join("\n");
+    std::fs::write(directory.join("s.jsonl"), text).unwrap();
     let claude = LoadRequest {
         tool: "claude".to_owned(),
         ..request(&home)
     };
-    let refused = load_messages(&claude.or_empty());
-    assert!(matches!(refused, Err(LoadError::UnknownTool { .. })));
+    assert_eq!(load_messages(&claude).unwrap().len(), 2);
+    let absent = LoadRequest {
+        tool: "codex".to_owned(),
+        ..request(&home)
+    };
+    let absent = load_messages(&absent).unwrap_err();
+    assert!(matches!(absent, LoadError::NotFound { .. }));
 }
 
 #[test]

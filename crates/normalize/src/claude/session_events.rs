@@ -13,6 +13,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use lapidary_json::{SharedToken, Token, compact};
@@ -22,55 +23,32 @@ use lapidary_vocab::event::{
     UserInput,
 };
 use lapidary_vocab::{Body, Event, Json, Number, Text};
-use lapidary_wire::claude::session::{
-    ClaudeBlock, ClaudeLine, ClaudeLog, ClaudeRecord, RecordFate, blocks,
-};
+use lapidary_wire::claude::session::{ClaudeBlock, ClaudeRecord, ClaudeSurvey, blocks};
+use lapidary_wire::lines::{RawLine, without_mark};
+use lapidary_wire::record_tree::RecordFate;
 
 use super::calls;
 use super::sidechains::{SidechainIndex, SidechainRecord};
-use super::skipped::SkippedCounts;
-use super::subagents::{ClaudeSubagents, WithoutSubagents};
 use super::user_words;
-use crate::NormalizeOptions;
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
 use crate::parent_call::set_parent;
 use crate::raw::RawContent;
+use crate::skipped_counts::SkippedCounts;
 use crate::stamp::EventStamp;
+use crate::{NormalizeOptions, SessionNormalizer, SubagentTranscripts};
 
 /// How many sub-agents are told within each other. Files that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 4;
 
-/// Hands each event to `sink` as it is made.
-pub fn events(log: &ClaudeLog<'_>, options: &NormalizeOptions, sink: impl FnMut(Event)) {
-    events_with_subagents(log, options, &WithoutSubagents, sink);
-}
-
-/// The same, with the events of sub-agents within the calls that started them.
-pub fn events_with_subagents(
-    log: &ClaudeLog<'_>,
-    options: &NormalizeOptions,
-    subagents: &dyn ClaudeSubagents,
-    mut sink: impl FnMut(Event),
-) {
-    let mut session = ClaudeTranslator {
-        stamp: EventStamp::new(options, Provider::Claude),
-        subagents,
-        parents: Vec::new(),
-        told: Vec::new(),
-        calls: HashMap::new(),
-        sidechains: SidechainIndex::default(),
-        skipped: SkippedCounts::default(),
-        sink: &mut sink,
-    };
-    session.emit_session_start(log);
-    session.translate_lines(log);
-    session.emit_skipped_counts();
-}
-
-struct ClaudeTranslator<'s> {
+/// Turns the lines of a session file into events, with those of sub-agents within the calls that started them.
+pub struct ClaudeNormalizer<'s> {
     stamp: EventStamp,
-    subagents: &'s dyn ClaudeSubagents,
+    subagents: &'s dyn SubagentTranscripts,
+    /// The facts of the file whose lines are pushed.
+    facts: ClaudeSurvey,
+    /// The number of the next line.
+    line: usize,
     /// The calls within which a sub-agent's records are told, the innermost last.
     parents: Vec<Text>,
     /// The sub-agents that were told.
@@ -80,21 +58,87 @@ struct ClaudeTranslator<'s> {
     /// Sub-agents whose records are in this file.
     sidechains: SidechainIndex,
     skipped: SkippedCounts,
-    sink: &'s mut dyn FnMut(Event),
+}
+
+impl fmt::Debug for ClaudeNormalizer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("ClaudeNormalizer");
+        debug.field("line", &self.line).finish_non_exhaustive()
+    }
 }
 
 /// A record under translation.
 struct CurrentRecord<'l> {
     raw: Option<RawContent>,
-    log: &'l ClaudeLog<'l>,
+    /// Its number.
     line: usize,
     /// Facts of the record that only this agent has.
     extensions: Vec<(&'static str, Json)>,
     /// An event was made of it.
     is_told: bool,
+    sink: &'l mut dyn FnMut(Event),
 }
 
-impl ClaudeTranslator<'_> {
+impl<'l> CurrentRecord<'l> {
+    fn new(raw: RawContent, line: usize, sink: &'l mut dyn FnMut(Event)) -> Self {
+        Self {
+            raw: Some(raw),
+            line,
+            extensions: Vec::new(),
+            is_told: false,
+            sink,
+        }
+    }
+}
+
+impl SessionNormalizer for ClaudeNormalizer<'_> {
+    fn reads_twice(&self) -> bool {
+        true
+    }
+
+    fn survey(&mut self, line: RawLine<'_>) {
+        self.facts.add_line(line);
+    }
+
+    fn push(&mut self, line: RawLine<'_>, sink: &mut dyn FnMut(Event)) {
+        if line.bytes().trim_ascii().is_empty() {
+            return;
+        }
+        if self.line == 0 {
+            self.facts.finish();
+            self.emit_session_start(sink);
+        }
+        self.translate_line(line, sink);
+    }
+
+    fn finish(&mut self, sink: &mut dyn FnMut(Event)) {
+        self.emit_skipped_counts(sink);
+    }
+}
+
+impl<'s> ClaudeNormalizer<'s> {
+    /// A normaliser for one session file.
+    pub fn new(options: &NormalizeOptions, subagents: &'s dyn SubagentTranscripts) -> Self {
+        Self {
+            stamp: EventStamp::new(options, Provider::Claude),
+            subagents,
+            facts: ClaudeSurvey::default(),
+            line: 0,
+            parents: Vec::new(),
+            told: Vec::new(),
+            calls: HashMap::new(),
+            sidechains: SidechainIndex::default(),
+            skipped: SkippedCounts::default(),
+        }
+    }
+
+    /// Whether the survey found no record of a session.
+    pub fn is_empty(&self) -> bool {
+        self.facts.is_empty()
+    }
+}
+
+impl ClaudeNormalizer<'_> {
     fn emit_event(&mut self, mut body: Body, current: &mut CurrentRecord<'_>) {
         current.is_told = true;
         set_parent(&mut body, self.parents.last());
@@ -103,7 +147,7 @@ impl ClaudeTranslator<'_> {
             let extensions = &mut event.base.extensions;
             extensions.insert(format!("claude.{key}"), value.clone());
         }
-        (self.sink)(event);
+        (current.sink)(event);
     }
 
     fn emit_diagnostic(
@@ -121,75 +165,74 @@ impl ClaudeTranslator<'_> {
     }
 
     /// The beginning of the session, from the first record that tells where the agent works. That record carries itself.
-    fn emit_session_start(&mut self, log: &ClaudeLog<'_>) {
-        self.stamp.session_id = log.session_id.map(own::owned_text);
-        let Some(first) = &log.first else { return };
+    fn emit_session_start(&mut self, sink: &mut dyn FnMut(Event)) {
+        let id = self.facts.session_id.clone();
+        self.stamp.session_id = id.map(Text::from_token);
+        let Some(first) = &self.facts.first else {
+            return;
+        };
+        let first = first.fields();
         self.stamp.timestamp = first.timestamp.map(own::owned_text);
         let init = SessionInit {
             cwd: first.cwd.map(own::owned_text),
             permission_mode: first.permission_mode.map(own::owned_text),
             ..SessionInit::default()
         };
-        let mut event = self
-            .stamp
-            .next_event(Body::SessionInit(Box::new(init)), &mut None);
+        let body = Body::SessionInit(Box::new(init));
+        let mut event = self.stamp.next_event(body, &mut None);
         let facts = [
             ("claude.version", first.version),
             ("claude.gitBranch", first.git_branch),
             ("claude.entrypoint", first.entrypoint),
-            ("claude.title", log.title()),
+            ("claude.title", self.facts.title()),
         ];
         for (key, value) in facts {
             let value = value.map(|value| (key.to_owned(), own::owned_json(value)));
             event.base.extensions.extend(value);
         }
-        (self.sink)(event);
+        sink(event);
     }
 
-    fn translate_lines(&mut self, log: &ClaudeLog<'_>) {
-        for (place, line) in log.lines.iter().enumerate() {
-            match line {
-                ClaudeLine::Record(record, RecordFate::Kept) => {
-                    self.translate_record(*record, log, place);
-                }
-                ClaudeLine::Record(_, RecordFate::Abandoned) => self.skipped.abandoned += 1,
-                ClaudeLine::Record(_, RecordFate::Repeated) => self.skipped.repeated += 1,
-                ClaudeLine::Unreadable(bytes) => self.report_unreadable(bytes, log, place),
-            }
+    fn translate_line(&mut self, line: RawLine<'_>, sink: &mut dyn FnMut(Event)) {
+        let place = self.line;
+        self.line += 1;
+        match (line.object(), self.facts.fate(place)) {
+            (None, _) => self.report_unreadable(line, place, sink),
+            (Some(record), RecordFate::Kept) => self.translate_record(record, place, sink),
+            (Some(_), RecordFate::Abandoned) => self.skipped.abandoned += 1,
+            (Some(_), RecordFate::Repeated) => self.skipped.repeated += 1,
         }
     }
 
-    fn report_unreadable(&mut self, bytes: &[u8], log: &ClaudeLog<'_>, line: usize) {
-        let mut current = CurrentRecord {
-            raw: Some(RawContent::from_other_bytes(bytes)),
-            log,
-            line,
-            extensions: Vec::new(),
-            is_told: false,
+    fn report_unreadable(&mut self, line: RawLine<'_>, place: usize, sink: &mut dyn FnMut(Event)) {
+        let bytes = line.bytes();
+        let raw = RawContent::from_other_bytes(bytes);
+        let mut current = CurrentRecord::new(raw, place, sink);
+        let is_cut_off = self.facts.is_last(place) && bytes.starts_with(b"{");
+        let (kind, message) = match line {
+            RawLine::TooLong { .. } => (
+                DiagnosticKind::LineTooLong,
+                "a line of the session file is too long",
+            ),
+            RawLine::Whole(_) if is_cut_off => {
+                (DiagnosticKind::MalformedLine, "the last record is cut off")
+            }
+            RawLine::Whole(_) => (
+                DiagnosticKind::MalformedLine,
+                "a line of the session file is not a JSON object",
+            ),
         };
-        let is_last = line + 1 == log.lines.len();
-        let message = if is_last && bytes.starts_with(b"{") {
-            "the last record is cut off"
-        } else {
-            "a line of the session file is not a JSON object"
-        };
-        let kind = DiagnosticKind::MalformedLine;
         self.emit_diagnostic(kind, message.to_owned(), &mut current);
     }
 
-    fn translate_record(&mut self, record: Token<'_>, log: &ClaudeLog<'_>, line: usize) {
+    fn translate_record(&mut self, record: Token<'_>, place: usize, sink: &mut dyn FnMut(Event)) {
         let text: Arc<str> = Arc::from(compact(record).as_ref());
         let Ok(record) = Token::parse(&text) else {
             return;
         };
         let shared = SharedToken::new(&text, record);
-        let mut current = CurrentRecord {
-            raw: Some(RawContent::from_joined_lines(Json::from(shared))),
-            log,
-            line,
-            extensions: Vec::new(),
-            is_told: false,
-        };
+        let raw = RawContent::from_joined_lines(Json::from(shared));
+        let mut current = CurrentRecord::new(raw, place, sink);
         let record = ClaudeRecord::from_token(record);
         if let Some(timestamp) = record.timestamp {
             self.stamp.timestamp = Some(own::owned_text(timestamp));
@@ -230,7 +273,7 @@ impl ClaudeTranslator<'_> {
             Some("user") => self.translate_user(record, current),
             Some("assistant") => self.translate_assistant(record, current),
             Some("system") => self.translate_system(record, current),
-            _ if record.is_state() => self.skipped.add_state(record),
+            _ if record.is_state() => self.count_state(record),
             kind => {
                 let message = match kind {
                     Some(kind) => format!("unknown type of record: {kind}"),
@@ -352,7 +395,7 @@ impl ClaudeTranslator<'_> {
                 }
             }
         }
-        if current.log.has_usage(current.line) {
+        if self.facts.has_usage(current.line) {
             let usage = message.and_then(|message| message.get("usage"));
             self.emit_usage(usage, model, current);
         }
@@ -410,7 +453,7 @@ impl ClaudeTranslator<'_> {
         current: &mut CurrentRecord<'_>,
     ) {
         let call = id.to_str();
-        let told = current.log.agent_of_call(&call).and_then(Token::string);
+        let told = self.facts.agent_of_call(&call).and_then(Token::string);
         let agent = told.map(Cow::into_owned);
         let agent = agent.or_else(|| self.subagents.agent_of_call(&call));
         let Some(agent) = agent.filter(|agent| !self.told.contains(agent)) else {
@@ -434,7 +477,7 @@ impl ClaudeTranslator<'_> {
         self.emit_event(Body::SubagentSpawn(spawn), current);
         let began = self.stamp.timestamp.clone();
         self.parents.push(id.clone());
-        self.translate_lines(&ClaudeLog::read(&bytes));
+        self.translate_file(&bytes, current.sink);
         self.parents.pop();
         self.stamp.timestamp = began;
         let complete = SubagentComplete {
@@ -444,6 +487,18 @@ impl ClaudeTranslator<'_> {
             summary: None,
         };
         self.emit_event(Body::SubagentComplete(complete), current);
+    }
+
+    /// The records of a sub-agent's file.
+    fn translate_file(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event)) {
+        let facts = std::mem::replace(&mut self.facts, ClaudeSurvey::from_bytes(bytes));
+        let line = std::mem::take(&mut self.line);
+        let lines = without_mark(bytes).split(|byte| *byte == b'\n');
+        for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
+            self.translate_line(RawLine::Whole(line), sink);
+        }
+        self.facts = facts;
+        self.line = line;
     }
 
     fn translate_system(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
@@ -456,7 +511,7 @@ impl ClaudeTranslator<'_> {
             return self.emit_compaction(record, current);
         }
         let Some(content) = record.content else {
-            return self.skipped.add_state(record);
+            return self.count_state(record);
         };
         let is_error = record.level.is_some_and(|level| level.is("error"));
         let word = record.subtype.and_then(Token::string).unwrap_or_default();
@@ -472,6 +527,19 @@ impl ClaudeTranslator<'_> {
         self.emit_event(Body::SessionStatus(body), current);
     }
 
+    /// Attachments and notes of the program have a type of their own.
+    fn count_state(&mut self, record: &ClaudeRecord<'_>) {
+        let attached = record.attachment.and_then(|it| it.get("type"));
+        let is = |word| record.kind.is_some_and(|kind| kind.is(word));
+        let subtype = match () {
+            () if is("attachment") => attached,
+            () if is("system") => record.subtype,
+            () => None,
+        };
+        let kind = record.kind.and_then(Token::string).unwrap_or_default();
+        self.skipped.add_state(&kind, subtype);
+    }
+
     fn emit_compaction(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
         let about = record.compact_metadata;
         let trigger =
@@ -485,7 +553,7 @@ impl ClaudeTranslator<'_> {
         self.emit_event(Body::ContextCompaction(body), current);
     }
 
-    fn emit_skipped_counts(&mut self) {
+    fn emit_skipped_counts(&mut self, sink: &mut dyn FnMut(Event)) {
         let ids = self.subagents.ids();
         let is_unnamed = |id: &&String| !self.told.contains(id);
         self.skipped.unnamed_agents = ids.iter().filter(is_unnamed).count() as u64;
@@ -495,7 +563,7 @@ impl ClaudeTranslator<'_> {
         let mut event = self.stamp.next_event(Body::Diagnostic(body), &mut None);
         let extensions = &mut event.base.extensions;
         extensions.insert("claude.skippedRecords".to_owned(), detail);
-        (self.sink)(event);
+        sink(event);
     }
 }
 

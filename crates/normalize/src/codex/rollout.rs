@@ -17,7 +17,7 @@ use lapidary_vocab::event::{
     CompactionTrigger, ContextCompaction, Diagnostic, DiagnosticKind, Provider, SessionInit,
     SessionState, SessionStatus, TextEvent, TextKind, TurnComplete, UsageUpdate, UserInput,
 };
-use lapidary_vocab::{Body, Json, Number, Text};
+use lapidary_vocab::{Body, Event, Json, Number, Text};
 use lapidary_wire::codex::rollout::RolloutRecord;
 use lapidary_wire::lines::RawLine;
 
@@ -26,7 +26,7 @@ use crate::completions::CallSummary;
 use crate::own;
 use crate::raw::{RawContent, on_one_line};
 use crate::stamp::EventStamp;
-use crate::{EventBuffer, NormalizeOptions};
+use crate::{EventBuffer, NormalizeOptions, SessionNormalizer};
 
 /// How many calls may wait for a result. A call that is never answered is forgotten with all others then.
 const MOST_OPEN: usize = 4096;
@@ -335,6 +335,26 @@ impl RolloutNormalizer {
             }
             self.exits.insert(id.into_owned(), code);
         }
+    }
+}
+
+impl SessionNormalizer for RolloutNormalizer {
+    fn reads_twice(&self) -> bool {
+        false
+    }
+
+    fn survey(&mut self, _: RawLine<'_>) {}
+
+    fn push(&mut self, line: RawLine<'_>, sink: &mut dyn FnMut(Event)) {
+        let mut events = EventBuffer::new();
+        Self::push(self, line, &mut events);
+        events.into_iter().for_each(sink);
+    }
+
+    fn finish(&mut self, sink: &mut dyn FnMut(Event)) {
+        let mut events = EventBuffer::new();
+        Self::finish(self, &mut events);
+        events.into_iter().for_each(sink);
     }
 }
 

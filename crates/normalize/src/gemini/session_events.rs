@@ -36,7 +36,7 @@ pub fn events_with_subagents(
     mut sink: impl FnMut(Event),
 ) {
     let mut session = SessionTranslator {
-        stamp: EventStamp::new(options, Provider::Gemini),
+        stamp: EventStamp::new(options, writer_of(log)),
         order: options.record_order,
         subagents,
         parents: Vec::new(),
@@ -48,6 +48,19 @@ pub fn events_with_subagents(
     }
     session.report_skipped(&log.skipped);
 }
+
+/// The program that wrote a log. Qwen Code before 0.5 wrote the same documents, and named the records of the model after itself.
+fn writer_of(log: &ReplayedLog<'_>) -> Provider {
+    let is_qwen = |record: Token<'_>| record.get("type").is_some_and(|kind| kind.is("qwen"));
+    if log.messages().take(MOST_ASKED).any(is_qwen) {
+        Provider::Qwen
+    } else {
+        Provider::Gemini
+    }
+}
+
+/// How many records are asked which program wrote them. A model answers before that.
+const MOST_ASKED: usize = 16;
 
 /// How many sub-agents are told within each other. Files that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 3;
@@ -151,7 +164,9 @@ impl SessionTranslator<'_> {
             // The words of the caller stand in its call, and results in the sub-agent's own calls.
             Some("user") if !self.parents.is_empty() => {}
             Some("user") => self.emit_user_input(message, current),
-            Some("gemini") => self.translate_model_record(message, TextKind::Text, current),
+            Some("gemini" | "qwen") => {
+                self.translate_model_record(message, TextKind::Text, current);
+            }
             Some("error") => {
                 current.message_type = message.kind.map(|kind| current.shared_json(kind));
                 self.translate_model_record(message, TextKind::Error, current);

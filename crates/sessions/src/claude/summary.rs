@@ -1,14 +1,16 @@
 //! The facts of a session file that a list needs, read line by line.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use lapidary_json::{Token, TokenKind};
+use lapidary_json::Token;
 use lapidary_vocab::session::HiddenReason;
 use lapidary_wire::claude::session::{ClaudeRecord, ClaudeTitle};
-use lapidary_wire::lines::{LineBuffer, RawLine};
+use lapidary_wire::lines::RawLine;
 
+use crate::agent_summary::AgentSummary;
+use crate::line_source::SessionLines;
 use crate::message_text::says;
 
 /// The longest line that is read for a list. Longer ones have pictures or results of tools in them.
@@ -26,15 +28,15 @@ const NO_TITLES: [&str; 5] = [
 /// The facts of a session file that a list needs.
 #[derive(Debug, Default)]
 pub(super) struct ClaudeSummary {
-    pub(super) directory: Option<String>,
-    pub(super) started: Option<String>,
-    pub(super) updated: Option<String>,
+    directory: Option<String>,
+    started: Option<String>,
+    updated: Option<String>,
     /// Prompts, and responses of the model: the records of a response are one message.
-    pub(super) messages: u64,
-    pub(super) prompts: u64,
-    pub(super) first_prompt: Option<String>,
-    pub(super) custom_title: Option<String>,
-    pub(super) model_title: Option<String>,
+    messages: u64,
+    prompts: u64,
+    first_prompt: Option<String>,
+    custom_title: Option<String>,
+    model_title: Option<String>,
     is_record: bool,
     has_bytes: bool,
     last_response: Option<String>,
@@ -49,21 +51,13 @@ impl ClaudeSummary {
                 format!("it cannot be read: {error}"),
             )
         };
-        let mut file = File::open(path).map_err(unreadable)?;
         let mut summary = Self::default();
-        let mut lines = LineBuffer::with_limit(LONGEST_LINE);
-        loop {
-            while let Some(line) = lines.next_line() {
-                summary.add_line(line);
-            }
-            match file.read(lines.room()).map_err(unreadable)? {
-                0 => break,
-                count => lines.filled(count),
-            }
-        }
-        if let Some(line) = lines.last_line() {
+        let mut lines = SessionLines::open(path).map_err(unreadable)?;
+        let read = lines.each_line(LONGEST_LINE, &mut |line| {
             summary.add_line(line);
-        }
+            ControlFlow::Continue(())
+        });
+        read.map_err(unreadable)?;
         Ok(summary)
     }
 
@@ -80,14 +74,22 @@ impl ClaudeSummary {
         Err((reason, why.to_owned()))
     }
 
+    /// The facts as every agent's list has them.
+    pub(super) fn into_agent_summary(self) -> AgentSummary {
+        AgentSummary {
+            directory: self.directory,
+            started: self.started,
+            updated: self.updated,
+            messages: self.messages,
+            prompts: self.prompts,
+            first_prompt: self.first_prompt,
+            title: self.custom_title.or(self.model_title),
+        }
+    }
+
     fn add_line(&mut self, line: RawLine<'_>) {
         self.has_bytes = true;
-        let RawLine::Whole(bytes) = line else {
-            return;
-        };
-        let text = std::str::from_utf8(bytes).ok();
-        let object = text.and_then(|text| Token::parse(text).ok());
-        let Some(object) = object.and_then(|it| it.if_kind(TokenKind::Object)) else {
+        let Some(object) = line.object() else {
             return;
         };
         self.add_record(&ClaudeRecord::from_token(object));

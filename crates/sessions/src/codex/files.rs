@@ -15,9 +15,21 @@ const DEEPEST: usize = 4;
 #[derive(Debug)]
 pub(super) struct RolloutFile {
     pub(super) path: PathBuf,
+    /// Its name, without the ending of a compressed file.
     pub(super) name: String,
     pub(super) size: u64,
     pub(super) modified: SystemTime,
+}
+
+impl RolloutFile {
+    fn new(path: PathBuf, name: String, about: &Metadata) -> Self {
+        Self {
+            size: about.len(),
+            modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            path,
+            name,
+        }
+    }
 }
 
 /// The rollouts of a home.
@@ -68,19 +80,14 @@ impl FoundRollouts {
                     let why = "the same session is there uncompressed";
                     self.hide_file(&path, &about, HiddenReason::Duplicate, why);
                 }
-                Some(_) => {
-                    let why = "it is compressed (`zstd -d` makes a file that is listed)";
-                    self.hide_file(&path, &about, HiddenReason::Unreadable, why);
+                Some(plain) if Path::new(plain).extension().is_some_and(|it| it == "jsonl") => {
+                    let name = plain.to_owned();
+                    self.files.push(RolloutFile::new(path, name, &about));
                 }
                 None if path.extension().is_some_and(|it| it == "jsonl") => {
-                    self.files.push(RolloutFile {
-                        size: about.len(),
-                        modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                        path,
-                        name,
-                    });
+                    self.files.push(RolloutFile::new(path, name, &about));
                 }
-                None => {}
+                Some(_) | None => {}
             }
         }
     }

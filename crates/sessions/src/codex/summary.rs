@@ -1,15 +1,16 @@
 //! The facts of a rollout that a list needs, read line by line.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use lapidary_json::{Token, TokenKind};
+use lapidary_json::Token;
 use lapidary_vocab::session::HiddenReason;
 use lapidary_wire::codex::rollout::RolloutRecord;
-use lapidary_wire::lines::{LineBuffer, RawLine};
+use lapidary_wire::lines::RawLine;
 
+use crate::line_source::SessionLines;
 use crate::provider::{ProjectReach, ProviderScope};
 
 /// The longest line that is read for a list. Longer ones have pictures or whole histories in them.
@@ -46,24 +47,17 @@ impl RolloutSummary {
                 format!("it cannot be read: {error}"),
             )
         };
-        let mut file = File::open(path).map_err(unreadable)?;
         let mut summary = Self::default();
-        let mut lines = LineBuffer::with_limit(LONGEST_LINE);
-        loop {
-            while let Some(line) = lines.next_line() {
-                summary.add_line(line, scope);
-            }
-            if summary.is_elsewhere {
-                return Ok(summary);
-            }
-            match file.read(lines.room()).map_err(unreadable)? {
-                0 => break,
-                count => lines.filled(count),
-            }
-        }
-        if let Some(line) = lines.last_line() {
+        let mut lines = SessionLines::open(path).map_err(unreadable)?;
+        let read = lines.each_line(LONGEST_LINE, &mut |line| {
             summary.add_line(line, scope);
-        }
+            if summary.is_elsewhere {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        read.map_err(unreadable)?;
         Ok(summary)
     }
 
@@ -83,12 +77,7 @@ impl RolloutSummary {
 
     fn add_line(&mut self, line: RawLine<'_>, scope: &ProviderScope<'_>) {
         self.has_bytes = true;
-        let RawLine::Whole(bytes) = line else {
-            return;
-        };
-        let text = std::str::from_utf8(bytes).ok();
-        let object = text.and_then(|text| Token::parse(text).ok());
-        let Some(object) = object.and_then(|it| it.if_kind(TokenKind::Object)) else {
+        let Some(object) = line.object() else {
             return;
         };
         let record = RolloutRecord::from_token(object);

@@ -1,13 +1,13 @@
 //! The providers that are asked beside Gemini CLI's own files, and the sessions that they have.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
 use lapidary_vocab::Event;
-use lapidary_vocab::session::HiddenFile;
+use lapidary_vocab::session::{AgentFileCounts, HiddenFile};
 
-use super::{ProviderCapabilities, ProviderScope, ReplaySessionError, SessionProvider};
+use super::{ProviderCapabilities, ProviderScope, RawReplay, ReplaySessionError, SessionProvider};
 use crate::listing::{ListedSession, SessionListing};
 
 type DynProvider = dyn SessionProvider + Send + Sync;
@@ -33,6 +33,8 @@ impl SessionProviders {
         let mut known = HashSet::new();
         for mut provider in self.providers {
             let mut listing = provider.list(scope);
+            let counts = file_counts(provider.name(), &listing);
+            others.counts.extend(counts);
             let sessions = &mut listing.sessions;
             sessions.retain(|session| known.insert(session.id().to_owned()));
             others.warnings.append(&mut listing.warnings);
@@ -53,11 +55,28 @@ impl fmt::Debug for SessionProviders {
     }
 }
 
+/// How many files of a provider were read and skipped; none if it has no files.
+pub fn file_counts(provider: &str, listing: &SessionListing) -> Option<AgentFileCounts> {
+    let mut reasons = BTreeMap::new();
+    for file in &listing.hidden {
+        *reasons.entry(file.reason.to_string()).or_default() += 1;
+    }
+    let counts = AgentFileCounts {
+        provider: provider.to_owned(),
+        read: listing.sessions.len() as u64,
+        skipped: listing.hidden.len() as u64,
+        reasons,
+    };
+    (counts.read + counts.skipped > 0).then_some(counts)
+}
+
 /// Sessions of other providers than Gemini CLI's own files.
 #[derive(Debug, Default)]
 pub struct OtherSessions {
     groups: Vec<ProvidedSessions>,
     hidden: Vec<HiddenFile>,
+    /// How many files of each provider were read and skipped.
+    pub counts: Vec<AgentFileCounts>,
     /// Warnings, a sentence each.
     pub warnings: Vec<String>,
 }
@@ -143,6 +162,11 @@ impl OtherSession<'_> {
     /// Passes on its events, as [`SessionProvider::replay`] does.
     pub fn replay(&self, take: &mut dyn FnMut(Event)) -> Result<(), ReplaySessionError> {
         self.provider.replay(self.listed, take)
+    }
+
+    /// Replays it with its `raw`, if it is no file of its own.
+    pub fn raw_replay(&self) -> Option<&dyn RawReplay> {
+        self.provider.raw_replay()
     }
 }
 

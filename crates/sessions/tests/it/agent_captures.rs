@@ -28,6 +28,19 @@ pub(crate) fn children(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
+/// Copies a directory with all that is in it, into one that may be there.
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for path in children(from) {
+        let copy = to.join(name(&path));
+        if path.is_dir() {
+            copy_tree(&path, &copy);
+        } else {
+            fs::copy(&path, &copy).unwrap();
+        }
+    }
+}
+
 pub(crate) fn name(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
 }

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use lapidary_gemini::GeminiHome;
-use lapidary_normalize::claude::session_events;
-use lapidary_normalize::{DeltaMode, NormalizeOptions};
+use lapidary_normalize::claude::session_events::ClaudeNormalizer;
+use lapidary_normalize::{
+    DeltaMode, NormalizeOptions, SubagentTranscripts as _, WithoutSubagents, session_events_of,
+};
 use lapidary_sessions::{
-    ClaudeSessions, ClaudeSubagentFiles, HiddenReason, PriceTable, ProjectReach, ProviderScope,
+    AgentTranscriptFiles, ClaudeSessions, HiddenReason, PriceTable, ProjectReach, ProviderScope,
     SessionListing, SessionProvider as _, SessionProviders, SessionStore, StatsRequest, stats_with,
 };
 use lapidary_testkit::captures::fixtures;
@@ -17,7 +19,6 @@ use lapidary_testkit::golden::GoldenFiles;
 use lapidary_vocab::Body;
 use lapidary_vocab::event::{Provider, SessionState, ToolCallStatus};
 use lapidary_vocab::{Event, line};
-use lapidary_wire::claude::session::ClaudeLog;
 
 use super::agent_captures::{children, everywhere, name, scene, scenes};
 
@@ -36,10 +37,10 @@ fn events_of(path: &Path) -> Vec<Event> {
     let mut options = NormalizeOptions::new("golden");
     options.keep_raw = false;
     options.deltas = DeltaMode::Final;
-    let subagents = ClaudeSubagentFiles::beside(path);
+    let subagents = AgentTranscriptFiles::of_claude(path);
     let mut events = Vec::new();
-    let log = ClaudeLog::read(&bytes);
-    session_events::events_with_subagents(&log, &options, &subagents, |it| events.push(it));
+    let mut normalizer = ClaudeNormalizer::new(&options, &subagents);
+    session_events_of(&mut normalizer, &bytes, &mut |it| events.push(it));
     events
 }
 
@@ -142,16 +143,18 @@ fn a_prompt_that_was_taken_back_is_counted_and_not_told() {
         r#"{"type":"assistant","uuid":"j","mess"#.to_owned(),
     ];
     let text = lines.join("\n");
-    let log = ClaudeLog::read(text.as_bytes());
     let mut told = Vec::new();
-    session_events::events(&log, &NormalizeOptions::new("r"), |event| {
-        match event.body {
+    let mut normalizer = ClaudeNormalizer::new(&NormalizeOptions::new("r"), &WithoutSubagents);
+    session_events_of(
+        &mut normalizer,
+        text.as_bytes(),
+        &mut |event| match event.body {
             Body::UserInput(input) => told.push(input.text.to_str().into_owned()),
             Body::Text(text) => told.push(text.text.to_str().into_owned()),
             Body::Diagnostic(diagnostic) => told.push(diagnostic.message),
             _ => {}
-        }
-    });
+        },
+    );
     let expected = [
         "begin",
         "begun",
@@ -169,11 +172,11 @@ fn a_prompt_that_was_taken_back_is_counted_and_not_told() {
 #[test]
 fn a_record_of_an_unknown_type_is_carried_whole() {
     let text = r#"{"type":"hologram","sessionId":"s","uuid":"u","new":[1.10,{"a":2}]}"#;
-    let log = ClaudeLog::read(text.as_bytes());
     let mut raws = Vec::new();
     let mut options = NormalizeOptions::new("r");
     options.keep_raw = false;
-    session_events::events(&log, &options, |event| {
+    let mut normalizer = ClaudeNormalizer::new(&options, &WithoutSubagents);
+    session_events_of(&mut normalizer, text.as_bytes(), &mut |event| {
         raws.extend(event.base.raw.map(|raw| raw.as_str().to_owned()));
     });
     assert_eq!(raws, [text]);
@@ -287,8 +290,8 @@ fn a_sub_agents_id_that_leads_elsewhere_names_no_file() {
     let project = home.path().join("projects/-p");
     fs::create_dir_all(&project).unwrap();
     fs::write(home.path().join("agent-x.jsonl"), "{}").unwrap();
-    let files = ClaudeSubagentFiles::beside(&project.join("s.jsonl"));
-    let read = |id: &str| lapidary_normalize::claude::ClaudeSubagents::read(&files, id);
+    let files = AgentTranscriptFiles::of_claude(&project.join("s.jsonl"));
+    let read = |id: &str| files.read(id);
     assert_eq!(read("../../agent-x"), None);
     assert_eq!(read("/etc/passwd"), None);
     fs::write(project.join("agent-y.jsonl"), "{}").unwrap();

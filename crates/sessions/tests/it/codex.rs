@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use lapidary_normalize::codex::rollout::RolloutNormalizer;
 use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_sessions::{
-    CodexSessions, HiddenReason, PriceTable, SessionProvider as _, SessionProviders, StatsRequest,
-    stats_with,
+    CodexSessions, HiddenReason, PriceTable, SessionListing, SessionProvider as _,
+    SessionProviders, StatsRequest, stats_with,
 };
 use lapidary_testkit::captures::fixtures;
 use lapidary_testkit::golden::GoldenFiles;
@@ -94,7 +94,7 @@ fn prompts_of_the_program_are_not_the_titles_of_sessions_of_codex() {
 }
 
 #[test]
-fn compressed_and_linked_rollouts_have_a_reason_and_the_others_are_listed() {
+fn damaged_and_linked_rollouts_have_a_reason_and_the_others_are_listed() {
     let home = home_with("codex-0.60.1");
     let good = CodexSessions::new(home.path())
         .list(&everywhere())
@@ -184,4 +184,80 @@ fn a_rollout_cut_anywhere_is_read_as_far_as_it_goes() {
     for end in (0..bytes.len()).step_by(97) {
         lapidary_testkit::fuzz::codex_session(&bytes[..end]);
     }
+}
+
+/// A file in one frame of zstd, as Codex CLI compresses a rollout.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+#[test]
+fn a_compressed_rollout_reads_as_the_plain_one_and_counts_once_beside_it() {
+    let home = home_with("codex-0.166.0");
+    let day = home.path().join("sessions/2026/11/18");
+    let plain = CodexSessions::new(home.path()).list(&everywhere());
+    let told = |listing: &SessionListing| {
+        let mut told = Vec::new();
+        for session in &listing.sessions {
+            let provider = CodexSessions::new(home.path());
+            provider
+                .replay(session, &mut |event| told.push(event.body))
+                .unwrap();
+        }
+        told
+    };
+    let expected = told(&plain);
+    for path in children(&day) {
+        let bytes = fs::read(&path).unwrap();
+        // Two frames and a skippable one between them are one file, too.
+        let (one, other) = bytes.split_at(bytes.len() / 2);
+        let skipped = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+        let frames = [packed(one), skipped.to_vec(), packed(other)].concat();
+        fs::write(day.join(format!("{}.zst", name(&path))), frames).unwrap();
+    }
+    let both = CodexSessions::new(home.path()).list(&everywhere());
+    assert_eq!(both.sessions.len(), plain.sessions.len());
+    assert!(
+        both.hidden
+            .iter()
+            .all(|it| it.reason == HiddenReason::Duplicate)
+    );
+    for path in children(&day) {
+        if path.extension().is_some_and(|it| it == "jsonl") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    let compressed = CodexSessions::new(home.path()).list(&everywhere());
+    assert_eq!(compressed.sessions.len(), plain.sessions.len());
+    assert_eq!(told(&compressed), expected);
+}
+
+#[test]
+fn a_compressed_bomb_stops_at_the_limit_and_a_cut_one_says_so() {
+    let home = home_with("codex-0.60.1");
+    let good = CodexSessions::new(home.path())
+        .list(&everywhere())
+        .sessions
+        .len();
+    let day = home.path().join("sessions/2026/11/18");
+    let line = fs::read(&children(&day)[0]).unwrap();
+    let first = line.split_inclusive(|byte| *byte == b'\n').next().unwrap();
+    let whole = packed(first);
+    fs::write(day.join("rollout-cut.jsonl.zst"), &whole[..whole.len() - 9]).unwrap();
+    // A frame of blocks that each repeat one byte: four bytes for 128 KiB.
+    let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50];
+    let block = (128_u32 << 10 << 3) | 0b010;
+    for _ in 0..1024 {
+        bomb.extend_from_slice(&block.to_le_bytes()[..3]);
+        bomb.push(b' ');
+    }
+    fs::write(day.join("rollout-bomb.jsonl.zst"), &bomb).unwrap();
+    let listing = CodexSessions::new(home.path()).list(&everywhere());
+    assert_eq!(listing.sessions.len(), good);
+    let told: Vec<_> = listing.hidden.iter().map(|it| &*it.explanation).collect();
+    assert_eq!(told[0], "it cannot be read: it unpacks to more than 64 MiB");
+    assert!(
+        told[1].starts_with("it cannot be read: it is damaged or cut off"),
+        "{told:?}"
+    );
 }

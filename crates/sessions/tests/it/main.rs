@@ -12,6 +12,10 @@ mod agent_captures;
 mod claude;
 mod codex;
 mod modules;
+mod mutated;
+#[cfg(feature = "index")]
+mod opencode;
+mod qwen;
 mod redact;
 mod search;
 mod sessions;

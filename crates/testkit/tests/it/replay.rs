@@ -8,9 +8,10 @@ use lapidary_testkit::{fuzz, mutate};
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 6] = [
+const TARGETS: [(&str, Target); 7] = [
     ("claude_session", fuzz::claude_session),
     ("codex_session", fuzz::codex_session),
+    ("qwen_session", fuzz::qwen_session),
     ("events", fuzz::events),
     ("line", fuzz::line),
     ("session", fuzz::session),
@@ -54,6 +55,26 @@ fn random_inputs_pass_every_target() {
     }
 }
 
+/// `cargo xtask test --full` tries 10,000 files of each format.
+#[test]
+fn mutated_session_files_of_other_agents_pass_the_target_of_their_format() {
+    let formats: [(&str, Target); 3] = [
+        ("/sessions/claude-", fuzz::claude_session),
+        ("/sessions/codex-", fuzz::codex_session),
+        ("/sessions/qwen-", fuzz::qwen_session),
+    ];
+    let is_full = std::env::var_os("LAPIDARY_FULL").is_some();
+    for (place, target) in formats {
+        let files = captures().into_iter();
+        let files = files.filter(|path| path.to_string_lossy().contains(place));
+        let corpus: Vec<_> = files.map(|path| fs::read(path).unwrap()).collect();
+        for seed in 0..if is_full { 10_000 } else { 300 } {
+            let input = mutate::case(seed, &corpus);
+            attempt(place, target, &input, &format!("seed {seed}"));
+        }
+    }
+}
+
 #[test]
 fn the_same_seed_makes_the_same_input() {
     let corpus = vec![b"{\"type\":\"init\",\"model\":\"m\"}\n".to_vec()];
@@ -73,6 +94,7 @@ fn replay(path: &Path) {
     }
     attempt("claude_session", fuzz::claude_session, &bytes, &what);
     attempt("codex_session", fuzz::codex_session, &bytes, &what);
+    attempt("qwen_session", fuzz::qwen_session, &bytes, &what);
     attempt("events", fuzz::events, &bytes, &what);
     attempt("session", fuzz::session, &bytes, &what);
     attempt("translate", fuzz::translate, &bytes, &what);

@@ -100,6 +100,7 @@ pub fn write_sessions<'s>(
         sessions: _,
         hidden_count,
         hidden,
+        agents,
         warnings,
     } = list;
     out.write_all(b"{\"schema\":")?;
@@ -114,6 +115,10 @@ pub fn write_sessions<'s>(
     if !hidden.is_empty() {
         out.write_all(b",\"hidden\":")?;
         serde_json::to_writer(&mut *out, hidden)?;
+    }
+    if !agents.is_empty() {
+        out.write_all(b",\"agents\":")?;
+        serde_json::to_writer(&mut *out, agents)?;
     }
     if !warnings.is_empty() {
         out.write_all(b",\"warnings\":")?;

@@ -260,6 +260,7 @@ proptest! {
             sessions: sessions.clone(),
             hidden_count: 1,
             hidden: is_hidden.then_some(hidden).into_iter().collect(),
+            agents: is_hidden.then(counted_files).into_iter().collect(),
             warnings,
         };
         let (mut ours, mut serdes) = (Vec::new(), Vec::new());
@@ -269,5 +270,14 @@ proptest! {
         prop_assert_eq!(String::from_utf8(ours).unwrap(), String::from_utf8(serdes).unwrap());
         let again: Vec<_> = sessions.iter().map(|info| SessionRow::from(info).into_info()).collect();
         prop_assert_eq!(again, sessions);
+    }
+}
+
+fn counted_files() -> lapidary_vocab::session::AgentFileCounts {
+    lapidary_vocab::session::AgentFileCounts {
+        provider: "claude".to_owned(),
+        read: 2,
+        skipped: 1,
+        reasons: [("empty".to_owned(), 1)].into(),
     }
 }

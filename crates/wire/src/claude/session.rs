@@ -9,17 +9,16 @@
 //! `agent-<id>.jsonl` beside the session's) and 2.1.312 (`<session>/subagents/agent-<id>.jsonl`).
 
 mod block;
-mod log;
-mod tree;
+mod survey;
 
 pub use block::{ClaudeBlock, blocks};
-pub use log::{ClaudeLine, ClaudeLog};
-pub use tree::{RecordFate, SessionTree};
+pub use survey::{ClaudeSurvey, FirstRecord};
 
 use lapidary_json::{Token, TokenKind};
 
-/// Types of records outside of the conversation, as far as captures show them: state of the program, requests as they were
-/// sent.
+use crate::record_tree::RecordLink;
+
+/// Types of records outside of the conversation, as far as captures show them: state of the program, requests as they were sent.
 const STATE_TYPES: [&str; 18] = [
     "agent-name",
     "ai-title",
@@ -169,6 +168,16 @@ impl<'a> ClaudeRecord<'a> {
     /// The content of its message: a text, or blocks.
     pub fn message_content(&self) -> Option<Token<'a>> {
         self.message?.get("content")
+    }
+
+    /// Its place in the tree of records.
+    pub fn link(&self) -> RecordLink<'a> {
+        RecordLink {
+            uuid: self.uuid,
+            parent: self.parent_uuid.or(self.logical_parent_uuid),
+            is_prompt: self.is_prompt(),
+            is_sidechain: self.is_sidechain,
+        }
     }
 
     /// True for words of the user, and not the result of a tool, a note of the program or a summary.

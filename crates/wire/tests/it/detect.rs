@@ -223,6 +223,7 @@ fn every_line_of_an_agents_session_file_that_shows_a_format_shows_its_own() {
     let agents = [
         ("claude-", InputFormat::ClaudeSession),
         ("codex-", InputFormat::CodexSession),
+        ("qwen-", InputFormat::QwenSession),
     ];
     for (agent, expected) in agents {
         let files = jsonl_files(&Path::new(&fixtures()).join("sessions"));

@@ -66,6 +66,11 @@ impl AgentFilter {
         }
     }
 
+    /// Whether an agent was named.
+    pub(super) fn is_given(&self) -> bool {
+        self.agent.is_some()
+    }
+
     /// Whether sessions of this agent count.
     pub(super) fn takes_provider(&self, provider: &Provider) -> bool {
         let agent = self.agent.as_deref();

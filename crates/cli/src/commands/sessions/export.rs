@@ -29,7 +29,7 @@ use removed::RedactedSource;
 use source::{ExportSource, read_file};
 
 use super::super::prices::TranscriptPrices;
-use super::common::{ProjectScope, SessionsContext, other_named, select_session};
+use super::common::{AgentFilter, ProjectScope, SessionsContext, other_named, select_session};
 use super::identify::not_found;
 use super::show::is_path;
 use crate::exit::CommandExit;
@@ -49,6 +49,7 @@ Examples:
   lapidary sessions export latest --redact --dry-run
   lapidary sessions export 1 2 3 --to json -o exported/
   lapidary sessions export --all -o backup/ --to session
+  lapidary sessions export --all --agent claude -o transcripts/
   lapidary sessions export 4f1c2b3a --to session -o moved.jsonl && gemini --session-file moved.jsonl
 
 An existing file is only replaced with --force. A file that was not redacted is readable only by you.")]
@@ -58,6 +59,8 @@ pub(crate) struct Args {
     sessions: Vec<String>,
     #[command(flatten)]
     scope: ProjectScope,
+    #[command(flatten)]
+    whose: AgentFilter,
     /// The file to write, or `-` for stdout; the directory, for several sessions [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -367,6 +370,13 @@ impl KnownSessions {
             return Ok(known);
         }
         known.listing = place.list_sessions(&args.scope)?;
+        if args.whose.is_given() {
+            let is_wanted = |it: &ListedSession| args.whose.takes_provider(it.provider());
+            known.others = place.only_others(&args.scope, &known.listing)?;
+            known.others.retain(is_wanted);
+            known.listing.sessions.retain(is_wanted);
+            return Ok(known);
+        }
         let mut ids = args.sessions.iter().filter(|named| !is_path(named));
         if ids.any(|id| select(&known.listing, id, SelectionMode::Generous).is_err()) {
             known.others = place.only_others(&args.scope, &known.listing)?;
@@ -417,8 +427,19 @@ fn listed_exports<'k>(
         });
         return chosen.collect();
     }
+    let other = |session: OtherSession<'k>| WantedExport {
+        name: export_name(args, session.listed),
+        source: ExportSource::Other(session),
+    };
     if args.scope.all {
-        return Ok(listing.sessions.iter().map(wanted).collect());
+        // Sessions of other agents go into a backup only if they were asked for: they are in no format that an agent reads again.
+        let others = known.others.iter().map(other);
+        let files = listing.sessions.iter().map(wanted);
+        return Ok(files.chain(others).collect());
+    }
+    let newest = known.others.iter().max_by_key(|it| it.listed.updated_ms);
+    if let (None, Some(newest)) = (listing.most_recent(), newest) {
+        return Ok(vec![other(newest)]);
     }
     let recent = listing.most_recent();
     let recent = recent.ok_or_else(|| not_found(SelectError::NoSessions))?;

@@ -9,10 +9,11 @@ use std::io::{self, Write as _};
 
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::{
-    HiddenFile, ListedSession, SessionListing, SessionProject, UnlistedPlace,
+    HiddenFile, ListedSession, SessionListing, SessionProject, UnlistedPlace, file_counts,
 };
+use lapidary::vocab::event::Provider;
 use lapidary::vocab::line;
-use lapidary::vocab::session::{LIST_SCHEMA, SessionList};
+use lapidary::vocab::session::{AgentFileCounts, LIST_SCHEMA, SessionList};
 
 use super::super::time::{self, DayEnd};
 use super::common::{AgentFilter, ProjectScope, SessionsContext, SessionsFormat};
@@ -71,7 +72,14 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         listing.mark_current(&current.to_string_lossy());
     }
     add_vault_only(&mut listing, &projects, &place);
-    listing.add_others(place.other_sessions(&args.scope, &projects).into_listing());
+    let mut others = place.other_sessions(&args.scope, &projects);
+    let mut counts: Vec<_> = file_counts("gemini", &listing).into_iter().collect();
+    counts.append(&mut others.counts);
+    counts.retain(|it| {
+        args.whose
+            .takes_provider(&Provider::from(it.provider.as_str()))
+    });
+    listing.add_others(others.into_listing());
     let period = ListPeriod {
         since_ms: time::parse_bound(args.since.as_deref(), place.now, DayEnd::First)?,
         until_ms: time::parse_bound(args.until.as_deref(), place.now, DayEnd::Last)?,
@@ -84,10 +92,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         keep_newest(&mut listing.sessions, last);
     }
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
-        SessionsFormat::Json => print_json(args, &mut listing, out)?,
+        SessionsFormat::Json => print_json(args, &mut listing, counts, out)?,
         SessionsFormat::Text => {
             newest_first(&mut listing.sessions);
             print_text(args, &listing, &place, out)?;
+            print_counts(args, &counts, out)?;
         }
     }
     // Giving the memory of tens of thousands of sessions back piece by piece takes a tenth of the time, and the process ends here.
@@ -165,7 +174,12 @@ fn project_ranks(sessions: &[ListedSession]) -> Vec<usize> {
     ranks
 }
 
-fn print_json(args: &Args, listing: &mut SessionListing, out: &mut Printer) -> io::Result<()> {
+fn print_json(
+    args: &Args,
+    listing: &mut SessionListing,
+    agents: Vec<AgentFileCounts>,
+    out: &mut Printer,
+) -> io::Result<()> {
     let hidden_count = listing.hidden.len() as u64;
     let list = SessionList {
         schema: LIST_SCHEMA.to_owned(),
@@ -176,6 +190,7 @@ fn print_json(args: &Args, listing: &mut SessionListing, out: &mut Printer) -> i
         } else {
             Vec::new()
         },
+        agents,
         warnings: std::mem::take(&mut listing.warnings),
     };
     let rows = listing.sessions.iter().map(ListedSession::row);
@@ -235,10 +250,36 @@ fn print_text(
         };
         out.print_note(&format!("no sessions recorded here yet{where_else}"))?;
     }
-    if !args.hidden && !listing.hidden.is_empty() {
-        let count = listing.hidden.len();
-        let files = if count == 1 { "file was" } else { "files were" };
-        out.print_note(&format!("{count} {files} skipped; use --hidden to see why"))?;
+    Ok(())
+}
+
+/// The number of files that were skipped, with their reasons; of each agent if there are several.
+fn print_counts(args: &Args, counts: &[AgentFileCounts], out: &mut Printer) -> io::Result<()> {
+    let skipping = || counts.iter().filter(|it| it.skipped > 0);
+    let hint = if args.hidden {
+        ""
+    } else {
+        "; use --hidden to see why"
+    };
+    if counts.len() == 1 {
+        return match skipping().map(|it| it.skipped).sum::<u64>() {
+            0 => Ok(()),
+            1 => out.print_note(&format!("1 file was skipped{hint}")),
+            count => out.print_note(&format!("{count} files were skipped{hint}")),
+        };
+    }
+    for counts in skipping() {
+        let AgentFileCounts { read, skipped, .. } = counts;
+        let reasons = counts.reasons.iter();
+        let reasons =
+            reasons.map(|(reason, count)| format!("{count} {}", reason.replace('_', " ")));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        let files = if read + skipped == 1 { "file" } else { "files" };
+        out.print_note(&format!(
+            "{}: {} {files}, {skipped} skipped ({reasons}){hint}",
+            counts.provider,
+            read + skipped
+        ))?;
     }
     Ok(())
 }

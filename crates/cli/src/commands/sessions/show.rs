@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use lapidary::sessions::{ListedSession, OtherSession, SelectError, SelectionMode, SessionListing};
 
 use super::super::runs::common::session_of_run;
-use super::super::sink::{EventSink, OutputFormat};
+use super::super::sink::{DeltasArg, EventSink, OutputFormat, normalize_options};
 use super::super::translate;
 use super::common::{AgentFilter, ProjectScope, SessionsContext, other_named, select_session};
 use super::identify::{beginning_with, not_found};
@@ -87,7 +87,7 @@ fn view_other(
         let view = translate::Args::of_recording(path, run, args.format, args.no_raw);
         return translate::run(&view, out);
     }
-    if session.listed.path.is_file() {
+    if session.listed.path.is_file() && session.raw_replay().is_none() {
         let path = &session.listed.path;
         let view = translate::Args::of_other_session(path, args.format, args.no_raw);
         return translate::run(&view, out);
@@ -100,11 +100,19 @@ fn view_other(
     let format = args.format.unwrap_or(usual);
     let mut sink = EventSink::for_reading(format, session.listed.id(), false, out);
     let mut printed = Ok(());
-    let replayed = session.replay(&mut |event| {
+    let mut take = |event| {
         if printed.is_ok() {
             printed = sink.take_events(&mut vec![event], out);
         }
-    });
+    };
+    let replayed = match session.raw_replay() {
+        Some(provider) => {
+            let id = session.listed.id();
+            let options = normalize_options(id, format, args.no_raw, DeltasArg::Only);
+            provider.replay_with(session.listed, &options, &mut take)
+        }
+        None => session.replay(&mut take),
+    };
     replayed.map_err(|error| Failure::bad_input(anyhow!(error)))?;
     printed?;
     sink.finish(out)?;

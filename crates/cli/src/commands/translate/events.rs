@@ -8,20 +8,19 @@ use lapidary::engine::recording::MANIFEST;
 use lapidary::engine::replay::{PastAttempts, PastReading, RecordingReader};
 use lapidary::engine::run::OutputKind;
 use lapidary::normalize::acp::AcpNormalizer;
-use lapidary::normalize::claude;
-use lapidary::normalize::codex::rollout::RolloutNormalizer;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::normalize::gemini::session_events;
 use lapidary::normalize::{LineDirection, NormalizeOptions, Normalizer as _, ProcessEnd};
 use lapidary::vocab::event::{Provider, TextKind};
 use lapidary::vocab::{Body, Event};
-use lapidary::wire::claude::session::ClaudeLog;
 use lapidary::wire::gemini::session::ReplayedLog;
 use lapidary::wire::lines::{DEFAULT_LIMIT, RawLine};
 
 use super::acp::TranscriptReading;
 use super::input::{TranslateInput, display_path};
+use super::opencode::OpencodeSession;
 use super::recording;
+use super::session_lines::{RereadableInput, SessionTranslation};
 use super::source::InputSource;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -107,18 +106,17 @@ pub(crate) fn each_event(
             let log = ReplayedLog::read(&bytes);
             session_events::events(&log, &options, &mut take);
         }
-        InputSource::CodexSession => {
-            let mut normalizer = RolloutNormalizer::new(&options);
-            each_line(&mut input, |line| {
-                normalizer.push(line, &mut events);
-                events.drain(..).for_each(&mut take);
-            })?;
-            normalizer.finish(&mut events);
+        InputSource::OpencodeSession => {
+            let session = OpencodeSession::new(Some(path), input, invocation)?;
+            session.each_event(&options, &mut take)?;
         }
-        InputSource::ClaudeSession => {
-            let bytes = input.read_all()?;
-            let log = ClaudeLog::read(&bytes);
-            claude::session_events::events(&log, &options, &mut take);
+        InputSource::ClaudeSession | InputSource::CodexSession | InputSource::QwenSession => {
+            let input = RereadableInput::new(Some(path), input, invocation)?;
+            let session = SessionTranslation::new(input, source, DEFAULT_LIMIT)?;
+            session.each_event(&options, &mut |event| {
+                take(event);
+                Ok(())
+            })?;
         }
     }
     events.drain(..).for_each(take);

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
-use lapidary::wire::lines::{LineBuffer, without_mark};
+use lapidary::sessions::unpacked;
+use lapidary::wire::lines::{LineBuffer, RawLine, without_mark};
+use lapidary::wire::opencode::DATABASE_MARK;
 
 use super::progress::ReadProgress;
 use super::source::{self, InputSource, LineGuess};
@@ -56,12 +58,19 @@ impl TranslateInput {
             let failure = Failure::bad_input(anyhow!("`{name}` is a directory"));
             return Err(failure.with_hint("name a file in it"));
         }
+        let size = metadata.is_file().then_some(metadata.len());
+        let reader = if metadata.is_file() {
+            let unpacked = unpacked(file).with_context(|| format!("cannot read `{name}`"));
+            unpacked.map_err(Failure::bad_input)?
+        } else {
+            Box::new(file)
+        };
         Ok(Self {
-            reader: Box::new(file),
+            reader,
             head: Vec::new(),
             ended: false,
             is_live: false,
-            progress: ReadProgress::new(metadata.is_file().then_some(metadata.len()), invocation),
+            progress: ReadProgress::new(size, invocation),
             name,
         })
     }
@@ -106,6 +115,10 @@ impl TranslateInput {
         &mut self,
         limit: usize,
     ) -> Result<Option<InputSource>, Failure> {
+        self.read_more()?;
+        if self.is_database() {
+            return Ok(Some(InputSource::OpencodeSession));
+        }
         let mut looked_at = 0;
         let mut searched = 0;
         let mut may_be_document = false;
@@ -136,6 +149,11 @@ impl TranslateInput {
         }
     }
 
+    /// Whether it begins like a database of `SQLite`, as far as it was read.
+    pub(super) fn is_database(&self) -> bool {
+        self.head.starts_with(DATABASE_MARK)
+    }
+
     fn detect_document(&mut self) -> Result<Option<InputSource>, Failure> {
         while self.read_more()? {}
         let text = String::from_utf8_lossy(without_mark(&self.head));
@@ -151,7 +169,7 @@ impl TranslateInput {
             "`{}` has a format that Lapidary does not know",
             self.name
         ));
-        failure.with_hint("it reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` and `codex exec --json`, session files of Gemini CLI, Claude Code and Codex CLI, transcripts of ACP, and events of `lapidary`; --from skips the check")
+        failure.with_hint("it reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` and `codex exec --json`, session files of Gemini CLI, Claude Code, Codex CLI, Qwen Code and opencode, transcripts of ACP, and events of `lapidary`; --from skips the check")
     }
 
     /// Reads on into `head`. Not behind the end: on a terminal that would take a second Ctrl-D.
@@ -194,6 +212,26 @@ impl TranslateInput {
         self.progress.advance(count);
         self.ended = count == 0;
         Ok(count)
+    }
+
+    /// Hands on each line from here on.
+    pub(super) fn each_line(
+        mut self,
+        limit: usize,
+        take: &mut dyn FnMut(RawLine<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut lines = self.line_buffer(limit);
+        loop {
+            while let Some(line) = lines.next_line() {
+                take(line)?;
+            }
+            let count = self.read_bytes(lines.room())?;
+            if count == 0 {
+                break;
+            }
+            lines.filled(count);
+        }
+        lines.last_line().map_or(Ok(()), take)
     }
 
     pub(super) fn read_all(&mut self) -> Result<Vec<u8>, Failure> {

@@ -149,6 +149,8 @@ pub(super) fn each_event(
         InputSource::Session
         | InputSource::ClaudeSession
         | InputSource::CodexSession
+        | InputSource::QwenSession
+        | InputSource::OpencodeSession
         | InputSource::Events => return Err(unknown_format_failure(past)),
     };
     let mut progress = ReadProgress::new(Some(past.size()), invocation);

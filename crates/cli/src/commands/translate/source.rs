@@ -17,6 +17,10 @@ pub(crate) enum InputSource {
     ClaudeSession,
     /// A session file of Codex CLI.
     CodexSession,
+    /// A session file of Qwen Code.
+    QwenSession,
+    /// A session of opencode.
+    OpencodeSession,
     /// A connection of the Agent Client Protocol.
     Acp,
     /// `lapidary.events/1`.
@@ -28,7 +32,11 @@ impl InputSource {
     pub(super) fn is_session(self) -> bool {
         matches!(
             self,
-            Self::Session | Self::ClaudeSession | Self::CodexSession
+            Self::Session
+                | Self::ClaudeSession
+                | Self::CodexSession
+                | Self::QwenSession
+                | Self::OpencodeSession
         )
     }
 
@@ -36,8 +44,12 @@ impl InputSource {
     pub(super) fn is_stream(self) -> bool {
         match self {
             Self::Written(dialect) => dialect.speech == OutputKind::Stream,
-            Self::Acp | Self::Events | Self::ClaudeSession | Self::CodexSession => true,
-            Self::Session => false,
+            Self::Acp
+            | Self::Events
+            | Self::ClaudeSession
+            | Self::CodexSession
+            | Self::QwenSession => true,
+            Self::Session | Self::OpencodeSession => false,
         }
     }
 }
@@ -52,6 +64,8 @@ impl From<InputFormat> for InputSource {
             InputFormat::Session => Self::Session,
             InputFormat::ClaudeSession => Self::ClaudeSession,
             InputFormat::CodexSession => Self::CodexSession,
+            InputFormat::QwenSession => Self::QwenSession,
+            InputFormat::OpencodeSession => Self::OpencodeSession,
             InputFormat::Acp => Self::Acp,
         }
     }

@@ -122,7 +122,7 @@ fn a_program_that_is_no_agent_says_nothing() {
             .success()
     );
     let said = "error: `REC/stdout` has a format that Lapidary does not know\n\
-        hint: it reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` and `codex exec --json`, session files of Gemini CLI, Claude Code and Codex CLI, transcripts of ACP, and events of `lapidary`; --from skips the check\n";
+        hint: it reads the output of `gemini -o stream-json`, `gemini -o json`, `claude -p --output-format stream-json` and `codex exec --json`, session files of Gemini CLI, Claude Code, Codex CLI, Qwen Code and opencode, transcripts of ACP, and events of `lapidary`; --from skips the check\n";
     refused(&world, &[], 13, said);
 }
 

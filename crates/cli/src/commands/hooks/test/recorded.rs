@@ -52,9 +52,11 @@ pub(super) fn recorded_report(
         reading.take_event(&told);
     })?;
     let teller = match source {
-        InputSource::Acp | InputSource::ClaudeSession | InputSource::CodexSession => {
-            CallTeller::Lapidary
-        }
+        InputSource::Acp
+        | InputSource::ClaudeSession
+        | InputSource::CodexSession
+        | InputSource::QwenSession
+        | InputSource::OpencodeSession => CallTeller::Lapidary,
         InputSource::Written(dialect) if dialect.provider != Provider::Gemini => {
             CallTeller::Lapidary
         }

@@ -1,0 +1,4 @@
+//! Qwen Code's words in ours.
+
+mod calls;
+pub mod session_events;

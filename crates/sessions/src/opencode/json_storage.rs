@@ -1,0 +1,190 @@
+//! Sessions in JSON files (opencode up to 1.1): `storage/session/<project>/<session>.json`, `storage/message/<session>/<message>.json`,
+//! `storage/part/<message>/<part>.json`.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use lapidary_json::{Token, TokenKind};
+use lapidary_normalize::opencode::{MessageRows, OpencodeRows, RowsError};
+use lapidary_normalize::time::rfc3339_text;
+use lapidary_vocab::session::HiddenReason;
+use lapidary_wire::opencode::{OpencodeRow, is_session_file};
+
+use super::{FoundSession, FoundSessions, given_title, place_of};
+use crate::agent_summary::{AgentSummary, HiddenCause};
+use crate::listing::each_file;
+use crate::store_files::{FoundFiles, StoreFile};
+use crate::subagent_files::is_plain_name;
+
+/// The largest file of a session that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// The JSON files of a home.
+#[derive(Debug)]
+pub(super) struct JsonStorage {
+    storage: PathBuf,
+}
+
+impl JsonStorage {
+    pub(super) fn new(storage: PathBuf) -> Self {
+        Self { storage }
+    }
+
+    /// The storage that a session's own file belongs to, and the session's id.
+    pub(super) fn of_session_file(path: &Path) -> Result<(Self, String), RowsError> {
+        let storage = path.ancestors().nth(3).ok_or("it is in no storage")?;
+        let id = path.file_stem().unwrap_or_default().to_string_lossy();
+        Ok((Self::new(storage.to_owned()), id.into_owned()))
+    }
+
+    /// Adds the sessions.
+    pub(super) fn find_sessions(&self, found: &mut FoundSessions) {
+        let place = self.storage.join("session");
+        if !place.is_dir() {
+            return;
+        }
+        let mut files = FoundFiles::default();
+        for (path, about) in files.directory_entries(&place) {
+            if about.is_dir() {
+                files.add_directory(&path, ".json", &self.storage);
+            }
+        }
+        let each: Vec<&StoreFile> = files.files.iter().collect();
+        let read = each_file(&each, || (), |(), file| self.summarise(file));
+        for (file, read) in files.files.iter().zip(read) {
+            match read {
+                Ok(session) => found.sessions.push(session),
+                Err((reason, why)) => found.hidden.push(file.hidden_file(reason, why)),
+            }
+        }
+        found.hidden.append(&mut files.hidden);
+        found.warnings.append(&mut files.warnings);
+    }
+
+    fn summarise(&self, file: &StoreFile) -> Result<FoundSession, HiddenCause> {
+        let unreadable = |error: io::Error| {
+            let why = format!("it cannot be read: {error}");
+            (HiddenReason::Unreadable, why)
+        };
+        let text = read_plain(&file.path).map_err(unreadable)?;
+        if text.trim_ascii().is_empty() {
+            return Err((HiddenReason::Empty, "it is empty".to_owned()));
+        }
+        let session = object(&text).filter(|it| is_session_file(*it));
+        let Some(session) = session else {
+            return Err((HiddenReason::NotASession, "it names no session".to_owned()));
+        };
+        let row = OpencodeRow::from_token(session);
+        let string = |key| Some(row.string(key)?.string()?.into_owned());
+        let time = |key| row.get("time")?.get(key)?.u64();
+        let mut summary = AgentSummary {
+            directory: string("directory"),
+            started: time("created").and_then(rfc3339_text),
+            updated: time("updated").and_then(rfc3339_text),
+            title: given_title(string("title")),
+            ..AgentSummary::default()
+        };
+        self.count_messages(&file.id, &mut summary);
+        if summary.messages == 0 {
+            return Err((HiddenReason::NoContent, "it has no messages".to_owned()));
+        }
+        Ok(FoundSession {
+            place: place_of(
+                file.id.clone(),
+                file.path.clone(),
+                file.size,
+                time("updated"),
+            ),
+            summary,
+            parent: string("parentID"),
+        })
+    }
+
+    fn count_messages(&self, session: &str, summary: &mut AgentSummary) {
+        for path in self.files_in("message", session) {
+            let Ok(text) = read_plain(&path) else {
+                continue;
+            };
+            let message = object(&text).map(OpencodeRow::from_token);
+            let role = message.and_then(|it| it.string("role"));
+            if role.is_some_and(|role| role.is("user")) {
+                let id = path.file_stem().unwrap_or_default().to_string_lossy();
+                summary.note_prompt(|| self.said(&id));
+            } else {
+                summary.messages += 1;
+            }
+        }
+    }
+
+    /// The words of a prompt.
+    fn said(&self, message: &str) -> String {
+        let texts = self
+            .files_in("part", message)
+            .into_iter()
+            .filter_map(|path| {
+                let text = read_plain(&path).ok()?;
+                let part = OpencodeRow::from_token(object(&text)?);
+                let said = part.string("text").filter(|_| !part.is_synthetic());
+                Some(said?.string()?.into_owned())
+            });
+        texts.take(1).collect()
+    }
+
+    /// The files of a directory by name, which is their order; none for an id that is no plain name.
+    fn files_in(&self, kind: &str, id: &str) -> Vec<PathBuf> {
+        if !is_plain_name(id) {
+            return Vec::new();
+        }
+        let entries = fs::read_dir(self.storage.join(kind).join(id));
+        let entries = entries.into_iter().flatten().flatten();
+        let mut files: Vec<_> = entries
+            .filter(|entry| entry.file_type().is_ok_and(|it| it.is_file()))
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|it| it == "json"))
+            .collect();
+        files.sort();
+        files
+    }
+
+    fn session_file(&self, id: &str) -> Option<PathBuf> {
+        let projects = fs::read_dir(self.storage.join("session")).ok()?;
+        let name = is_plain_name(id).then(|| format!("{id}.json"))?;
+        let mut files = projects.flatten().map(|it| it.path().join(&name));
+        files.find(|path| path.is_file())
+    }
+}
+
+impl OpencodeRows for JsonStorage {
+    fn session(&self, id: &str) -> Result<Option<String>, RowsError> {
+        let file = self.session_file(id);
+        Ok(file.map(|path| read_plain(&path)).transpose()?)
+    }
+
+    fn each_message(
+        &self,
+        session_id: &str,
+        take: &mut dyn FnMut(MessageRows),
+    ) -> Result<(), RowsError> {
+        for path in self.files_in("message", session_id) {
+            let id = path.file_stem().unwrap_or_default().to_string_lossy();
+            let parts = self.files_in("part", &id).into_iter();
+            let parts = parts.map(|part| read_plain(&part));
+            take(MessageRows {
+                message: read_plain(&path)?,
+                parts: parts.collect::<io::Result<_>>()?,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn read_plain(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn object(text: &str) -> Option<Token<'_>> {
+    Token::parse(text).ok()?.if_kind(TokenKind::Object)
+}

@@ -1,0 +1,127 @@
+//! Compressed session files, unpacked while they are read. Codex CLI compresses a rollout after a week (`.jsonl.zst`).
+//!
+//! A small file may unpack to any size. So there is a limit, at which reading ends with an error.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read, Seek as _};
+
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// The first bytes of a frame of zstd.
+const FRAME_MARK: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// A file may unpack to this size in any case.
+const ALWAYS_ALLOWED: u64 = 64 << 20;
+
+/// Beyond that, a file may unpack to so many times its size. Rollouts that repeat their whole history reach a hundred.
+const MOST_TIMES: u64 = 1000;
+
+/// The largest unpacked file.
+const LARGEST: u64 = 16 << 30;
+
+/// The largest window of a frame, which has to be held in memory. Codex CLI's have 2 MiB.
+const LARGEST_WINDOW: u64 = 32 << 20;
+
+/// The content of a file from its beginning: as it is, or unpacked.
+pub fn unpacked(mut file: File) -> io::Result<Box<dyn Read>> {
+    file.rewind()?;
+    let mut mark = [0; FRAME_MARK.len()];
+    let mut length = 0;
+    while length < mark.len() {
+        match file.read(&mut mark[length..])? {
+            0 => break,
+            count => length += count,
+        }
+    }
+    file.rewind()?;
+    if mark != FRAME_MARK {
+        return Ok(Box::new(file));
+    }
+    let size = file.metadata()?.len();
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(LARGEST_WINDOW);
+    Ok(Box::new(UnpackedReader {
+        source: BufReader::new(file),
+        decoder,
+        is_in_frame: false,
+        unpacked: 0,
+        limit: size
+            .saturating_mul(MOST_TIMES)
+            .clamp(ALWAYS_ALLOWED, LARGEST),
+    }))
+}
+
+/// Reads frame after frame.
+struct UnpackedReader {
+    source: BufReader<File>,
+    decoder: FrameDecoder,
+    is_in_frame: bool,
+    unpacked: u64,
+    limit: u64,
+}
+
+impl UnpackedReader {
+    /// Opens the next frame. False at the end of the file.
+    fn open_frame(&mut self) -> io::Result<bool> {
+        while !self.source.fill_buf()?.is_empty() {
+            match self.decoder.init(&mut self.source) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => skip(&mut self.source, u64::from(length))?,
+                Err(error) => return Err(damaged(error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads on in the frame. 0 is its end.
+    fn read_frame(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+            let one = BlockDecodingStrategy::UptoBlocks(1);
+            let decoded = self.decoder.decode_blocks(&mut self.source, one);
+            decoded.map_err(damaged)?;
+        }
+        self.decoder.read(room)
+    }
+
+    fn too_large(&self) -> io::Error {
+        let limit = self.limit >> 20;
+        io::Error::other(format!("it unpacks to more than {limit} MiB"))
+    }
+}
+
+impl Read for UnpackedReader {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.is_in_frame {
+                self.is_in_frame = self.open_frame()?;
+                if !self.is_in_frame {
+                    return Ok(0);
+                }
+            }
+            let count = self.read_frame(room)?;
+            self.unpacked += count as u64;
+            if self.unpacked > self.limit {
+                return Err(self.too_large());
+            }
+            if count > 0 {
+                return Ok(count);
+            }
+            self.is_in_frame = false;
+        }
+    }
+}
+
+fn skip(source: &mut BufReader<File>, length: u64) -> io::Result<()> {
+    io::copy(&mut source.take(length), &mut io::sink()).map(|_| ())
+}
+
+fn damaged(error: impl std::fmt::Display) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("it is damaged or cut off ({error})"),
+    )
+}
