@@ -5,8 +5,11 @@
 //! [`HiddenReason`]: lapidary_vocab::session::HiddenReason
 
 mod files;
+mod history;
 mod subagents;
 mod summary;
+mod usage;
+mod vault;
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,10 +25,11 @@ use crate::listing::{ListedSession, SessionListing, each_file};
 use crate::message_text::{headline, one_line};
 use crate::provider::{
     ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility,
-    SessionProvider, newest_of_each,
+    SessionProvider, UsageReader, VaultSource, newest_of_each,
 };
 use crate::times::now_text;
 use files::{ClaudeFile, FoundFiles};
+pub use history::{ClaudePrompt, ForgottenSession};
 pub use subagents::ClaudeSubagentFiles;
 use summary::ClaudeSummary;
 
@@ -35,15 +39,18 @@ const OF_CLAUDE: &str = "is a session of Claude Code";
 /// The sessions of Claude Code in a directory.
 #[derive(Debug)]
 pub struct ClaudeSessions {
+    home: PathBuf,
     projects: PathBuf,
 }
 
 impl ClaudeSessions {
     /// The sessions in a directory of Claude Code, such as `~/.claude`.
     pub fn new(config: impl Into<PathBuf>) -> Self {
-        Self {
-            projects: config.into().join("projects"),
-        }
+        let home = config.into();
+        let projects = home.join("projects");
+        // Folders are found by the place that a link leads to, and paths are compared with them.
+        let projects = projects.canonicalize().unwrap_or(projects);
+        Self { home, projects }
     }
 }
 
@@ -118,6 +125,14 @@ impl SessionProvider for ClaudeSessions {
         let subagents = ClaudeSubagentFiles::beside(&session.path);
         session_events::events_with_subagents(&log, &options, &subagents, take);
         Ok(())
+    }
+
+    fn usage_reader(&self) -> Option<&dyn UsageReader> {
+        Some(self)
+    }
+
+    fn vault_source(&self) -> Option<&dyn VaultSource> {
+        Some(self)
     }
 }
 

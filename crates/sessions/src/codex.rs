@@ -6,6 +6,8 @@
 
 mod files;
 mod summary;
+mod usage;
+mod vault;
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -22,7 +24,7 @@ use crate::listing::{ListedSession, SessionListing, each_file};
 use crate::message_text::headline;
 use crate::provider::{
     ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility,
-    SessionProvider, newest_of_each,
+    SessionProvider, UsageReader, VaultSource, newest_of_each,
 };
 use crate::times::now_text;
 use files::{FoundRollouts, RolloutFile};
@@ -112,6 +114,14 @@ impl SessionProvider for CodexSessions {
             path: session.path.clone(),
             source: error.into(),
         })
+    }
+
+    fn usage_reader(&self) -> Option<&dyn UsageReader> {
+        Some(self)
+    }
+
+    fn vault_source(&self) -> Option<&dyn VaultSource> {
+        Some(self)
     }
 }
 

@@ -42,6 +42,7 @@ mod stats;
 mod subagent_chats;
 mod subagent_files;
 mod times;
+mod usage_lines;
 pub mod vault;
 
 pub use adopt::adopt;
@@ -50,7 +51,7 @@ pub use artefacts::{ArtefactKind, ArtefactList, SessionArtefact};
 pub use candidates::{
     DirectoryMemory, DirectoryNames, DirectoryState, SessionCandidate, candidates, session_file,
 };
-pub use claude::{ClaudeSessions, ClaudeSubagentFiles};
+pub use claude::{ClaudePrompt, ClaudeSessions, ClaudeSubagentFiles, ForgottenSession};
 pub use codex::CodexSessions;
 pub use delete::{DeleteError, KeepBefore, SessionDeletion};
 #[cfg(feature = "index")]
@@ -67,7 +68,7 @@ pub use projects::{SessionProject, SessionStore, project_hash, slug};
 pub use provider::{
     GeminiSessions, OtherSession, OtherSessions, ProjectPlaces, ProjectReach, ProviderCapabilities,
     ProviderScope, ReplaySessionError, SessionAbility, SessionProvider, SessionProviders,
-    UnsupportedOperation,
+    UnsupportedOperation, UsageFiles, UsageReader, VaultFolder, VaultSource, WantedDirectories,
 };
 pub use retention::{
     ExpiredSession, ExpiringItem, ExpiryReason, RetentionError, RetentionLimits, RetentionPeriod,
@@ -75,6 +76,6 @@ pub use retention::{
 };
 pub use scan::{CompactSummary, FileScanner, FileSummary, UnreadableFile};
 pub use select::{SelectError, SelectionMode, is_id_prefix, select};
-pub use stats::{StatsRequest, stats, stats_with};
+pub use stats::{StatsRequest, UsageNotes, stats, stats_with};
 pub use subagent_chats::{SubagentChat, SubagentChats};
 pub use subagent_files::SubagentFiles;

@@ -12,6 +12,8 @@ mod capabilities;
 mod duplicates;
 mod gemini;
 mod registry;
+mod usage;
+mod vault_source;
 
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
@@ -27,6 +29,9 @@ pub use capabilities::{ProviderCapabilities, SessionAbility, UnsupportedOperatio
 pub(crate) use duplicates::newest_of_each;
 pub use gemini::GeminiSessions;
 pub use registry::{OtherSession, OtherSessions, SessionProviders};
+pub use usage::{UsageFiles, UsageReader, WantedDirectories};
+pub(crate) use vault_source::files_below;
+pub use vault_source::{VaultFolder, VaultSource};
 
 /// A source of recorded sessions.
 pub trait SessionProvider {
@@ -45,6 +50,16 @@ pub trait SessionProvider {
         session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError>;
+
+    /// Reads usage from its files. None if its sessions are counted by their events.
+    fn usage_reader(&self) -> Option<&dyn UsageReader> {
+        None
+    }
+
+    /// The files that the vault copies. None if the provider has no files, or none that can be copied one by one.
+    fn vault_source(&self) -> Option<&dyn VaultSource> {
+        None
+    }
 }
 
 /// Whose sessions are wanted.

@@ -1,3 +1,4 @@
 //! Claude Code's formats.
 
 pub mod session;
+pub mod usage;

@@ -17,6 +17,7 @@ mod resume_screen;
 mod stats;
 mod unlisted;
 mod vault;
+mod vault_agents;
 mod vault_runs;
 
 use std::process::Command;

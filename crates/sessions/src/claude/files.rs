@@ -34,21 +34,41 @@ impl FoundFiles {
     /// Looks in the directories of the scope's projects. A home without Claude Code has none.
     pub(super) fn find_in_scope(projects: &Path, scope: &ProviderScope<'_>) -> Self {
         let mut found = Self::default();
+        for directory in found.wanted_directories(projects, scope) {
+            // Links lead to places inside, which it is compared with.
+            let inside = projects.canonicalize().unwrap_or_default();
+            found.add_directory(&directory, &inside);
+        }
+        found
+    }
+
+    /// The directories of the scope's projects, and a sentence for each that cannot be read.
+    pub(super) fn project_directories(
+        projects: &Path,
+        scope: &ProviderScope<'_>,
+    ) -> (Vec<PathBuf>, Vec<String>) {
+        let mut found = Self::default();
+        let directories = found.wanted_directories(projects, scope);
+        (directories, found.warnings)
+    }
+
+    fn wanted_directories(&mut self, projects: &Path, scope: &ProviderScope<'_>) -> Vec<PathBuf> {
         let Ok(inside) = projects.canonicalize() else {
-            return found;
+            return Vec::new();
         };
-        for (path, about) in found.directory_entries(&inside) {
+        let mut directories = Vec::new();
+        for (path, about) in self.directory_entries(&inside) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if !is_wanted(&name, scope) {
                 continue;
             }
             match metadata_within(&path, &about, &inside) {
-                Ok(about) if about.is_dir() => found.add_directory(&path, &inside),
+                Ok(about) if about.is_dir() => directories.push(path),
                 Ok(_) => {}
-                Err(why) => found.hide_file(&path, &about, HiddenReason::LinkOutside, why),
+                Err(why) => self.hide_file(&path, &about, HiddenReason::LinkOutside, why),
             }
         }
-        found
+        directories
     }
 
     fn add_directory(&mut self, directory: &Path, inside: &Path) {

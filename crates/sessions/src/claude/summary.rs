@@ -121,7 +121,7 @@ impl ClaudeSummary {
         if record.is_prompt() {
             let said = record.message_content().map(says).unwrap_or_default();
             self.last_response = None;
-            if NO_TITLES.iter().any(|start| said.starts_with(start)) {
+            if is_titleless(&said) {
                 return;
             }
             self.messages += 1;
@@ -134,4 +134,9 @@ impl ClaudeSummary {
             self.last_response = id;
         }
     }
+}
+
+/// Whether a text of the user is a command of the program, or its answer to one.
+pub(super) fn is_titleless(said: &str) -> bool {
+    NO_TITLES.iter().any(|start| said.starts_with(start))
 }

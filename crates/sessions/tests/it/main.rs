@@ -15,4 +15,6 @@ mod modules;
 mod redact;
 mod search;
 mod sessions;
+mod usage;
+mod usage_peers;
 mod vault;

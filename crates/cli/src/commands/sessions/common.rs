@@ -178,16 +178,32 @@ impl SessionsContext {
         scope: &ProjectScope,
         projects: &[SessionProject],
     ) -> OtherSessions {
-        let reach = if scope.all {
-            ProjectReach::Everywhere
-        } else {
-            ProjectReach::Named
-        };
-        providers(&self.environment).list(&ProviderScope {
+        providers(&self.environment).list(&self.provider_scope(scope, projects))
+    }
+
+    /// The same for a count.
+    pub(super) fn other_usage(
+        &self,
+        scope: &ProjectScope,
+        projects: &[SessionProject],
+    ) -> OtherSessions {
+        providers(&self.environment).for_usage(&self.provider_scope(scope, projects))
+    }
+
+    fn provider_scope<'p>(
+        &self,
+        scope: &ProjectScope,
+        projects: &'p [SessionProject],
+    ) -> ProviderScope<'p> {
+        ProviderScope {
             projects,
-            reach,
+            reach: if scope.all {
+                ProjectReach::Everywhere
+            } else {
+                ProjectReach::Named
+            },
             now: self.now,
-        })
+        }
     }
 
     /// Those of them that neither this list nor the vault has.
