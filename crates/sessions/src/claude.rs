@@ -127,6 +127,10 @@ impl SessionProvider for ClaudeSessions {
         Ok(())
     }
 
+    fn resume_command(&self) -> Option<&'static [&'static str]> {
+        Some(&["claude", "--resume", "{id}"])
+    }
+
     fn usage_reader(&self) -> Option<&dyn UsageReader> {
         Some(self)
     }

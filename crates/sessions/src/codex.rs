@@ -116,6 +116,10 @@ impl SessionProvider for CodexSessions {
         })
     }
 
+    fn resume_command(&self) -> Option<&'static [&'static str]> {
+        Some(&["codex", "resume", "{id}"])
+    }
+
     fn usage_reader(&self) -> Option<&dyn UsageReader> {
         Some(self)
     }

@@ -162,6 +162,11 @@ impl PriceTable {
         self.models.get(name).or_else(undated)
     }
 
+    /// Whether its date is that of the program's own table.
+    pub(crate) fn has_shipped_date(&self) -> bool {
+        self.as_of == shipped::EARLIEST
+    }
+
     /// The source of a price.
     pub fn source_of(&self, price: &ModelPrice) -> PriceSource {
         let (as_of, source) = price.source.unwrap_or((&self.as_of, OWN_TABLE));

@@ -56,6 +56,11 @@ pub trait SessionProvider {
         None
     }
 
+    /// The command of the agent that continues a session on a terminal, with `{id}` for its id. None if it has no such command.
+    fn resume_command(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
     /// The files that the vault copies. None if the provider has no files, or none that can be copied one by one.
     fn vault_source(&self) -> Option<&dyn VaultSource> {
         None

@@ -6,6 +6,7 @@ mod browse_delete;
 mod browse_many;
 mod browse_search;
 mod browse_suspend;
+mod carry_on;
 mod delete;
 mod guarded;
 mod list;

@@ -324,7 +324,9 @@ fn may_count(line: &[u8]) -> bool {
         return true;
     };
     match (kind, payload) {
-        (b"session_meta" | b"turn_context", _) => true,
+        (b"session_meta" | b"turn_context", _)
+        | (b"event_msg" | b"response_item", None)
+        | (b"response_item", Some(b"function_call" | b"custom_tool_call")) => true,
         (b"event_msg", Some(kind)) => {
             kind == b"token_count" || (kind == b"item_completed" && has_exit_code(line))
         }
@@ -332,11 +334,9 @@ fn may_count(line: &[u8]) -> bool {
             let head = &line[..line.len().min(512)];
             memmem::find(head, b"\"role\":\"assistant\"").is_none()
         }
-        (b"response_item", Some(b"function_call" | b"custom_tool_call")) => true,
         (b"response_item", Some(b"function_call_output" | b"custom_tool_call_output")) => {
             has_exit_code(line)
         }
-        (b"event_msg" | b"response_item", None) => true,
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! Prices for a million tokens, in US dollars: paid tier, standard, text.
 //!
-//! Google's are from <https://ai.google.dev/gemini-api/docs/pricing>. Those of Anthropic and OpenAI are the rates of the table in
-//! ccusage 20.0.24 (LiteLLM's), measured with its own binary, file by file. Thoughts cost as much as output. The storage of explicit
+//! Google's are from <https://ai.google.dev/gemini-api/docs/pricing>. Those of Anthropic and `OpenAI` are the rates of the table in
+//! ccusage 20.0.24 (`LiteLLM`'s), measured with its own binary, file by file. Thoughts cost as much as output. The storage of explicit
 //! caches is not in it: the CLI uses none. A table in code rather than in a file: each run prices its tokens, and none parses it.
 
 use super::{ModelPrice, TokenRate};
@@ -21,7 +21,7 @@ pub(super) const EARLIEST: &str = "2026-07-04";
 /// Requests that read more tokens than this cost more, where a model has a second rate.
 const LONG: u64 = 200_000;
 
-/// The same for OpenAI's models.
+/// The same for `OpenAI`'s models.
 const LONG_FOR_OPENAI: u64 = 272_000;
 
 /// Models, with their usual rate and that of long requests.
@@ -71,7 +71,7 @@ pub(super) const MODELS: [(&str, ModelPrice); 10] = [
     ),
 ];
 
-/// Models of Anthropic and OpenAI.
+/// Models of Anthropic and `OpenAI`.
 pub(super) const OTHER_MODELS: [(&str, ModelPrice); 30] = [
     ("claude-3-5-haiku", anthropic(0.8, 4.0)),
     ("claude-3-7-sonnet", anthropic(3.0, 15.0)),
@@ -150,7 +150,7 @@ const fn anthropic_with_long(input: f64, output: f64) -> ModelPrice {
     other_price(anthropic_rate(input, output), Some((LONG, long)))
 }
 
-/// OpenAI's: reading from a cache costs a tenth; the table prices writes to one as Anthropic's.
+/// `OpenAI`'s: reading from a cache costs a tenth; the table prices writes to one as Anthropic's.
 const fn openai(input: f64, output: f64) -> ModelPrice {
     anthropic(input, output)
 }

@@ -111,6 +111,7 @@ impl fmt::Debug for ProvidedSessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("ProvidedSessions");
         debug.field("provider", &self.provider.name());
+        debug.field("usage_files", &self.usage_files);
         debug.field("sessions", &self.sessions).finish()
     }
 }
@@ -195,6 +196,11 @@ impl OtherSession<'_> {
     /// The operations that it supports.
     pub fn capabilities(&self) -> ProviderCapabilities {
         self.provider.capabilities()
+    }
+
+    /// The command of its agent that continues it, with `{id}` for its id.
+    pub fn resume_command(&self) -> Option<&'static [&'static str]> {
+        self.provider.resume_command()
     }
 
     /// Passes on its events, as [`SessionProvider::replay`] does.

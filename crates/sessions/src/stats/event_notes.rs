@@ -44,7 +44,7 @@ impl EventNotes {
     pub(super) fn new(session: &ListedSession) -> Self {
         let info = session.info();
         let mut notes = UsageNotes::new(session.id(), info.provider.clone());
-        notes.project = info.project.clone();
+        notes.project.clone_from(&info.project);
         Self {
             notes,
             model: None,

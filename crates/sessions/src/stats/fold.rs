@@ -244,6 +244,13 @@ impl<'r> StatsFold<'r> {
             })
             .collect();
         stats.price_sources = self.sources.into_iter().collect();
+        // By date: the earliest is the first.
+        let dates = stats.price_sources.iter().map(|source| &source.as_of);
+        let earliest = dates.into_iter().find(|date| !date.is_empty());
+        // A table of the user's own with a date stands for all.
+        if let Some(earliest) = earliest.filter(|_| self.prices.has_shipped_date()) {
+            stats.prices_as_of.clone_from(earliest);
+        }
         let tools = self.tools.into_iter();
         stats.tools = tools
             .map(|(name, stats)| ToolStats { name, ..stats })

@@ -180,12 +180,11 @@ impl VaultIntake<'_> {
             self.changing.push(name.clone());
         }
         let stat = stat.with_size(size);
-        let facts = match &self.naming {
-            Some(naming) => naming.source.facts_of(path),
-            None => {
-                let temp = pending.temporary_path();
-                ContentFacts::read(&fs::read(temp).at("read", temp)?)
-            }
+        let facts = if let Some(naming) = &self.naming {
+            naming.source.facts_of(path)
+        } else {
+            let temp = pending.temporary_path();
+            ContentFacts::read(&fs::read(temp).at("read", temp)?)
         };
         let known = CachedContent {
             stat,

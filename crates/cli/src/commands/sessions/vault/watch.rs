@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lapidary::engine::recording::follow::GrowthWatch;
-use lapidary::sessions::{ProjectReach, ProviderScope, VaultFolder, providers};
+use lapidary::sessions::{ProjectReach, ProviderScope, SessionProject, VaultFolder, providers};
 use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
@@ -107,7 +107,7 @@ fn watched_folders(agents: &NamedAgents, place: &SessionsContext) -> Result<Vec<
     }
     if agents.has_gemini() {
         let projects = place.store.projects();
-        let chats = projects.iter().flat_map(|project| project.chats());
+        let chats = projects.iter().flat_map(SessionProject::chats);
         folders.extend(chats.filter(|chats| chats.is_dir()));
     }
     let changed = |folder: &PathBuf| folder.metadata().and_then(|it| it.modified()).ok();
