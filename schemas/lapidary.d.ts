@@ -2532,14 +2532,20 @@ export interface Stats {
   cost?: number;
   /** Tokens without a known price; they are not in `cost`. Derived. */
   unpricedTokens: number;
-  /** The day of which the prices are. Derived. */
+  /** The day of which the prices are: the earliest of `priceSources`, or that of the user's own table. Derived. */
   pricesAsOf: string;
+  /** The places that the prices in `cost` come from. Derived. */
+  priceSources?: PriceSource[];
   /** By model, the most used first. Derived. */
   models: ModelStats[];
   /** By agent, the one with the most sessions first. Derived. */
   providers?: ProviderStats[];
+  /** By project, the one with the most tokens first. Derived. */
+  projects?: ProjectStats[];
   /** By day (UTC), the earliest first. Derived. */
   days: DayStats[];
+  /** Tokens by day, agent, project and model, in this order. Derived. */
+  usage?: UsageRow[];
   /** By tool, the most used first. Derived. */
   tools: ToolStats[];
   /** Messages without a time, which are in no day. Derived. */
@@ -2556,12 +2562,24 @@ export interface TokenCounts {
   output: number;
   /** Those read that were cached. Upstream. */
   cached: number;
+  /** Those read that were written to a cache, which costs more than reading them. Upstream. */
+  cacheWritten: number;
+  /** Those of them that the cache keeps for an hour, which costs still more. Upstream. */
+  cacheWritten1h: number;
   /** Thought. Upstream. */
   thoughts: number;
   /** Read of what tools of the API's own put out. Upstream. */
   tool: number;
   /** All together. Upstream. */
   total: number;
+}
+
+/** A place that prices come from. */
+export interface PriceSource {
+  /** The day of which the prices are; empty in the user's own table without a date. Derived. */
+  asOf: string;
+  /** An address, or the user's own table. Derived. */
+  source: string;
 }
 
 /** What one model did. */
@@ -2590,6 +2608,20 @@ export interface ProviderStats {
   cost?: number;
 }
 
+/** What happened in one project. */
+export interface ProjectStats {
+  /** The project's directory; absent for sessions that do not name theirs. Upstream. */
+  project?: string;
+  /** Its sessions, those of sub-agents not included. Derived. */
+  sessions: number;
+  /** Answers of models. Derived. */
+  answers: number;
+  /** Their tokens. Upstream. */
+  tokens: TokenCounts;
+  /** Their cost in US dollars, where the price is known. Derived. */
+  cost?: number;
+}
+
 /** What happened on a day. */
 export interface DayStats {
   /** The day (UTC). Derived. */
@@ -2601,6 +2633,24 @@ export interface DayStats {
   /** Tokens. Upstream. */
   tokens: TokenCounts;
   /** The cost in US dollars, where the price is known. Derived. */
+  cost?: number;
+}
+
+/** The tokens of one agent and one model in one project on one day. */
+export interface UsageRow {
+  /** The day (UTC); absent for answers without a time. Derived. */
+  date?: string;
+  /** The agent's family, such as `gemini` or `claude`. Derived. */
+  provider: Provider;
+  /** The project's directory, if the session names it. Upstream. */
+  project?: string;
+  /** The model, if the answer names it. Upstream. */
+  model?: string;
+  /** Answers. Derived. */
+  answers: number;
+  /** Their tokens. Upstream. */
+  tokens: TokenCounts;
+  /** Their cost in US dollars; absent if the price is not known. Derived. */
   cost?: number;
 }
 
@@ -2678,8 +2728,16 @@ export interface VaultSession {
   displayName: string;
   /** When the session was last updated. Upstream. */
   lastUpdated: string;
-  /** The name of the project's directory in `.gemini/tmp`. Upstream. */
+  /** The name of the project's directory in `.gemini/tmp`; empty for another agent. Upstream. */
   projectId: string;
+  /** The agent, if it is not Gemini CLI. Derived. */
+  provider?: Provider;
+  /** Where its file was. Derived. */
+  path?: string;
+  /** When the last snapshot that has it was taken. Derived. */
+  lastSeen?: string;
+  /** When the first snapshot was taken that does not have it any more. Derived. */
+  missingSince?: string;
 }
 
 /** A file that was brought back, or would be. */
@@ -2783,7 +2841,7 @@ export interface RecoveredSession {
   total: number;
   /** Messages that get fields back, such as tokens and tool calls. Derived. */
   poorer: number;
-  /** What hid them: `clobbered`, `unknown_rewind`, `torn_line`, `compressed`, `rewound` or `no_header`. Derived. */
+  /** Why they are hidden: `clobbered`, `unknown_rewind`, `torn_line`, `compressed`, `rewound`, `no_header`, or `deleted` by the agent. Derived. */
   causes: string[];
   /** The messages that come back, in order. Derived. */
   found: FoundMessage[];

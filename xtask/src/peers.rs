@@ -30,6 +30,14 @@ pub(crate) fn install_codex(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs ccusage under `target/peers-usage`, unless it is there already.
+pub(crate) fn install_usage(workspace: &Workspace) -> Result<PathBuf> {
+    install_from(
+        &workspace.root.join("peers/usage"),
+        workspace.target.join("peers-usage"),
+    )
+}
+
 /// Installs the A2A servers of the official JavaScript SDK under `target/peers-a2a`, unless they are there already.
 pub(crate) fn install_a2a(workspace: &Workspace) -> Result<PathBuf> {
     install_from(
@@ -151,6 +159,7 @@ mod tests {
         check_pins(&peers.join("codex"));
         check_pins(&peers.join("mcp"));
         check_pins(&peers.join("oracle"));
+        check_pins(&peers.join("usage"));
     }
 
     #[test]

@@ -46,7 +46,7 @@ use crate::run::{
     GEMINI_DOCUMENT, GEMINI_STREAM, RecordingOptions, RefusedRun, Run, RunRequest, RunTimeouts,
     StreamDialect,
 };
-use crate::session_guard::{ResumeTarget, SessionClaims, SessionGuard};
+use crate::session_guard::{AgentCopies, ResumeTarget, SessionClaims, SessionGuard};
 use crate::{RunHost, fresh_run};
 
 use acp_job::{ChosenTransport, ModeFlexibility};
@@ -466,10 +466,20 @@ impl Job {
         }
     }
 
-    /// Guards the sessions of the agent's project, if the agent is Gemini CLI, which may delete them.
+    /// Guards the sessions of the agent's project, if the agent is Gemini CLI, which may delete them. Those of other agents are
+    /// copied.
     fn session_guard(&self) -> Option<SessionGuard> {
         let vault = self.vault.clone()?;
-        let LogPlace { store, directory } = self.session_logs()?;
+        let Some(LogPlace { store, directory }) = self.session_logs() else {
+            return Some(SessionGuard {
+                vault,
+                projects: Vec::new(),
+                resume: ResumeTarget::Nothing,
+                retention: None,
+                claims: SessionClaims::default(),
+                copies: Some(self.agent_copies()?),
+            });
+        };
         let vars = self.environment_of_agent().vars;
         let retention = RetentionSettings::of_project(&store.home, &directory, Vars::new(&vars));
         let project = store.project(&directory);
@@ -486,7 +496,18 @@ impl Job {
             resume,
             retention,
             claims: SessionClaims::default(),
+            copies: None,
         })
+    }
+
+    /// The session files of an agent other than Gemini CLI, if Lapidary knows where they are.
+    fn agent_copies(&self) -> Option<AgentCopies> {
+        let JobAgent::Acp(agent) = &self.agent else {
+            return None;
+        };
+        let directory = self.config.working_dir_in(&self.environment.dir);
+        let directory = directory.canonicalize().unwrap_or(directory);
+        AgentCopies::for_provider(&agent.provider, &self.environment_of_agent(), &directory)
     }
 
     /// The session to continue, by its whole id where it is recorded. Names that only the agent knows are left to it.

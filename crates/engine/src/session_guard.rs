@@ -5,6 +5,7 @@
 //! meanwhile. A run that would continue a session that cannot be protected is refused; a new session begins all the same, with a
 //! notice.
 
+mod agent_copies;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use lapidary_sessions::vault::{
     Vault, VaultError, session_files, summary,
 };
 
+pub use self::agent_copies::{AgentCopies, agent_home};
 use self::watch::GuardThread;
 
 /// The sessions to protect, and the vault.
@@ -33,6 +35,8 @@ pub struct SessionGuard {
     pub retention: Option<RetentionSettings>,
     /// The sessions that this run has claimed.
     pub claims: SessionClaims,
+    /// Session files of an agent other than Gemini CLI, which are copied.
+    pub copies: Option<AgentCopies>,
 }
 
 /// Sessions that one run has claimed, each when its id became known.
@@ -69,6 +73,8 @@ pub struct GuardedSessions {
     guard: Option<Guard>,
     watch: Option<GuardThread>,
     claims: SessionClaims,
+    /// The files to copy again after the run, and the vault.
+    copies: Option<(AgentCopies, PathBuf)>,
     /// Notices for the reader, a sentence each.
     pub notices: Vec<String>,
     /// Warnings for the outcome, too: why sessions are not protected.
@@ -136,7 +142,9 @@ impl SessionGuard {
     pub fn before(&self) -> Result<GuardedSessions, String> {
         let chats = self.chat_directories();
         if chats.is_empty() {
-            return Ok(self.unguarded_sessions(None));
+            let copies = self.copies.as_ref();
+            let warning = copies.and_then(|copies| copies.take(&self.vault, "before a run").err());
+            return Ok(self.unguarded_sessions(warning));
         }
         let adopted = self.adopt_older_session()?;
         let request = GuardRequest {
@@ -159,6 +167,7 @@ impl SessionGuard {
                 watch: GuardThread::start(guard.holdings()),
                 guard: Some(guard),
                 claims: self.claims.clone(),
+                copies: None,
                 warnings: Vec::new(),
             }),
             Err(error) if matches!(self.resume, ResumeTarget::One(_)) => Err(error_chain(&error)),
@@ -177,6 +186,11 @@ impl SessionGuard {
             guard: None,
             watch: None,
             claims: self.claims.clone(),
+            copies: self
+                .copies
+                .clone()
+                .filter(|_| warning.is_none())
+                .map(|copies| (copies, self.vault.clone())),
             notices: warning.clone().into_iter().collect(),
             warnings: warning.into_iter().collect(),
         }
@@ -221,6 +235,16 @@ impl SessionGuard {
     }
 }
 
+/// Copies the agent's session files after a run.
+fn copied_again(copies: Option<&(AgentCopies, PathBuf)>) -> GuardReport {
+    let taken = copies.map(|(copies, vault)| copies.take(vault, "after a run"));
+    let warnings: Vec<String> = taken.and_then(Result::err).into_iter().collect();
+    GuardReport {
+        notices: warnings.clone(),
+        warnings,
+    }
+}
+
 impl GuardedSessions {
     /// Restores missing sessions, and reports the repairs.
     pub fn after(self) -> GuardReport {
@@ -229,7 +253,7 @@ impl GuardedSessions {
         let claimed = self.claims.claimed_ids();
         let Some(guard) = self.guard else {
             self.claims.release_all();
-            return GuardReport::default();
+            return copied_again(self.copies.as_ref());
         };
         let repair = guard.after(SystemTime::now());
         // Not before: the next run that wants the session finds all of it.
@@ -316,6 +340,7 @@ mod tests {
             resume,
             retention: None,
             claims: SessionClaims::default(),
+            copies: None,
         }
     }
 

@@ -13,6 +13,7 @@
 //! assert_eq!(load_messages(&request.or_empty()).unwrap(), []);
 //! ```
 
+pub mod briefing;
 mod place;
 mod providers;
 

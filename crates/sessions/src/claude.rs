@@ -4,7 +4,10 @@
 //!
 //! [`HiddenReason`]: lapidary_vocab::session::HiddenReason
 
+mod history;
 mod summary;
+mod usage;
+mod vault;
 
 use std::path::PathBuf;
 
@@ -19,10 +22,11 @@ use crate::line_source::SessionLines;
 use crate::listing::{ListedSession, SessionListing, each_file};
 use crate::provider::{
     ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility,
-    SessionProvider, newest_of_each,
+    SessionProvider, UsageReader, VaultSource, newest_of_each,
 };
 use crate::store_files::{FoundFiles, StoreFile};
 use crate::times::now_text;
+pub use history::{ClaudePrompt, ForgottenSession};
 use summary::ClaudeSummary;
 
 /// How these sessions differ from those of Gemini CLI.
@@ -31,15 +35,18 @@ const OF_CLAUDE: &str = "is a session of Claude Code";
 /// The sessions of Claude Code in a directory.
 #[derive(Debug)]
 pub struct ClaudeSessions {
+    home: PathBuf,
     projects: PathBuf,
 }
 
 impl ClaudeSessions {
     /// The sessions in a directory of Claude Code, such as `~/.claude`.
     pub fn new(config: impl Into<PathBuf>) -> Self {
-        Self {
-            projects: config.into().join("projects"),
-        }
+        let home = config.into();
+        let projects = home.join("projects");
+        // Folders are found by the place that a link leads to, and paths are compared with them.
+        let projects = projects.canonicalize().unwrap_or(projects);
+        Self { home, projects }
     }
 }
 
@@ -126,5 +133,17 @@ impl SessionProvider for ClaudeSessions {
             path: session.path.clone(),
             source: error.into(),
         })
+    }
+
+    fn resume_command(&self) -> Option<&'static [&'static str]> {
+        Some(&["claude", "--resume", "{id}"])
+    }
+
+    fn usage_reader(&self) -> Option<&dyn UsageReader> {
+        Some(self)
+    }
+
+    fn vault_source(&self) -> Option<&dyn VaultSource> {
+        Some(self)
     }
 }

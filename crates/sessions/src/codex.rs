@@ -6,6 +6,8 @@
 
 mod files;
 mod summary;
+mod usage;
+mod vault;
 
 use std::path::PathBuf;
 
@@ -20,7 +22,7 @@ use crate::listing::{ListedSession, SessionListing, each_file};
 use crate::message_text::headline;
 use crate::provider::{
     ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility,
-    SessionProvider, newest_of_each,
+    SessionProvider, UsageReader, VaultSource, newest_of_each,
 };
 use crate::times::now_text;
 use files::{FoundRollouts, RolloutFile};
@@ -113,6 +115,18 @@ impl SessionProvider for CodexSessions {
             path: session.path.clone(),
             source: error.into(),
         })
+    }
+
+    fn resume_command(&self) -> Option<&'static [&'static str]> {
+        Some(&["codex", "resume", "{id}"])
+    }
+
+    fn usage_reader(&self) -> Option<&dyn UsageReader> {
+        Some(self)
+    }
+
+    fn vault_source(&self) -> Option<&dyn VaultSource> {
+        Some(self)
     }
 }
 

@@ -49,6 +49,7 @@ mod subagent_chats;
 mod subagent_files;
 mod times;
 mod unpacked;
+mod usage_lines;
 pub mod vault;
 
 pub use adopt::adopt;
@@ -58,7 +59,7 @@ pub use artefacts::{ArtefactKind, ArtefactList, SessionArtefact};
 pub use candidates::{
     DirectoryMemory, DirectoryNames, DirectoryState, SessionCandidate, candidates, session_file,
 };
-pub use claude::ClaudeSessions;
+pub use claude::{ClaudePrompt, ClaudeSessions, ForgottenSession};
 pub use codex::CodexSessions;
 pub use delete::{DeleteError, KeepBefore, SessionDeletion};
 #[cfg(feature = "index")]
@@ -77,7 +78,8 @@ pub use projects::{SessionProject, SessionStore, project_hash, slug};
 pub use provider::{
     GeminiSessions, OtherSession, OtherSessions, ProjectPlaces, ProjectReach, ProviderCapabilities,
     ProviderScope, RawReplay, ReplaySessionError, SessionAbility, SessionProvider,
-    SessionProviders, UnsupportedOperation, file_counts,
+    SessionProviders, UnsupportedOperation, UsageFiles, UsageReader, VaultFolder, VaultSource,
+    WantedDirectories, file_counts,
 };
 pub use qwen::QwenSessions;
 pub use retention::{
@@ -86,7 +88,7 @@ pub use retention::{
 };
 pub use scan::{CompactSummary, FileScanner, FileSummary, UnreadableFile};
 pub use select::{SelectError, SelectionMode, is_id_prefix, select};
-pub use stats::{StatsRequest, stats, stats_with};
+pub use stats::{StatsRequest, UsageNotes, stats, stats_with};
 pub use subagent_chats::{SubagentChat, SubagentChats};
 pub use subagent_files::SubagentFiles;
 pub use unpacked::unpacked;

@@ -4,7 +4,7 @@ mod shipped;
 
 use std::collections::BTreeMap;
 
-use lapidary_vocab::stats::TokenCounts;
+use lapidary_vocab::stats::{PriceSource, TokenCounts};
 use toml::{Table, Value};
 
 /// Prices are for so many tokens.
@@ -13,10 +13,13 @@ const UNIT: f64 = 1e6;
 /// Models and their prices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PriceTable {
-    /// The day of which they are.
+    /// The day of which they are. Of several sources the earliest.
     pub as_of: String,
     models: BTreeMap<String, ModelPrice>,
 }
+
+/// The source of prices that a user has written down.
+const OWN_TABLE: &str = "your own table";
 
 /// The prices of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +27,8 @@ pub struct ModelPrice {
     usual: TokenRate,
     /// From more than so many tokens read at once.
     long: Option<(u64, TokenRate)>,
+    /// The day and the place of a price that comes with the program; none for a price of the user's own.
+    source: Option<(&'static str, &'static str)>,
 }
 
 /// US dollars for a million tokens.
@@ -31,6 +36,10 @@ pub struct ModelPrice {
 struct TokenRate {
     input: f64,
     cached: f64,
+    /// Written to a cache for five minutes.
+    cache_write: f64,
+    /// Written to a cache for an hour.
+    cache_write_1h: f64,
     output: f64,
 }
 
@@ -50,19 +59,22 @@ impl ModelPrice {
     /// A price for each token read and each token written, however many there are.
     pub fn per_token(input: f64, output: f64) -> Self {
         let (input, output) = (input * UNIT, output * UNIT);
-        let cached = input;
         Self {
             usual: TokenRate {
                 input,
-                cached,
+                cached: input,
+                cache_write: input,
+                cache_write_1h: input,
                 output,
             },
             long: None,
+            source: None,
         }
     }
 }
 
-/// The cost of an answer in US dollars. Thoughts count as output; cached tokens count as input, at a lower rate.
+/// The cost of an answer in US dollars. Thoughts count as output; tokens that were read from a cache or written to one count as
+/// input, at rates of their own.
 ///
 /// ```
 /// use lapidary_sessions::{ModelPrice, price};
@@ -80,20 +92,27 @@ pub fn price(used: &TokenCounts, price: &ModelPrice) -> f64 {
         Some((above, long)) if used.input > above => long,
         _ => price.usual,
     };
+    // Figures of a file may contradict each other: no token is paid for twice.
     let cached = used.cached.min(used.input);
-    let read = (used.input - cached).saturating_add(used.tool);
+    let cache_written = used.cache_written.min(used.input - cached);
+    let for_an_hour = used.cache_written_1h.min(cache_written);
+    let read = (used.input - cached - cache_written).saturating_add(used.tool);
     let written = used.output.saturating_add(used.thoughts);
-    let cost =
-        read as f64 * rate.input + cached as f64 * rate.cached + written as f64 * rate.output;
+    let cost = read as f64 * rate.input
+        + cached as f64 * rate.cached
+        + (cache_written - for_an_hour) as f64 * rate.cache_write
+        + for_an_hour as f64 * rate.cache_write_1h
+        + written as f64 * rate.output;
     cost / UNIT
 }
 
 impl PriceTable {
     /// The table that comes with the program.
     pub fn shipped() -> Self {
-        let models = shipped::MODELS.into_iter();
+        let others = shipped::OTHER_MODELS.into_iter();
+        let models = shipped::MODELS.into_iter().chain(others);
         Self {
-            as_of: shipped::AS_OF.to_owned(),
+            as_of: shipped::EARLIEST.to_owned(),
             models: models
                 .map(|(name, price)| (name.to_owned(), price))
                 .collect(),
@@ -136,11 +155,33 @@ impl PriceTable {
         self
     }
 
-    /// The price of a model, if it is known.
+    /// The price of a model, if it is known. A name with a date behind it is the model of that name: `claude-opus-4-5-20251101`.
     pub fn price_for(&self, model: &str) -> Option<&ModelPrice> {
         let name = model.strip_prefix("models/").unwrap_or(model);
-        self.models.get(name)
+        let undated = || self.models.get(without_date(name)?);
+        self.models.get(name).or_else(undated)
     }
+
+    /// Whether its date is that of the program's own table.
+    pub(crate) fn has_shipped_date(&self) -> bool {
+        self.as_of == shipped::EARLIEST
+    }
+
+    /// The source of a price.
+    pub fn source_of(&self, price: &ModelPrice) -> PriceSource {
+        let (as_of, source) = price.source.unwrap_or((&self.as_of, OWN_TABLE));
+        PriceSource {
+            as_of: as_of.to_owned(),
+            source: source.to_owned(),
+        }
+    }
+}
+
+/// A name without the eight digits of a date behind it.
+fn without_date(name: &str) -> Option<&str> {
+    let (name, date) = name.rsplit_once(['-', '@'])?;
+    let is_date = date.len() == 8 && date.bytes().all(|digit| digit.is_ascii_digit());
+    is_date.then_some(name)
 }
 
 fn read_price(name: &str, table: &Table) -> Result<ModelPrice, PriceError> {
@@ -157,7 +198,11 @@ fn read_price(name: &str, table: &Table) -> Result<ModelPrice, PriceError> {
         }
     };
     let usual = read_rate(name, table)?;
-    Ok(ModelPrice { usual, long })
+    Ok(ModelPrice {
+        usual,
+        long,
+        source: None,
+    })
 }
 
 fn read_rate(name: &str, table: &Table) -> Result<TokenRate, PriceError> {
@@ -177,8 +222,11 @@ fn read_rate(name: &str, table: &Table) -> Result<TokenRate, PriceError> {
         amount(key).unwrap_or_else(|| Err(odd()))
     };
     let input = needed("input")?;
+    let cache_write = amount("cache_write").unwrap_or(Ok(input))?;
     Ok(TokenRate {
         input,
+        cache_write,
+        cache_write_1h: amount("cache_write_1h").unwrap_or(Ok(cache_write))?,
         // Without a `cached` price, cached tokens cost as much as others.
         cached: amount("cached").unwrap_or(Ok(input))?,
         output: needed("output")?,
@@ -213,11 +261,16 @@ mod tests {
     #[test]
     fn the_shipped_table_has_a_date_and_each_model_once() {
         let prices = PriceTable::shipped();
-        assert_eq!(prices.models.len(), shipped::MODELS.len());
+        let shipped = shipped::MODELS.len() + shipped::OTHER_MODELS.len();
+        assert_eq!(prices.models.len(), shipped);
         assert_eq!(prices.as_of, "2026-07-04");
         assert!(prices.as_of.parse::<jiff::civil::Date>().is_ok());
         assert!(prices.price_for("gemini-2.5-pro").is_some());
         assert!(prices.price_for("models/gemini-2.5-flash").is_some());
+        let dated = prices.price_for("claude-sonnet-4-5-20250929");
+        assert_eq!(dated, prices.price_for("claude-sonnet-4-5"));
+        assert!(dated.is_some());
+        assert_eq!(prices.price_for("claude-sonnet-4-5-2025"), None);
     }
 
     #[test]
@@ -233,6 +286,15 @@ mod tests {
             ..used(100_000, 500)
         };
         close(price(&cached, pro), 0.0125 + 0.01 + 0.00125);
+        let sonnet = prices.price_for("claude-sonnet-4-5").unwrap();
+        let written = TokenCounts {
+            cached: 50_000,
+            cache_written: 40_000,
+            cache_written_1h: 10_000,
+            ..used(100_000, 0)
+        };
+        let parts = 10_000.0 * 3e-6 + 50_000.0 * 0.3e-6 + 30_000.0 * 3.75e-6 + 10_000.0 * 6e-6;
+        close(price(&written, sonnet), parts);
         // A lie: more cached than read.
         let odd = TokenCounts {
             cached: 5,

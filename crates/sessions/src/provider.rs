@@ -12,6 +12,8 @@ mod capabilities;
 mod duplicates;
 mod gemini;
 mod registry;
+mod usage;
+mod vault_source;
 
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
@@ -28,6 +30,9 @@ pub use capabilities::{ProviderCapabilities, SessionAbility, UnsupportedOperatio
 pub(crate) use duplicates::newest_of_each;
 pub use gemini::GeminiSessions;
 pub use registry::{OtherSession, OtherSessions, SessionProviders, file_counts};
+pub use usage::{UsageFiles, UsageReader, WantedDirectories};
+pub(crate) use vault_source::files_below;
+pub use vault_source::{VaultFolder, VaultSource};
 
 /// A source of recorded sessions.
 pub trait SessionProvider {
@@ -46,6 +51,21 @@ pub trait SessionProvider {
         session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError>;
+
+    /// Reads usage from its files. None if its sessions are counted by their events.
+    fn usage_reader(&self) -> Option<&dyn UsageReader> {
+        None
+    }
+
+    /// The command of the agent that continues a session on a terminal, with `{id}` for its id. None if it has no such command.
+    fn resume_command(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
+    /// The files that the vault copies. None if the provider has no files, or none that can be copied one by one.
+    fn vault_source(&self) -> Option<&dyn VaultSource> {
+        None
+    }
 
     /// Replays sessions that are no files of their own as the caller wants them. None if a session's file is there to be read.
     fn raw_replay(&self) -> Option<&dyn RawReplay> {

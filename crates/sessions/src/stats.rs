@@ -2,25 +2,29 @@
 //!
 //! Tokens are used when a model answers, even if the answer is discarded later. So every answer in a file counts, rewound ones
 //! and those before a checkpoint included, and each counts once, however often it was written and in however many copies of the
-//! file.
+//! file: a session that was forked or resumed begins with the responses of another ([`repeats`]).
 
 mod event_notes;
 mod fold;
 mod notes;
+mod repeats;
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use lapidary_vocab::stats::Stats;
 
-use super::candidates::{SessionCandidate, candidates, subagent_candidates};
+use super::candidates::{candidates, subagent_candidates};
 use super::listing::each_file;
 use super::prices::PriceTable;
 use super::projects::SessionProject;
-use super::provider::{OtherSession, OtherSessions, ReplaySessionError};
+use super::provider::{OtherSession, OtherSessions, ReplaySessionError, UsageReader};
 
 use event_notes::EventNotes;
 use fold::StatsFold;
-use notes::{NotesReader, UsageNotes};
+use notes::NotesReader;
+pub use notes::UsageNotes;
+pub(crate) use notes::{NoteKind, NotedCall, NotedMessage, ResponseKey, hash};
 
 /// The range and the models to count.
 #[derive(Debug, Clone, Default)]
@@ -65,17 +69,24 @@ fn count_usage(
     let mut sessions: HashMap<String, UsageNotes> = HashMap::new();
     for (file, notes) in readable.iter().zip(read) {
         match notes {
-            Ok(Some(notes)) => merge_notes(&mut sessions, notes),
+            Ok(Some(mut notes)) => {
+                let project = projects.get(file.project);
+                let root = project.and_then(|project| project.root.as_deref());
+                notes.project = root.map(|root| root.to_string_lossy().into_owned());
+                merge_notes(&mut sessions, notes);
+            }
             // A file that names no session has no messages to count.
             Ok(None) => {}
-            Err(error) => fold.warnings.push(uncounted_warning(file, &error)),
+            Err(error) => fold.warnings.push(uncounted_warning(&file.path, &error)),
         }
     }
     if let Some(others) = others {
         add_others(others, &mut sessions, &mut fold.warnings);
     }
-    for notes in sessions.into_values() {
-        fold.add_session(&notes);
+    let mut sessions: Vec<UsageNotes> = sessions.into_values().collect();
+    repeats::mark_repeated(&mut sessions);
+    for notes in &sessions {
+        fold.add_session(notes);
     }
     fold.finish()
 }
@@ -85,6 +96,7 @@ fn add_others(
     sessions: &mut HashMap<String, UsageNotes>,
     warnings: &mut Vec<String>,
 ) {
+    add_usage_files(others, sessions, warnings);
     let is_new = |session: &OtherSession<'_>| !sessions.contains_key(session.listed.id());
     let new: Vec<OtherSession<'_>> = others.iter().filter(is_new).collect();
     let new: Vec<_> = new.iter().collect();
@@ -96,6 +108,28 @@ fn add_others(
                 let reason = &error.source;
                 warnings.push(format!("{error}, so it is not counted: {reason}"));
             }
+        }
+    }
+}
+
+fn add_usage_files(
+    others: &OtherSessions,
+    sessions: &mut HashMap<String, UsageNotes>,
+    warnings: &mut Vec<String>,
+) {
+    let files: Vec<(&dyn UsageReader, &Path)> = others.usage_files().collect();
+    let each: Vec<_> = files.iter().collect();
+    let read = each_file(
+        &each,
+        || (),
+        |(), (reader, path)| reader.read_usage(path, &others.wanted),
+    );
+    for ((_, path), notes) in files.iter().zip(read) {
+        match notes {
+            Ok(notes) => notes
+                .into_iter()
+                .for_each(|notes| merge_notes(sessions, notes)),
+            Err(error) => warnings.push(uncounted_warning(path, &error)),
         }
     }
 }
@@ -116,6 +150,6 @@ fn merge_notes(sessions: &mut HashMap<String, UsageNotes>, notes: UsageNotes) {
     }
 }
 
-fn uncounted_warning(file: &SessionCandidate, error: &std::io::Error) -> String {
-    format!("`{}` is not counted: {error}", file.path.display())
+fn uncounted_warning(path: &Path, error: &std::io::Error) -> String {
+    format!("`{}` is not counted: {error}", path.display())
 }

@@ -22,6 +22,7 @@
 //! leaves at most a temporary file or a content that no snapshot names.
 
 mod add;
+mod agent_copies;
 mod blobs;
 mod cache;
 mod content;
@@ -44,6 +45,7 @@ mod tombstones;
 mod verify;
 
 pub use add::{AddRequest, AddedFiles};
+pub use agent_copies::{AgentCopyRequest, DEFAULT_MOST_BYTES, DeletedSession};
 pub use content::ContentFacts;
 pub use error::VaultError;
 pub(crate) use guard::project_of;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::Provider;
 use crate::open_enum::open_enum;
 
 /// The version that a report on the vault carries in `schema`.
@@ -54,8 +55,20 @@ pub struct VaultSession {
     pub display_name: String,
     /// When the session was last updated. Upstream.
     pub last_updated: String,
-    /// The name of the project's directory in `.gemini/tmp`. Upstream.
+    /// The name of the project's directory in `.gemini/tmp`; empty for another agent. Upstream.
     pub project_id: String,
+    /// The agent, if it is not Gemini CLI. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Provider>,
+    /// Where its file was. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// When the last snapshot that has it was taken. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen: Option<String>,
+    /// When the first snapshot was taken that does not have it any more. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_since: Option<String>,
 }
 
 /// Session files of one project at one time.
@@ -222,7 +235,7 @@ pub struct RecoveredSession {
     pub total: u64,
     /// Messages that get fields back, such as tokens and tool calls. Derived.
     pub poorer: u64,
-    /// What hid them: `clobbered`, `unknown_rewind`, `torn_line`, `compressed`, `rewound` or `no_header`. Derived.
+    /// Why they are hidden: `clobbered`, `unknown_rewind`, `torn_line`, `compressed`, `rewound`, `no_header`, or `deleted` by the agent. Derived.
     pub causes: Vec<String>,
     /// The messages that come back, in order. Derived.
     pub found: Vec<FoundMessage>,

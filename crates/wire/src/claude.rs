@@ -2,3 +2,4 @@
 
 pub mod session;
 pub mod stream;
+pub mod usage;

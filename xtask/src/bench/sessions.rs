@@ -9,6 +9,7 @@ mod floor;
 mod peers;
 mod stage;
 mod table;
+mod usage;
 
 pub(crate) use floor::read_floor;
 
@@ -27,6 +28,7 @@ use contest::{SessionsContest, SessionsContestant};
 use peers::PeerPrograms;
 use stage::SessionsStage;
 use table::{CommandLimits, SessionsRow, SessionsTable};
+use usage::AgentBench;
 
 const LIST: &str = "`sessions list --all --no-index`";
 const LIST_INDEXED: &str = "`sessions list --all`, with the index";
@@ -158,6 +160,18 @@ pub(super) fn report_sessions(
     for format in [SessionFormat::Jsonl, SessionFormat::Json] {
         verdict.add_verdict(judge_contest(&bench.huge_contest(format)?));
     }
+    let agents = AgentBench {
+        workspace,
+        corpora: bench.corpora,
+        folder: &folder,
+        lapidary,
+        rounds,
+    };
+    for name in ["cache", "state", "user"] {
+        fs::create_dir_all(folder.join(name))?;
+    }
+    verdict.add_verdict(judge_contest(&agents.stats_contest()?));
+    verdict.add_verdict(judge_contest(&agents.list_contest()?));
     print_doubts(&verdict.doubts);
     Ok(verdict)
 }

@@ -16,7 +16,7 @@ const RECORDING: &str = "Recording and configuration";
 const RARE: &str = "Rarely needed";
 
 /// Options of the agent's process, and its bounds.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct CommonOptions {
     /// gemini (default), claude, codex, qwen, opencode, goose, demo, or the command or URL of an ACP agent
     #[arg(long, value_name = "NAME|COMMAND|URL", help_heading = AGENT)]

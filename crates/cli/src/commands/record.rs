@@ -109,6 +109,7 @@ fn kept_safe(
         resume: resumed_session(&args.command, &projects, SystemTime::now()),
         projects,
         claims: SessionClaims::default(),
+        copies: None,
     };
     if let Ok(ClaimOutcome::Taken(why)) = safekeeping.claim() {
         let failure = Failure {

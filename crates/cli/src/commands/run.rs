@@ -71,6 +71,14 @@ impl<'a> RunRequest<'a> {
         }
     }
 
+    /// A run of the agent of `--agent` on this text alone.
+    pub(super) fn with_text(prompt: String) -> Self {
+        Self {
+            prompt: PromptSource::Text(prompt),
+            ..Self::default()
+        }
+    }
+
     /// The words of the prompt, as far as they are known before stdin is read.
     fn prompt_words(&self) -> Option<&str> {
         match &self.prompt {

@@ -1,6 +1,7 @@
 //! `sessions`: lists, searches, shows, exports and keeps the sessions of agents.
 
 mod browse;
+mod carry_on;
 mod common;
 mod delete;
 pub(super) mod export;
@@ -40,6 +41,7 @@ Examples:
   lapidary sessions search 'connection reset' --since 7d
   lapidary sessions delete 3
   lapidary sessions resume latest 'and now the documentation'
+  lapidary sessions continue 4f1c2b3a --in codex
   lapidary sessions export --to html --redact -o session.html
   lapidary sessions vault add --all
   lapidary sessions recover")]
@@ -59,6 +61,7 @@ enum SessionsVerb {
     Prune(prune::Args),
     Stats(stats::Args),
     Resume(Box<resume::Args>),
+    Continue(Box<carry_on::Args>),
     Export(export::Args),
     Vault(vault::Args),
     Recover(recover::Args),
@@ -75,6 +78,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         SessionsVerb::Prune(args) => prune::run(args, out),
         SessionsVerb::Stats(args) => stats::run(args, out),
         SessionsVerb::Resume(args) => resume::run(args, out),
+        SessionsVerb::Continue(args) => carry_on::run(args, out),
         SessionsVerb::Export(args) => export::run(args, out),
         SessionsVerb::Vault(args) => vault::run(args, out),
         SessionsVerb::Recover(args) => recover::run(args, out),

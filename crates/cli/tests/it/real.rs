@@ -4,6 +4,7 @@
 
 mod acp;
 mod answers;
+mod carry_on;
 mod denied;
 mod exported;
 mod failures;

@@ -6,6 +6,7 @@ mod browse_delete;
 mod browse_many;
 mod browse_search;
 mod browse_suspend;
+mod carry_on;
 mod delete;
 mod guarded;
 mod left_by_agents;
@@ -18,6 +19,7 @@ mod resume_screen;
 mod stats;
 mod unlisted;
 mod vault;
+mod vault_agents;
 mod vault_runs;
 
 use std::process::Command;

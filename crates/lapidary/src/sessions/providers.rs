@@ -1,11 +1,12 @@
 //! The providers of sessions that every command asks, one row each.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::recorded_sessions::RecordingSessions;
 use lapidary_engine::recording::ListingMode;
+use lapidary_engine::session_guard::agent_home;
 use lapidary_sessions::{
     ClaudeSessions, CodexSessions, OpencodeSessions, QwenSessions, SessionProviders,
 };
@@ -18,13 +19,13 @@ use crate::prepare::recorded_in;
 pub fn providers(environment: &SearchEnvironment) -> SessionProviders {
     let recorded = recorded_in(None, environment).ok();
     let recordings = recorded.map(|place| RecordingSessions::new(place.root, ListingMode::Cached));
-    let claude = home_of(environment, "CLAUDE_CONFIG_DIR", ".claude").map(ClaudeSessions::new);
-    let codex = home_of(environment, "CODEX_HOME", ".codex").map(CodexSessions::new);
+    let claude = agent_home(environment, "CLAUDE_CONFIG_DIR", ".claude").map(ClaudeSessions::new);
+    let codex = agent_home(environment, "CODEX_HOME", ".codex").map(CodexSessions::new);
     let qwen_home = ["QWEN_RUNTIME_DIR", "QWEN_HOME"]
         .into_iter()
         .find(|name| is_set(environment, name));
-    let qwen = home_of(environment, qwen_home.unwrap_or("QWEN_HOME"), ".qwen");
-    let data = home_of(environment, "XDG_DATA_HOME", ".local/share");
+    let qwen = agent_home(environment, qwen_home.unwrap_or("QWEN_HOME"), ".qwen");
+    let data = agent_home(environment, "XDG_DATA_HOME", ".local/share");
     let opencode = data.map(|data| data.join("opencode"));
     let agents = AgentStores {
         claude,
@@ -85,11 +86,4 @@ impl AgentStores {
 fn is_set(environment: &SearchEnvironment, variable: &str) -> bool {
     let value = environment.vars.get(OsStr::new(variable));
     value.is_some_and(|value| !value.is_empty())
-}
-
-/// The directory of an agent: the one that a variable names, or one in the home directory.
-fn home_of(environment: &SearchEnvironment, variable: &str, usual: &str) -> Option<PathBuf> {
-    let named = environment.vars.get(OsStr::new(variable));
-    let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
-    named.or_else(|| Some(environment.home.as_ref()?.join(usual)))
 }

@@ -5,6 +5,7 @@ use lapidary_vocab::content::{ContentBlock, DiffBlock, TextBlock};
 use lapidary_vocab::event::{ToolCallStatus, ToolCompletion, ToolInvocation};
 use lapidary_vocab::{Json, Text};
 use lapidary_wire::claude::session::ClaudeBlock;
+use lapidary_wire::claude::usage::ClaudeUsage;
 
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
@@ -98,17 +99,14 @@ fn diff(result: Token<'_>) -> Option<ContentBlock> {
 /// The usage of a response under the names of `usage_update`. Anthropic counts tokens written to and read from the cache apart
 /// from `input_tokens`; here the input is always the whole prompt.
 pub(super) fn step_usage(usage: Token<'_>) -> Option<Json> {
-    let count = |name| usage.get(name).and_then(Token::u64);
-    let (input, output) = (count("input_tokens")?, count("output_tokens")?);
-    let written = count("cache_creation_input_tokens").unwrap_or_default();
-    let read = count("cache_read_input_tokens").unwrap_or_default();
-    let prompt = input.saturating_add(written).saturating_add(read);
+    let used = ClaudeUsage::from_token(usage)?;
+    let prompt = used.prompt();
     let counts = [
         ("input_tokens", prompt),
-        ("output_tokens", output),
-        ("cache_read_input_tokens", read),
-        ("cache_creation_input_tokens", written),
-        ("total_tokens", prompt.saturating_add(output)),
+        ("output_tokens", used.output),
+        ("cache_read_input_tokens", used.cache_read),
+        ("cache_creation_input_tokens", used.cache_written),
+        ("total_tokens", prompt.saturating_add(used.output)),
     ];
     let counts = counts.map(|(name, count)| (name, Json::from_value(&count)));
     Some(Json::object(counts))

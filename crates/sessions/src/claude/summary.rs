@@ -34,7 +34,7 @@ pub(super) struct ClaudeSummary {
     /// Prompts, and responses of the model: the records of a response are one message.
     messages: u64,
     prompts: u64,
-    first_prompt: Option<String>,
+    pub(super) first_prompt: Option<String>,
     custom_title: Option<String>,
     model_title: Option<String>,
     is_record: bool,
@@ -123,7 +123,7 @@ impl ClaudeSummary {
         if record.is_prompt() {
             let said = record.message_content().map(says).unwrap_or_default();
             self.last_response = None;
-            if NO_TITLES.iter().any(|start| said.starts_with(start)) {
+            if is_titleless(&said) {
                 return;
             }
             self.messages += 1;
@@ -136,4 +136,9 @@ impl ClaudeSummary {
             self.last_response = id;
         }
     }
+}
+
+/// Whether a text of the user is a command of the program, or its answer to one.
+pub(super) fn is_titleless(said: &str) -> bool {
+    NO_TITLES.iter().any(|start| said.starts_with(start))
 }

@@ -1,16 +1,28 @@
-//! Google's prices for a million tokens, in US dollars: paid tier, standard, text.
+//! Prices for a million tokens, in US dollars: paid tier, standard, text.
 //!
-//! From <https://ai.google.dev/gemini-api/docs/pricing>, as of [`AS_OF`]. Thoughts cost as much as output. The storage of
-//! explicit caches is not in it: the CLI uses none. A table in code rather than in a file: each run prices its tokens, and none
-//! parses it.
+//! Google's are from <https://ai.google.dev/gemini-api/docs/pricing>. Those of Anthropic and `OpenAI` are the rates of the table in
+//! ccusage 20.0.24 (`LiteLLM`'s), measured with its own binary, file by file. Thoughts cost as much as output. The storage of explicit
+//! caches is not in it: the CLI uses none. A table in code rather than in a file: each run prices its tokens, and none parses it.
 
 use super::{ModelPrice, TokenRate};
 
-/// The day of which the prices are.
-pub(super) const AS_OF: &str = "2026-07-04";
+/// The day and the source of Google's prices.
+const GOOGLE: (&str, &str) = (EARLIEST, "https://ai.google.dev/gemini-api/docs/pricing");
+
+/// The day and the source of the others.
+const OTHERS: (&str, &str) = (
+    "2026-09-22",
+    "https://www.npmjs.com/package/ccusage/v/20.0.24",
+);
+
+/// The earlier of the two days.
+pub(super) const EARLIEST: &str = "2026-07-04";
 
 /// Requests that read more tokens than this cost more, where a model has a second rate.
 const LONG: u64 = 200_000;
+
+/// The same for `OpenAI`'s models.
+const LONG_FOR_OPENAI: u64 = 272_000;
 
 /// Models, with their usual rate and that of long requests.
 pub(super) const MODELS: [(&str, ModelPrice); 10] = [
@@ -59,19 +71,99 @@ pub(super) const MODELS: [(&str, ModelPrice); 10] = [
     ),
 ];
 
+/// Models of Anthropic and `OpenAI`.
+pub(super) const OTHER_MODELS: [(&str, ModelPrice); 30] = [
+    ("claude-3-5-haiku", anthropic(0.8, 4.0)),
+    ("claude-3-7-sonnet", anthropic(3.0, 15.0)),
+    ("claude-sonnet-4", anthropic_with_long(3.0, 15.0)),
+    ("claude-sonnet-4-0", anthropic_with_long(3.0, 15.0)),
+    ("claude-sonnet-4-5", anthropic_with_long(3.0, 15.0)),
+    ("claude-sonnet-4-6", anthropic(3.0, 15.0)),
+    ("claude-sonnet-5", anthropic(2.0, 10.0)),
+    ("claude-haiku-4-5", anthropic(1.0, 5.0)),
+    ("claude-opus-4", anthropic(15.0, 75.0)),
+    ("claude-opus-4-0", anthropic(15.0, 75.0)),
+    ("claude-opus-4-1", anthropic(15.0, 75.0)),
+    ("claude-opus-4-5", anthropic(5.0, 25.0)),
+    ("claude-opus-4-6", anthropic(5.0, 25.0)),
+    ("claude-opus-4-7", anthropic(5.0, 25.0)),
+    ("claude-opus-4-8", anthropic(5.0, 25.0)),
+    ("claude-opus-5", anthropic(5.0, 25.0)),
+    ("claude-fable-5", anthropic(10.0, 50.0)),
+    ("gpt-5", openai(1.25, 10.0)),
+    ("gpt-5-codex", openai(1.25, 10.0)),
+    ("gpt-5-mini", openai(0.25, 2.0)),
+    ("gpt-5-nano", openai(0.05, 0.4)),
+    ("gpt-5.1", openai(1.25, 10.0)),
+    ("gpt-5.1-codex", openai(1.25, 10.0)),
+    ("gpt-5.1-codex-max", openai(1.25, 10.0)),
+    ("gpt-5.1-codex-mini", openai(0.25, 2.0)),
+    ("gpt-5.2", openai(1.75, 14.0)),
+    ("gpt-5.2-codex", openai(1.75, 14.0)),
+    ("gpt-5.3-codex", openai(1.75, 14.0)),
+    ("gpt-5.4", openai_with_long(2.5, 15.0)),
+    ("gpt-5.5", openai_with_long(5.0, 30.0)),
+];
+
+/// Google's price. Reading into a cache costs nothing there but the reading.
 const fn model_price(usual: TokenRate, long: Option<TokenRate>) -> ModelPrice {
     let long = match long {
         Some(long) => Some((LONG, long)),
         None => None,
     };
-    ModelPrice { usual, long }
+    ModelPrice {
+        usual,
+        long,
+        source: Some(GOOGLE),
+    }
 }
 
-/// Prices of tokens that are read, read from a cache, and written.
+/// Google's prices of tokens that are read, read from a cache, and written.
 const fn token_rate(input: f64, cached: f64, output: f64) -> TokenRate {
     TokenRate {
         input,
         cached,
+        cache_write: input,
+        cache_write_1h: input,
         output,
+    }
+}
+
+/// Anthropic's: reading from a cache costs a tenth, writing to one a quarter more than reading, or twice as much for an hour.
+const fn anthropic_rate(input: f64, output: f64) -> TokenRate {
+    TokenRate {
+        input,
+        cached: input / 10.0,
+        cache_write: input * 1.25,
+        cache_write_1h: input * 2.0,
+        output,
+    }
+}
+
+const fn anthropic(input: f64, output: f64) -> ModelPrice {
+    other_price(anthropic_rate(input, output), None)
+}
+
+/// The same of a model whose long requests cost twice as much to read, and half as much again to write.
+const fn anthropic_with_long(input: f64, output: f64) -> ModelPrice {
+    let long = anthropic_rate(input * 2.0, output * 1.5);
+    other_price(anthropic_rate(input, output), Some((LONG, long)))
+}
+
+/// `OpenAI`'s: reading from a cache costs a tenth; the table prices writes to one as Anthropic's.
+const fn openai(input: f64, output: f64) -> ModelPrice {
+    anthropic(input, output)
+}
+
+const fn openai_with_long(input: f64, output: f64) -> ModelPrice {
+    let long = anthropic_rate(input * 2.0, output * 1.5);
+    other_price(anthropic_rate(input, output), Some((LONG_FOR_OPENAI, long)))
+}
+
+const fn other_price(usual: TokenRate, long: Option<(u64, TokenRate)>) -> ModelPrice {
+    ModelPrice {
+        usual,
+        long,
+        source: Some(OTHERS),
     }
 }

@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lapidary_vocab::Event;
 use lapidary_vocab::session::{AgentFileCounts, HiddenFile};
 
-use super::{ProviderCapabilities, ProviderScope, RawReplay, ReplaySessionError, SessionProvider};
+use super::{
+    ProviderCapabilities, ProviderScope, RawReplay, ReplaySessionError, SessionProvider,
+    UsageReader, VaultSource, WantedDirectories,
+};
 use crate::listing::{ListedSession, SessionListing};
 
 type DynProvider = dyn SessionProvider + Send + Sync;
@@ -27,6 +30,12 @@ impl SessionProviders {
         self
     }
 
+    /// The providers whose files the vault copies, by their names.
+    pub fn vault_sources(&self) -> impl Iterator<Item = (&'static str, &dyn VaultSource)> {
+        let providers = self.providers.iter();
+        providers.filter_map(|it| Some((it.name(), it.vault_source()?)))
+    }
+
     /// Asks each provider for the sessions of a scope. Of a session that several have, the first one counts.
     pub fn list(self, scope: &ProviderScope<'_>) -> OtherSessions {
         let mut others = OtherSessions::default();
@@ -42,8 +51,34 @@ impl SessionProviders {
             others.groups.push(ProvidedSessions {
                 provider,
                 sessions: listing.sessions,
+                usage_files: Vec::new(),
             });
         }
+        others
+    }
+
+    /// The same for a count: a provider with a [`UsageReader`] is asked for its files, and lists no sessions.
+    pub fn for_usage(self, scope: &ProviderScope<'_>) -> OtherSessions {
+        let mut others = OtherSessions::default();
+        let mut listed = Self::default();
+        for provider in self.providers {
+            match provider.usage_reader().map(|it| it.usage_files(scope)) {
+                None => listed.providers.push(provider),
+                Some(mut files) => {
+                    others.warnings.append(&mut files.warnings);
+                    others.groups.push(ProvidedSessions {
+                        provider,
+                        sessions: Vec::new(),
+                        usage_files: files.paths,
+                    });
+                }
+            }
+        }
+        let mut listed = listed.list(scope);
+        others.groups.append(&mut listed.groups);
+        others.warnings.append(&mut listed.warnings);
+        others.hidden.append(&mut listed.hidden);
+        others.wanted = WantedDirectories::from_scope(scope);
         others
     }
 }
@@ -77,6 +112,8 @@ pub struct OtherSessions {
     hidden: Vec<HiddenFile>,
     /// How many files of each provider were read and skipped.
     pub counts: Vec<AgentFileCounts>,
+    /// The directories whose usage files count.
+    pub(crate) wanted: WantedDirectories,
     /// Warnings, a sentence each.
     pub warnings: Vec<String>,
 }
@@ -85,12 +122,15 @@ pub struct OtherSessions {
 struct ProvidedSessions {
     provider: Box<DynProvider>,
     sessions: Vec<ListedSession>,
+    /// The files to count, of a provider that reads usage from files.
+    usage_files: Vec<PathBuf>,
 }
 
 impl fmt::Debug for ProvidedSessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("ProvidedSessions");
         debug.field("provider", &self.provider.name());
+        debug.field("usage_files", &self.usage_files);
         debug.field("sessions", &self.sessions).finish()
     }
 }
@@ -115,6 +155,24 @@ impl OtherSessions {
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.groups.iter().all(|group| group.sessions.is_empty())
+    }
+
+    /// Each file to count with the reader of its provider.
+    pub(crate) fn usage_files(&self) -> impl Iterator<Item = (&dyn UsageReader, &Path)> {
+        self.groups.iter().flat_map(|group| {
+            let reader = group.provider.usage_reader();
+            let files = group.usage_files.iter();
+            files.filter_map(move |file| Some((reader?, file.as_path())))
+        })
+    }
+
+    /// Drops the files to count of providers that are not wanted, by their names.
+    pub fn retain_usage_of(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        for group in &mut self.groups {
+            if !is_wanted(group.provider.name()) {
+                group.usage_files.clear();
+            }
+        }
     }
 
     /// Drops the sessions that are not wanted.
@@ -157,6 +215,11 @@ impl OtherSession<'_> {
     /// The operations that it supports.
     pub fn capabilities(&self) -> ProviderCapabilities {
         self.provider.capabilities()
+    }
+
+    /// The command of its agent that continues it, with `{id}` for its id.
+    pub fn resume_command(&self) -> Option<&'static [&'static str]> {
+        self.provider.resume_command()
     }
 
     /// Passes on its events, as [`SessionProvider::replay`] does.

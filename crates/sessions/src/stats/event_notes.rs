@@ -42,8 +42,11 @@ pub(super) struct EventNotes {
 
 impl EventNotes {
     pub(super) fn new(session: &ListedSession) -> Self {
+        let info = session.info();
+        let mut notes = UsageNotes::new(session.id(), info.provider.clone());
+        notes.project.clone_from(&info.project);
         Self {
-            notes: UsageNotes::new(session.id(), session.info().provider.clone()),
+            notes,
             model: None,
             turns: 0,
             answers: 0,
@@ -131,7 +134,8 @@ impl EventNotes {
         let (input, output) = (count("input_tokens"), count("output_tokens"));
         if input.or(output).or(count("total_tokens")).is_some() {
             let cached = count("cache_read_input_tokens");
-            let counts = counts_from_numbers([input, output, cached, count("total_tokens")]);
+            let mut counts = counts_from_numbers([input, output, cached, count("total_tokens")]);
+            counts.cache_written = count("cache_creation_input_tokens").unwrap_or_default();
             match &update.model {
                 // Of a session file: it names the model of each response, and has no end of a turn.
                 Some(model) => self.note_response(&model.to_str(), counts),
@@ -195,6 +199,7 @@ fn noted_message(id: u64, kind: NoteKind, time: Option<i64>) -> NotedMessage {
         time,
         model: None,
         tokens: None,
+        response: None,
     }
 }
 
@@ -250,7 +255,7 @@ fn counts_from_numbers(numbers: [Option<u64>; 4]) -> TokenCounts {
         output,
         cached,
         thoughts: total - input.saturating_add(output),
-        tool: 0,
         total,
+        ..TokenCounts::default()
     }
 }

@@ -1,12 +1,13 @@
 //! Many sessions' notes, summed up.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::{
-    DayStats, ModelStats, ProviderStats, STATS_SCHEMA, Stats, TokenCounts, ToolStats,
+    DayStats, ModelStats, PriceSource, ProjectStats, ProviderStats, STATS_SCHEMA, Stats,
+    TokenCounts, ToolStats, UsageRow,
 };
 
 use super::super::prices::{PriceTable, price};
@@ -22,7 +23,13 @@ pub(super) struct StatsFold<'r> {
     days: BTreeMap<String, DayStats>,
     tools: BTreeMap<String, ToolStats>,
     providers: BTreeMap<Provider, ProviderStats>,
+    projects: BTreeMap<Option<String>, ProjectStats>,
+    rows: BTreeMap<RowKey, UsageRow>,
+    sources: BTreeSet<PriceSource>,
 }
+
+/// Day, agent, project and model.
+type RowKey = (Option<String>, Provider, Option<String>, Option<String>);
 
 impl<'r> StatsFold<'r> {
     pub(super) fn new(request: &'r StatsRequest, prices: &'r PriceTable) -> Self {
@@ -39,6 +46,9 @@ impl<'r> StatsFold<'r> {
             days: BTreeMap::new(),
             tools: BTreeMap::new(),
             providers: BTreeMap::new(),
+            projects: BTreeMap::new(),
+            rows: BTreeMap::new(),
+            sources: BTreeSet::new(),
         }
     }
 
@@ -53,6 +63,7 @@ impl<'r> StatsFold<'r> {
         } else {
             self.stats.sessions += 1;
             self.provider_stats(notes).sessions += 1;
+            self.project_stats(notes).sessions += 1;
         }
         for note in &notes.messages {
             if asked.contains(&note.id) {
@@ -77,6 +88,10 @@ impl<'r> StatsFold<'r> {
         self.providers.entry(notes.provider.clone()).or_default()
     }
 
+    fn project_stats(&mut self, notes: &UsageNotes) -> &mut ProjectStats {
+        self.projects.entry(notes.project.clone()).or_default()
+    }
+
     /// The messages that the request covers. A message of the user belongs to the model that answers it.
     fn covered_messages(&self, notes: &UsageNotes) -> HashSet<u64> {
         let mut model = None;
@@ -85,7 +100,8 @@ impl<'r> StatsFold<'r> {
             if note.kind == NoteKind::Answer {
                 model = note.model.map(|model| notes.numbered_name(model));
             }
-            if self.is_of_model(model) && self.is_in_time(note.time) {
+            let is_counted = note.kind != NoteKind::Repeated;
+            if is_counted && self.is_of_model(model) && self.is_in_time(note.time) {
                 asked.insert(note.id);
             }
         }
@@ -115,18 +131,13 @@ impl<'r> StatsFold<'r> {
         self.stats.messages += 1;
         self.stats.turns += turn;
         let model = note.model.map(|model| notes.numbered_name(model));
-        let cost = note.tokens.and_then(|tokens| {
-            let rate = self.prices.price_for(model?)?;
-            Some(price(&tokens, rate))
-        });
+        let cost = self.cost_of(note.tokens, model);
+        let date = note.time.and_then(utc_date);
         if note.kind == NoteKind::Answer {
             self.add_answer(model, note.tokens, cost);
-            let provider = self.provider_stats(notes);
-            provider.answers += 1;
-            provider.tokens.add(&note.tokens.unwrap_or_default());
-            add_cost(&mut provider.cost, cost);
+            self.add_groups(note, notes, date.as_deref(), cost);
         }
-        let Some(date) = note.time.and_then(utc_date) else {
+        let Some(date) = date else {
             self.stats.undated += 1;
             return;
         };
@@ -137,6 +148,43 @@ impl<'r> StatsFold<'r> {
             day.tokens.add(&note.tokens.unwrap_or_default());
             add_cost(&mut day.cost, cost);
         }
+    }
+
+    fn cost_of(&mut self, tokens: Option<TokenCounts>, model: Option<&str>) -> Option<f64> {
+        let (tokens, model) = (tokens?, model?);
+        let rate = self.prices.price_for(model)?;
+        if tokens.total > 0 {
+            self.sources.insert(self.prices.source_of(rate));
+        }
+        Some(price(&tokens, rate))
+    }
+
+    /// Adds an answer to its agent, its project, and the row of both with its day and model.
+    fn add_groups(
+        &mut self,
+        note: &NotedMessage,
+        notes: &UsageNotes,
+        date: Option<&str>,
+        cost: Option<f64>,
+    ) {
+        let tokens = note.tokens.unwrap_or_default();
+        let provider = self.provider_stats(notes);
+        provider.answers += 1;
+        provider.tokens.add(&tokens);
+        add_cost(&mut provider.cost, cost);
+        let project = self.project_stats(notes);
+        project.answers += 1;
+        project.tokens.add(&tokens);
+        add_cost(&mut project.cost, cost);
+        let model = note
+            .model
+            .map(|model| notes.numbered_name(model).to_owned());
+        let date = date.map(str::to_owned);
+        let key = (date, notes.provider.clone(), notes.project.clone(), model);
+        let row = self.rows.entry(key).or_default();
+        row.answers += 1;
+        row.tokens.add(&tokens);
+        add_cost(&mut row.cost, cost);
     }
 
     fn add_answer(&mut self, model: Option<&str>, tokens: Option<TokenCounts>, cost: Option<f64>) {
@@ -178,6 +226,31 @@ impl<'r> StatsFold<'r> {
         stats
             .providers
             .sort_by_key(|provider| std::cmp::Reverse(provider.sessions));
+        let projects = self.projects.into_iter();
+        stats.projects = projects
+            .map(|(project, stats)| ProjectStats { project, ..stats })
+            .collect();
+        stats
+            .projects
+            .sort_by_key(|project| std::cmp::Reverse(project.tokens.total));
+        let rows = self.rows.into_iter();
+        stats.usage = rows
+            .map(|((date, provider, project, model), row)| UsageRow {
+                date,
+                provider,
+                project,
+                model,
+                ..row
+            })
+            .collect();
+        stats.price_sources = self.sources.into_iter().collect();
+        // By date: the earliest is the first.
+        let dates = stats.price_sources.iter().map(|source| &source.as_of);
+        let earliest = dates.into_iter().find(|date| !date.is_empty());
+        // A table of the user's own with a date stands for all.
+        if let Some(earliest) = earliest.filter(|_| self.prices.has_shipped_date()) {
+            stats.prices_as_of.clone_from(earliest);
+        }
         let tools = self.tools.into_iter();
         stats.tools = tools
             .map(|(name, stats)| ToolStats { name, ..stats })

@@ -1,7 +1,7 @@
 //! The usage in one session file: a few numbers for each message, and none of its text.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -20,11 +20,13 @@ const LONGEST: u64 = 1 << 30;
 
 /// The usage of a session.
 #[derive(Debug)]
-pub(super) struct UsageNotes {
-    pub(super) session: String,
+pub struct UsageNotes {
+    pub(crate) session: String,
     pub(super) provider: Provider,
-    pub(super) is_subagent: bool,
-    pub(super) messages: Vec<NotedMessage>,
+    /// The session's directory.
+    pub(crate) project: Option<String>,
+    pub(crate) is_subagent: bool,
+    pub(crate) messages: Vec<NotedMessage>,
     pub(super) calls: Vec<NotedCall>,
     /// The names that messages and calls have by number.
     pub(super) names: Vec<String>,
@@ -37,33 +39,48 @@ pub(super) struct UsageNotes {
 
 /// A message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct NotedMessage {
-    pub(super) id: u64,
-    pub(super) kind: NoteKind,
+pub(crate) struct NotedMessage {
+    pub(crate) id: u64,
+    pub(crate) kind: NoteKind,
     /// When it was said, in milliseconds since 1970.
-    pub(super) time: Option<i64>,
-    pub(super) model: Option<u32>,
-    pub(super) tokens: Option<TokenCounts>,
+    pub(crate) time: Option<i64>,
+    pub(crate) model: Option<u32>,
+    pub(crate) tokens: Option<TokenCounts>,
+    /// Tells it in other sessions; none if it cannot be there.
+    pub(crate) response: Option<ResponseKey>,
+}
+
+/// A message that may stand in several sessions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ResponseKey {
+    /// The same for the same message.
+    pub(crate) exact: u64,
+    /// The id that the model gave to it, in whichever request.
+    pub(crate) message: Option<u64>,
+    /// Whether it is in a conversation beside the session's own.
+    pub(crate) is_sidechain: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoteKind {
+pub(crate) enum NoteKind {
     /// A prompt of the user.
     Turn,
     /// A model answered.
     Answer,
     /// Any other message.
     Other,
+    /// A message that is counted in another session.
+    Repeated,
 }
 
 /// A call of a tool, in a message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct NotedCall {
-    pub(super) id: u64,
-    pub(super) message: u64,
-    pub(super) tool: u32,
-    pub(super) is_error: bool,
-    pub(super) is_cancelled: bool,
+pub(crate) struct NotedCall {
+    pub(crate) id: u64,
+    pub(crate) message: u64,
+    pub(crate) tool: u32,
+    pub(crate) is_error: bool,
+    pub(crate) is_cancelled: bool,
 }
 
 /// Reads files one after the other, with the same memory.
@@ -159,10 +176,11 @@ impl<'a> NoteFields<'a> {
 }
 
 impl UsageNotes {
-    pub(super) fn new(session: &str, provider: Provider) -> Self {
+    pub(crate) fn new(session: &str, provider: Provider) -> Self {
         Self {
             session: session.to_owned(),
             provider,
+            project: None,
             is_subagent: false,
             messages: Vec::new(),
             calls: Vec::new(),
@@ -228,6 +246,7 @@ impl UsageNotes {
                 .tokens
                 .and_then(|tokens| tokens.if_kind(TokenKind::Object))
                 .map(parse_token_counts),
+            response: None,
         };
         self.put_message(note);
         let calls = fields.calls.and_then(|list| list.if_kind(TokenKind::Array));
@@ -237,7 +256,7 @@ impl UsageNotes {
     }
 
     /// A message that is written again says more, or the same.
-    pub(super) fn put_message(&mut self, note: NotedMessage) {
+    pub(crate) fn put_message(&mut self, note: NotedMessage) {
         let Some(&place) = self.places.get(&note.id) else {
             self.places.insert(note.id, self.messages.len());
             self.messages.push(note);
@@ -246,7 +265,11 @@ impl UsageNotes {
         let known = &mut self.messages[place];
         known.time = known.time.or(note.time);
         known.model = note.model.or(known.model);
-        known.tokens = note.tokens.or(known.tokens);
+        // The parts of one response repeat its tokens, and the first ones are written before all of them are known.
+        let is_less = |known: &TokenCounts| note.tokens.is_some_and(|it| it.total < known.total);
+        if note.response.is_none() || !known.tokens.as_ref().is_some_and(is_less) {
+            known.tokens = note.tokens.or(known.tokens);
+        }
     }
 
     fn read_call(&mut self, message: u64, place: usize, call: Token<'_>) {
@@ -272,7 +295,7 @@ impl UsageNotes {
         self.put_call(call);
     }
 
-    pub(super) fn put_call(&mut self, call: NotedCall) {
+    pub(crate) fn put_call(&mut self, call: NotedCall) {
         if let Some(&place) = self.call_places.get(&call.id) {
             self.calls[place] = call;
         } else {
@@ -281,7 +304,7 @@ impl UsageNotes {
         }
     }
 
-    pub(super) fn name_number(&mut self, name: &str) -> u32 {
+    pub(crate) fn name_number(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
@@ -313,6 +336,14 @@ impl UsageNotes {
             self.put_call(NotedCall { tool, ..call });
         }
         self.is_subagent &= other.is_subagent;
+        self.project = self.project.take().or(other.project);
+    }
+
+    /// Marks the calls that failed, by their ids.
+    pub(crate) fn mark_failed(&mut self, ids: &HashSet<u64>) {
+        for call in &mut self.calls {
+            call.is_error |= ids.contains(&call.id);
+        }
     }
 
     fn finish(self) -> Option<Self> {
@@ -353,7 +384,7 @@ fn parse_token_counts(tokens: Token<'_>) -> TokenCounts {
     counts
 }
 
-pub(super) fn hash(of: impl std::hash::Hash) -> u64 {
+pub(crate) fn hash(of: impl std::hash::Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
     hasher.finish()

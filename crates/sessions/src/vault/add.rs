@@ -10,6 +10,8 @@ use super::blobs::{CopiedFile, CopyRefusal, PendingBlob};
 use super::cache::{CachedContent, FileCache};
 use super::error::ErrorContext as _;
 use super::stat::{self, FileStat};
+use crate::provider::VaultSource;
+
 use super::{ContentFacts, FlawKind, GatherFlaw, Snapshot, SnapshotEntry, Vault, VaultError};
 
 /// The files to add.
@@ -57,7 +59,24 @@ impl Vault {
     /// Adds files to the vault. Files that cannot be read are reported in `flaws`, the others are copied. If the vault itself
     /// cannot be written, nothing has changed.
     pub fn add(&self, request: &AddRequest<'_>) -> Result<AddedFiles, VaultError> {
-        let folder = cache_folder(request);
+        self.add_to_folder(request, cache_folder(request), None)
+    }
+
+    /// Adds files of another agent. Their paths tell their sessions, so no file has to fit into memory.
+    pub(super) fn add_by_name(
+        &self,
+        request: &AddRequest<'_>,
+        naming: FileNaming<'_>,
+    ) -> Result<AddedFiles, VaultError> {
+        self.add_to_folder(request, request.project.to_owned(), Some(naming))
+    }
+
+    fn add_to_folder(
+        &self,
+        request: &AddRequest<'_>,
+        folder: PathBuf,
+        naming: Option<FileNaming<'_>>,
+    ) -> Result<AddedFiles, VaultError> {
         let cache = self.read_cache(&folder);
         if request.files.is_empty() && cache.snapshot.is_none() {
             return Ok(AddedFiles::without_sessions(request));
@@ -68,6 +87,7 @@ impl Vault {
             vault: self,
             folder,
             request,
+            naming,
             known: FileCache::default(),
             pending: Vec::new(),
             changing: Vec::new(),
@@ -80,10 +100,19 @@ impl Vault {
     }
 }
 
+/// Files whose paths tell their sessions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileNaming<'a> {
+    pub(super) source: &'a dyn VaultSource,
+    /// The size that the contents of the vault may reach.
+    pub(super) most_bytes: u64,
+}
+
 struct VaultIntake<'a> {
     vault: &'a Vault,
     folder: PathBuf,
     request: &'a AddRequest<'a>,
+    naming: Option<FileNaming<'a>>,
     known: FileCache,
     pending: Vec<PendingBlob>,
     changing: Vec<String>,
@@ -101,8 +130,17 @@ impl VaultIntake<'_> {
             self.known.files.insert(name, known.clone());
             return Ok(());
         }
+        if !self.has_room_for(path) {
+            // A copy of the file as it was counts more than none.
+            let known = cache.files.get(&name);
+            self.known
+                .files
+                .extend(known.map(|known| (name, known.clone())));
+            self.add_flaw(path, FlawKind::NoRoom);
+            return Ok(());
+        }
         match self.vault.copy_in(path) {
-            Ok(pending) => self.take_copy(name, pending),
+            Ok(pending) => self.take_copy(name, path, pending),
             Err(CopyRefusal::Vault(error)) => Err(error),
             Err(CopyRefusal::NotAFile) => {
                 self.add_flaw(path, FlawKind::Special);
@@ -115,9 +153,23 @@ impl VaultIntake<'_> {
         }
     }
 
-    fn take_copy(&mut self, name: String, pending: PendingBlob) -> Result<(), VaultError> {
-        let temp = pending.temporary_path();
-        let bytes = fs::read(temp).at("read", temp)?;
+    /// Whether a copy of this file keeps the vault within its bound.
+    fn has_room_for(&self, path: &Path) -> bool {
+        let Some(naming) = &self.naming else {
+            return true;
+        };
+        let size = fs::symlink_metadata(path).map_or(0, |about| about.len());
+        let pending = self.pending.iter().map(|it| it.copied.size);
+        let taken = pending.fold(self.vault.content_bytes(), u64::saturating_add);
+        taken.saturating_add(size) <= naming.most_bytes
+    }
+
+    fn take_copy(
+        &mut self,
+        name: String,
+        path: &Path,
+        pending: PendingBlob,
+    ) -> Result<(), VaultError> {
         let CopiedFile {
             sha256,
             size,
@@ -128,7 +180,12 @@ impl VaultIntake<'_> {
             self.changing.push(name.clone());
         }
         let stat = stat.with_size(size);
-        let facts = ContentFacts::read(&bytes);
+        let facts = if let Some(naming) = &self.naming {
+            naming.source.facts_of(path)
+        } else {
+            let temp = pending.temporary_path();
+            ContentFacts::read(&fs::read(temp).at("read", temp)?)
+        };
         let known = CachedContent {
             stat,
             sha256,

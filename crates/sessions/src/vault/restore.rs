@@ -161,10 +161,11 @@ fn newest_entry<'h>(
         .ok_or_else(|| VaultError::NoSession(session.to_owned()))
 }
 
-/// True for files of a session's subagents: they lie in a directory that is named like the session.
+/// True for files of a session's subagents: they lie below a directory that is named like the session.
 fn is_below(path: &str, session: &str) -> bool {
-    let folder = Path::new(path).parent().and_then(Path::file_name);
-    folder.is_some_and(|folder| folder.to_string_lossy() == names::sanitised_id(session))
+    let folders = Path::new(path).ancestors().skip(1);
+    let mut folders = folders.filter_map(Path::file_name);
+    folders.any(|folder| folder.to_string_lossy() == names::sanitised_id(session))
 }
 
 /// True if a file has the content, or has grown since and still shows all of it: a copy beside it would only hide newer messages.
@@ -190,6 +191,12 @@ fn shows_all_of(there: &[u8], before: &[u8]) -> bool {
 fn free_path_beside(path: &Path, entry: &SnapshotEntry, now: SystemTime) -> PathBuf {
     let folder = path.parent().unwrap_or(Path::new("."));
     let like = path.file_name().unwrap_or_default().to_string_lossy();
+    if !names::is_session(&like) {
+        // Of another agent, whose name for it is its id.
+        let content = entry.sha256.get(..8).unwrap_or_default();
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        return path.with_extension(format!("{content}.{ending}"));
+    }
     names::free_path(folder, &like, entry.session_id.as_deref(), now)
 }
 

@@ -31,6 +31,8 @@ pub enum FlawKind {
     Unreadable(String),
     /// It was there when we looked, and gone when we read.
     Gone,
+    /// The vault is as large as it may become.
+    NoRoom,
     /// Another process held the lock for too long, so the vault was used without it.
     Held,
 }
@@ -50,6 +52,10 @@ impl fmt::Display for GatherFlaw {
             ),
             FlawKind::Unreadable(why) => write!(f, "`{path}` cannot be read: {why}."),
             FlawKind::Gone => write!(f, "`{path}` vanished while it was being read."),
+            FlawKind::NoRoom => write!(
+                f,
+                "`{path}` is not copied: the vault would become larger than it may; `lapidary sessions vault prune` makes room."
+            ),
             FlawKind::Held => write!(
                 f,
                 "`{path}` is held by another process for long, which prunes; sessions are kept without waiting for it."

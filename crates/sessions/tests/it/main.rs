@@ -19,4 +19,6 @@ mod qwen;
 mod redact;
 mod search;
 mod sessions;
+mod usage;
+mod usage_peers;
 mod vault;

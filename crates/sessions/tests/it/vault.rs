@@ -1,5 +1,6 @@
 //! The vault: nothing that was in a session is lost, whatever happens to the files.
 
+mod agents;
 mod bad_input;
 mod broken;
 mod chats;

@@ -44,7 +44,7 @@ pub(crate) struct Args {
 }
 
 /// The options of `run` beside the prompt and the session.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(in crate::commands) struct RunExtras {
     /// The same as PROMPT
     #[arg(

@@ -198,6 +198,20 @@ impl SessionsContext {
         self.provider_sessions(projects, scope.project_reach())
     }
 
+    /// The same for a count.
+    pub(super) fn other_usage(
+        &self,
+        scope: &ProjectScope,
+        projects: &[SessionProject],
+    ) -> OtherSessions {
+        let scope = lapidary::sessions::ProviderScope {
+            projects,
+            reach: scope.project_reach(),
+            now: self.now,
+        };
+        lapidary::sessions::providers(&self.environment).for_usage(&scope)
+    }
+
     /// Those of them that neither this list nor the vault has.
     pub(super) fn only_others(
         &self,

@@ -1,5 +1,6 @@
 //! `sessions recover`: brings back the hidden messages of session files.
 
+mod agents;
 mod recover_output;
 
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ Examples:
   lapidary sessions recover 4f1c2b3a --everything
   lapidary sessions recover ~/.gemini/tmp/project/chats/session-2026-11-15T18-24-aff58d5c.jsonl --apply
 
-A session of which no file is left comes from the vault, if it was ever there. Exits with 13 if there is no such session or file.")]
+With --agent claude|codex|all: sessions that the agent has deleted, from the vault, and prompts that Claude Code's history still has. A session of which no file is left comes from the vault, if it was ever there. Exits with 13 if there is no such session or file.")]
 pub(crate) struct Args {
     /// A file, `latest`, a number of the list, an id or the beginning of one [default: every file of the project]
     #[arg(value_name = "SESSION|FILE", conflicts_with = "all")]
@@ -43,6 +44,9 @@ pub(crate) struct Args {
     /// Write it
     #[arg(long, visible_alias = "yes", short_alias = 'y')]
     apply: bool,
+    /// Sessions of an agent other than Gemini CLI: `claude`, `codex`, or `all`
+    #[arg(long, value_name = "AGENT", conflicts_with = "everything")]
+    agent: Option<String>,
     #[command(flatten)]
     scope: ProjectScope,
     /// What to print [default: text on a terminal, json when piped]
@@ -53,6 +57,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
     let vault = open_vault(&place)?;
+    if let Some(agent) = &args.agent {
+        return agents::recover_agents(agent, args, &vault, &place, out);
+    }
     let patience = ProgressNote::start_note("reading sessions", &out.invocation);
     let chats = chat_directories(args, &place)?;
     let mut told = RecoverOutput::default();

@@ -1,5 +1,6 @@
 //! `sessions resume`: continue a session, without losing it.
 
+mod other_agent;
 mod screen;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use lapidary::engine::headless::Job;
 use lapidary::sessions::vault::{Guard, Vault, summary};
 use lapidary::sessions::{SelectionMode, SessionListing, SessionProject};
 
+use self::other_agent::OtherAgentSession;
 use super::super::run::{self, RunExtras, RunRequest};
 use super::common::{
     ProjectScope, SessionsContext, other_named, select_session, unsupported_failure,
@@ -23,7 +25,7 @@ const NO_PROMPT_HINT: &str = "say what the agent should do: lapidary sessions re
 
 /// Continue a session, with a copy of everything in the vault
 ///
-/// With a prompt, the agent does one turn, as `run` does: same options, and on a terminal it asks for permission. Without a prompt, Gemini CLI opens on the terminal in that session.
+/// With a prompt, the agent does one turn, as `run` does: same options, and on a terminal it asks for permission. Without a prompt, the agent opens on the terminal in that session: Gemini CLI, or `claude --resume` and `codex resume` for sessions of theirs.
 ///
 /// Gemini CLI 0.61 loses sessions that it resumes: its next start deletes them. Here they are copied before the run, checked after it, and restored where messages are missing.
 #[derive(Debug, clap::Args)]
@@ -47,6 +49,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
+    if let Some(other) = OtherAgentSession::find(&args.session, &args.with, &out.invocation)? {
+        return resume_other(&other, args, out);
+    }
     let invocation = out.invocation.clone();
     let choose = |job: &mut Job| choose_session(&args.session, job, &invocation);
     if args.prompt.is_some() || args.with.has_prompt() {
@@ -70,6 +75,28 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         return Err(Failure::usage(anyhow!("no prompt was given")).with_hint(NO_PROMPT_HINT));
     }
     run::carry_out(RunRequest::new(Some(&prompt)), &args.with, out, choose)
+}
+
+/// Continues a session of another agent: with a prompt over ACP, without one by the agent's own command on the terminal.
+fn resume_other(
+    other: &OtherAgentSession,
+    args: &Args,
+    out: &mut Printer,
+) -> Result<CommandExit, Failure> {
+    let with = other.extras(&args.with);
+    let is_typed_at = out.invocation.is_stdin_terminal();
+    let has_prompt = args.prompt.is_some() || args.with.has_prompt();
+    if !has_prompt && is_typed_at && out.is_terminal && !args.with.has_format() {
+        return screen::open_other(other, &with, &out.invocation);
+    }
+    if !has_prompt && is_typed_at {
+        return Err(Failure::usage(anyhow!("no prompt was given")).with_hint(NO_PROMPT_HINT));
+    }
+    let request = RunRequest::new(args.prompt.as_deref());
+    run::carry_out(request, &with, out, |job| {
+        job.resume = Some(other.id.clone());
+        Ok(())
+    })
 }
 
 /// Names the session by its whole id: by the time the agent looks, numbers may have changed.

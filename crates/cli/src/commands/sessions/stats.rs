@@ -1,10 +1,12 @@
 //! `sessions stats`: counts of turns, tools and tokens, and their cost.
 
 mod chart;
+mod csv;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use lapidary::engine::agents::family;
 use lapidary::render::live::MarkSet;
 use lapidary::render::plain::sanitize;
 use lapidary::sessions::{PriceTable, StatsRequest, stats_with};
@@ -13,7 +15,7 @@ use lapidary::vocab::stats::Stats;
 
 use super::super::prices;
 use super::super::time::{self, DayEnd};
-use super::common::{AgentFilter, ProjectScope, SessionsContext, SessionsFormat};
+use super::common::{AgentFilter, ProjectScope, SessionsContext};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::live::terminal;
@@ -21,12 +23,13 @@ use crate::printer::Printer;
 
 /// Count sessions, turns, tools, tokens and cost
 ///
-/// Each answer of a model in a file counts once, also one that was rewound, one before a checkpoint and one of a sub-agent: they used tokens all the same. Days are UTC. Prices come from a dated table in the program; a model without a price is counted as unpriced, never as free.
+/// Each answer of a model in a file counts once, also one that was rewound, one before a checkpoint and one of a sub-agent: they used tokens all the same. An answer that a forked or resumed session repeats counts once. Days are UTC. Prices come from a dated table in the program; tokens that were read from a cache or written to one have prices of their own; a model without a price is counted as unpriced, never as free.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary sessions stats
   lapidary sessions stats --all --since 30d
+  lapidary sessions stats --all --agent claude --format csv > usage.csv
   lapidary sessions stats --all --model pro --format json | jq .cost
 
 Prices of your own, in US dollars for a million tokens, in your lapidary.toml or in a file for --prices:
@@ -34,6 +37,7 @@ Prices of your own, in US dollars for a million tokens, in your lapidary.toml or
   input = 1.25
   cached = 0.125
   output = 10.0
+  cache_write = 1.25        # default: as input; cache_write_1h likewise
   long = { above = 200_000, input = 2.5, cached = 0.25, output = 15.0 }")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -52,9 +56,28 @@ pub(crate) struct Args {
     /// Prices that count before those of lapidary.toml and of the program
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
-    /// What to print [default: text on a terminal, json when piped]
+    /// The output [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
-    format: Option<SessionsFormat>,
+    format: Option<StatsFormat>,
+}
+
+/// How counts are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum StatsFormat {
+    /// For reading on a terminal, with a chart
+    Text,
+    /// One object, as `lapidary schema stats` describes it
+    Json,
+    /// One row for each day, agent, project and model
+    Csv,
+}
+
+impl StatsFormat {
+    /// Text for people, JSON for programs.
+    fn or_usual(format: Option<Self>, is_terminal: bool) -> Self {
+        let usual = if is_terminal { Self::Text } else { Self::Json };
+        format.unwrap_or(usual)
+    }
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -68,14 +91,19 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     };
     let prices = stats_prices(args, &place)?;
     let projects = place.scope_projects(&args.scope)?;
-    let mut others = place.other_sessions(&args.scope, &projects);
+    let mut others = place.other_usage(&args.scope, &projects);
     others.retain(|it| args.whose.takes_provider(it.provider()));
+    others.retain_usage_of(|name| args.whose.takes_provider(&family(name)));
     let own = args.whose.gemini_projects(&projects);
     let mut stats = stats_with(own, &others, &request, &prices);
     stats.warnings.extend(others.warnings);
-    match SessionsFormat::or_usual(args.format, out.is_terminal) {
-        SessionsFormat::Json => line::write(out, &stats)?,
-        SessionsFormat::Text => print_text(&stats, out)?,
+    match StatsFormat::or_usual(args.format, out.is_terminal) {
+        StatsFormat::Json => line::write(out, &stats)?,
+        StatsFormat::Text => print_text(&stats, out)?,
+        StatsFormat::Csv => {
+            print_warnings(&stats, out);
+            csv::write_rows(&stats.usage, out)?;
+        }
     }
     Ok(CommandExit::Success)
 }
@@ -89,10 +117,14 @@ fn stats_prices(args: &Args, place: &SessionsContext) -> Result<PriceTable, Fail
     }
 }
 
-fn print_text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
+fn print_warnings(stats: &Stats, out: &mut Printer) {
     for warning in &stats.warnings {
         out.print_message(&format!("warning: {warning}"));
     }
+}
+
+fn print_text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
+    print_warnings(stats, out);
     if stats.messages == 0 {
         out.print_note("nothing was recorded here, or nothing that was asked for")?;
         return Ok(());
@@ -107,6 +139,7 @@ fn print_text(stats: &Stats, out: &mut Printer) -> Result<(), Failure> {
     write_summary(stats, out)?;
     write_providers(stats, width, out)?;
     write_models(stats, width, out)?;
+    write_projects(stats, width, out)?;
     write_tools(stats, width, out)?;
     writeln!(out)?;
     chart::draw_chart(stats, width, marks, out)?;
@@ -124,9 +157,13 @@ fn write_summary(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         grouped_digits(stats.tool_errors)
     )?;
     let tokens = &stats.tokens;
+    let cache_written = match tokens.cache_written {
+        0 => String::new(),
+        written => format!(", {} written to a cache", grouped_digits(written)),
+    };
     writeln!(
         out,
-        "{} tokens: {} read ({} of them cached), {} written, {} thought",
+        "{} tokens: {} read ({} of them cached{cache_written}), {} written, {} thought",
         grouped_digits(tokens.total),
         grouped_digits(tokens.input.saturating_add(tokens.tool)),
         grouped_digits(tokens.cached),
@@ -134,6 +171,14 @@ fn write_summary(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         grouped_digits(tokens.thoughts)
     )?;
     writeln!(out, "{}", sanitize(&cost_line(stats)))?;
+    for price in &stats.price_sources {
+        let day = match price.as_of.as_str() {
+            "" => "without a date",
+            day => day,
+        };
+        let source = format!("  prices: {day}, {}", price.source);
+        writeln!(out, "{}", sanitize(&source))?;
+    }
     if stats.answers_without_tokens > 0 {
         let count = counted_noun(stats.answers_without_tokens, "answer");
         writeln!(out, "{count} without token counts")?;
@@ -224,6 +269,53 @@ fn write_models(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<
         )?;
     }
     Ok(())
+}
+
+/// By project, where there is more than one.
+fn write_projects(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    /// More projects than that are in the JSON.
+    const SHOWN: usize = 12;
+    if stats.projects.len() < 2 {
+        return Ok(());
+    }
+    let width = name_width(width);
+    writeln!(out)?;
+    for project in stats.projects.iter().take(SHOWN) {
+        let name = sanitize(project.project.as_deref().unwrap_or("(no project named)"));
+        let cost = project.cost.map_or_else(|| "?".to_owned(), dollar_text);
+        let sessions = if project.sessions == 1 {
+            "session"
+        } else {
+            "sessions"
+        };
+        writeln!(
+            out,
+            "  {:<width$} {:>5} {sessions:<8} {:>14} tokens {cost:>9}",
+            end_of_path(&name, width),
+            grouped_digits(project.sessions),
+            grouped_digits(project.tokens.total)
+        )?;
+    }
+    if let Some(more) = stats.projects.len().checked_sub(SHOWN + 1) {
+        writeln!(out, "  and {} more", more + 1)?;
+    }
+    Ok(())
+}
+
+/// A path that may be shortened at its beginning: its end tells projects apart.
+fn end_of_path(path: &str, width: usize) -> String {
+    let mut names = path.rsplit('/');
+    let mut end = names.next().unwrap_or_default().to_owned();
+    if end.len() > width || path.len() <= width {
+        return super::list::shorten_to_width(path, width);
+    }
+    for name in names {
+        if end.chars().count() + name.chars().count() + 3 > width {
+            break;
+        }
+        end = format!("{name}/{end}");
+    }
+    format!("…/{end}")
 }
 
 fn write_tools(stats: &Stats, width: usize, out: &mut dyn Write) -> io::Result<()> {

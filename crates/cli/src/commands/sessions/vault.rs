@@ -1,10 +1,13 @@
 //! `sessions vault`: copies of sessions that no agent touches.
 
 mod add;
+pub(super) mod agents;
 mod log;
 mod prune;
 mod restore;
+mod systemd;
 mod verify;
+mod watch;
 
 use lapidary::sessions::SessionInfo;
 use lapidary::sessions::vault::{Snapshot, SnapshotEntry, Vault, VaultError};
@@ -18,11 +21,12 @@ use lapidary::prepare;
 
 /// Keep copies of sessions, look through them, bring them back
 ///
-/// Gemini CLI 0.61 loses conversations that it resumes. The commands that start it (`run`, `connect`, `record`, `sessions resume`) copy the project's sessions into the vault before, and put missing ones back after. A copy in the vault is never changed, and `prune` never removes the last copy of a session.
+/// Gemini CLI 0.61 loses conversations that it resumes. The commands that start it (`run`, `connect`, `record`, `sessions resume`) copy the project's sessions into the vault before, and put missing ones back after. Sessions of Claude Code and Codex CLI are copied around their runs, too, and by `add --agent all`. A copy in the vault is never changed, and `prune` never removes the last copy of a session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary sessions vault add --all
+  lapidary sessions vault add --agent all --watch
   lapidary sessions vault log
   lapidary sessions vault log --session 4f1c2b3a
   lapidary sessions vault restore 4f1c2b3a
@@ -96,6 +100,10 @@ pub(super) fn vault_session(info: SessionInfo) -> VaultSession {
         display_name: info.display_name,
         last_updated: info.last_updated,
         project_id: info.project_id,
+        provider: None,
+        path: None,
+        last_seen: None,
+        missing_since: None,
     }
 }
 

@@ -35,6 +35,7 @@ fn a_screen_says_it_all() {
 3 sessions, 5 turns, 5 answers, 1 tool call (1 failed)
 1,500 tokens: 1,400 read (40 of them cached), 80 written, 20 thought
 Cost: $0.0004 at the prices of 2026-07-04 (no price for mystery; 1,000 tokens)
+  prices: 2026-07-04, https://ai.google.dev/gemini-api/docs/pricing
 
   mystery                           1 answer           1,000 tokens         ?
   gemini-2.5-flash                  4 answers            500 tokens   $0.0004

@@ -57,7 +57,8 @@ fn sessions_turns_and_tokens_are_counted_and_priced() {
             cached: 30,
             thoughts: 15,
             tool: 0,
-            total: 375
+            total: 375,
+            ..TokenCounts::default()
         }
     );
     // 90 at 0.30, 10 at 0.03, 25 at 2.50 for a million, three times.

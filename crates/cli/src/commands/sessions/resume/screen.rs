@@ -2,13 +2,14 @@
 
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::headless::{Job, ScreenJob};
-use lapidary::engine::process::{Exit as ProcessExit, TreeExit};
+use lapidary::engine::process::{Command, Exit as ProcessExit, TreeExit};
 use lapidary::engine::session_guard::{ClaimOutcome, GuardedSessions, SessionGuard};
 use lapidary::normalize::NormalizeOptions;
 use tokio::runtime::Builder;
 
 use super::super::super::job::JobRequest;
 use super::super::super::run::{RunExtras, job_failure};
+use super::other_agent::OtherAgentSession;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -32,6 +33,30 @@ pub(super) fn open(
         print_notices(&kept.after().notices, invocation);
     }
     exit_of(&ended?)
+}
+
+/// Opens another agent by its own command, and waits for its end. That agent does not lose the session.
+pub(super) fn open_other(
+    other: &OtherAgentSession,
+    with: &RunExtras,
+    invocation: &Invocation,
+) -> Result<CommandExit, Failure> {
+    let options = NormalizeOptions::new(&lapidary::engine::fresh_run());
+    let mut common = with.common.clone();
+    // The job has the supervisor and the directory; the agent is started by its own command.
+    common.agent = None;
+    let job = JobRequest::new(&common, options, invocation).make_job()?;
+    let (program, args) = other.program(&job.environment)?;
+    let directory = job.config.working_dir_in(&job.environment.dir);
+    let mut command = Command::new(program, directory);
+    command.args(args);
+    command.envs(job.environment.vars.clone());
+    command.mark("LAPIDARY_MARK", lapidary::engine::fresh_run());
+    let screen = ScreenJob {
+        command,
+        safekeeping: None,
+    };
+    exit_of(&run_screen_job(&job, screen)?)
 }
 
 /// Without that the agent does not start.
@@ -85,7 +110,7 @@ fn exit_of(ended: &TreeExit) -> Result<CommandExit, Failure> {
         Some(ProcessExit::Code(code)) => code,
         Some(ProcessExit::Signal(number)) => number + 128,
         None => {
-            let error = anyhow!("the supervisor was lost: how Gemini CLI ended is not known");
+            let error = anyhow!("the supervisor was lost: how the agent ended is not known");
             return Err(Failure::internal(error));
         }
     };

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use lapidary::sessions::SessionProject;
 use lapidary::sessions::vault::{AddRequest, AddedFiles, Vault, files_of, session_files};
@@ -12,6 +13,9 @@ use super::super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::super::identify::whole_id;
 use super::super::progress_note::ProgressNote;
 use super::super::size;
+use super::agents::{self, AgentCopyOrder, NamedAgents};
+use super::systemd;
+use super::watch::{SessionWatch, WatchStep};
 use super::{counted_noun, empty_report, open_vault, published_snapshot, vault_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -19,13 +23,16 @@ use crate::printer::Printer;
 
 /// Copy sessions into the vault
 ///
-/// All files of the project's sessions, hidden ones too, or only the named sessions. An unchanged file takes no space.
+/// All files of the project's sessions, hidden ones too, or only the named sessions. An unchanged file takes no space. With --agent, the sessions of other agents, of every project unless one is named; nothing is written into their directories.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary sessions vault add
   lapidary sessions vault add --all
   lapidary sessions vault add latest 4f1c2b3a
+  lapidary sessions vault add --agent all
+  lapidary sessions vault add --agent all --watch
+  lapidary sessions vault add --agent all --print-systemd
 
 Exits with 13 if there is no such session, and with 1 if nothing could be kept.")]
 pub(crate) struct Args {
@@ -34,6 +41,18 @@ pub(crate) struct Args {
     sessions: Vec<String>,
     #[command(flatten)]
     scope: ProjectScope,
+    /// The agent whose sessions are copied: `gemini`, `claude`, `codex`, or `all` [default: gemini]
+    #[arg(long, value_name = "AGENT", conflicts_with = "sessions")]
+    agent: Option<String>,
+    /// Go on copying whenever session files change, until SIGTERM or Ctrl-C
+    #[arg(long, requires = "agent")]
+    watch: bool,
+    /// Print a unit and a timer of systemd that copy every hour, and do nothing else
+    #[arg(long, requires = "agent", conflicts_with = "watch")]
+    print_systemd: bool,
+    /// Copy no file of another agent that would make the vault larger than this
+    #[arg(long, value_name = "SIZE", default_value = "20GiB", value_parser = super::prune::parse_bytes)]
+    max_size: u64,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<SessionsFormat>,
@@ -41,32 +60,104 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let place = SessionsContext::open(&out.invocation)?;
+    let agents = NamedAgents::new(args.agent.as_deref().unwrap_or("gemini"));
+    if args.print_systemd {
+        let program = out.invocation.program_path()?;
+        systemd::write_units(&program, args.agent.as_deref().unwrap_or_default(), out)?;
+        return Ok(CommandExit::Success);
+    }
     let vault = open_vault(&place)?;
-    let patience = ProgressNote::start_note("copying sessions", &out.invocation);
-    let ids = named_session_ids(args, &place)?;
-    let mut taken = Vec::new();
-    let mut warnings = Vec::new();
-    for project in place.scope_projects(&args.scope)? {
-        warnings.extend(project.warnings.iter().cloned());
-        for (folder, files) in project_places(&project, &ids, &mut warnings) {
-            let request = AddRequest {
-                project: folder,
-                files: &files,
-                reason: "added by hand",
-                now: place.now,
-            };
-            taken.push(vault.add(&request).map_err(vault_failure)?);
+    let watch = args.watch.then(|| SessionWatch::start(&place));
+    let mut watch = watch.transpose()?;
+    loop {
+        if let Some(watch) = &mut watch {
+            watch.note_changes(&agents, &place)?;
         }
+        let patience = ProgressNote::start_note("copying sessions", &out.invocation);
+        let mut warnings = Vec::new();
+        let taken = take_copies(args, &agents, &vault, &place, &mut warnings)?;
+        drop(patience);
+        match SessionsFormat::or_usual(args.format, out.is_terminal) {
+            SessionsFormat::Json => line::write(out, &as_report(&vault, &taken, warnings))?,
+            SessionsFormat::Text => print_text(args, &taken, &warnings, out)?,
+        }
+        out.flush()?;
+        let step = match &mut watch {
+            Some(watch) => watch.next_step(),
+            None => WatchStep::Stop,
+        };
+        if step == WatchStep::Stop {
+            return Ok(CommandExit::Success);
+        }
+    }
+}
+
+/// Copies what has changed, of the agents that are meant.
+fn take_copies(
+    args: &Args,
+    agents: &NamedAgents,
+    vault: &Vault,
+    place: &SessionsContext,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<AddedFiles>, Failure> {
+    let mut taken = Vec::new();
+    if agents.has_gemini() {
+        taken = take_gemini_copies(args, vault, place, warnings)?;
+    }
+    if args.agent.is_some() {
+        let named = args.scope.project.as_deref();
+        let named = named.map(|named| place.project_root(Some(named)));
+        let project = named.transpose()?.map(|root| place.store.project(&root));
+        let order = AgentCopyOrder {
+            agents,
+            project: project.as_ref(),
+            reason: if args.watch {
+                "watching"
+            } else {
+                "added by hand"
+            },
+            most_bytes: args.max_size,
+        };
+        let mut copied = agents::copy_agents(&order, vault, place)?;
+        copied.retain(|it| it.changed || !it.flaws.is_empty());
+        taken.extend(copied);
     }
     for added in &taken {
         warnings.extend(added.flaws.iter().map(ToString::to_string));
     }
-    drop(patience);
-    match SessionsFormat::or_usual(args.format, out.is_terminal) {
-        SessionsFormat::Json => line::write(out, &as_report(&vault, &taken, warnings))?,
-        SessionsFormat::Text => print_text(args, &taken, &warnings, out)?,
+    Ok(taken)
+}
+
+fn take_gemini_copies(
+    args: &Args,
+    vault: &Vault,
+    place: &SessionsContext,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<AddedFiles>, Failure> {
+    let ids = named_session_ids(args, place)?;
+    let is_everywhere = args.agent.is_some() && args.scope.project.is_none();
+    let projects = if is_everywhere {
+        place.store.projects()
+    } else {
+        place.scope_projects(&args.scope)?
+    };
+    let mut taken = Vec::new();
+    for project in projects {
+        warnings.extend(project.warnings.iter().cloned());
+        for (folder, files) in project_places(&project, &ids, warnings) {
+            let request = AddRequest {
+                project: folder,
+                files: &files,
+                reason: "added by hand",
+                now: SystemTime::now(),
+            };
+            let added = vault.add(&request).map_err(vault_failure)?;
+            if args.agent.is_none() || added.changed {
+                taken.push(added);
+            }
+        }
     }
-    Ok(CommandExit::Success)
+    Ok(taken)
 }
 
 fn named_session_ids(args: &Args, place: &SessionsContext) -> Result<Vec<String>, Failure> {
@@ -136,6 +227,12 @@ fn print_text(
         } else {
             writeln!(out, "{id}  {what}, as they were")?;
         }
+    }
+    if taken.is_empty() && args.agent.is_some() {
+        if !args.watch {
+            out.print_note("no session has changed since the last copy")?;
+        }
+        return Ok(());
     }
     if taken.is_empty() {
         let others = "; --all takes in those of other projects";

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use lapidary::render::plain::{one_line, sanitize};
-use lapidary::sessions::age;
-use lapidary::sessions::vault::{Snapshot, SnapshotEntry, SnapshotHistory};
+use lapidary::sessions::vault::{Snapshot, SnapshotEntry, SnapshotHistory, Vault};
+use lapidary::sessions::{age, providers};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{VaultReport, VaultSession};
 
@@ -16,6 +16,7 @@ use super::super::identify::{kept_ids, whole_id};
 use super::super::list::shorten_to_width;
 use super::super::progress_note::ProgressNote;
 use super::super::size;
+use super::agents::{NamedAgents, deleted_sessions};
 use super::{
     counted_noun, empty_report, open_vault, published_snapshot, vault_failure, vault_session,
 };
@@ -30,15 +31,19 @@ Examples:
   lapidary sessions vault log
   lapidary sessions vault log --all
   lapidary sessions vault log --session 4f1c2b3a
+  lapidary sessions vault log --agent claude
   lapidary sessions vault log --all --format json | jq -r '.snapshots[].id'
 
-Each line is a snapshot: what it is called, how old it is, how many files it has, how many of them were new, and what it was taken for.")]
+With --agent, the sessions that an agent has deleted are listed with the time of the last snapshot that has them. Each line is a snapshot: what it is called, how old it is, how many files it has, how many of them were new, and what it was taken for.")]
 pub(crate) struct Args {
     /// Show only the contents of this session: an id or the beginning of one. It may be of any project, and gone
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
     scope: ProjectScope,
+    /// Copies of an agent other than Gemini CLI: `claude`, `codex`, or `all`; of every project
+    #[arg(long, value_name = "AGENT", conflicts_with_all = ["session", "all", "project"])]
+    agent: Option<String>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<SessionsFormat>,
@@ -49,6 +54,18 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let vault = open_vault(&place)?;
     let patience = ProgressNote::start_note("reading the vault", &out.invocation);
     let mut history = vault.log().map_err(vault_failure)?;
+    if let Some(agent) = &args.agent {
+        let agents = NamedAgents::new(agent);
+        let deleted = deleted_sessions(&agents, &vault, &place)?;
+        keep_agents(&mut history, &agents, &place)?;
+        drop(patience);
+        let content = LogContent {
+            history: &history,
+            kept: deleted.into_iter().map(|(session, _)| session).collect(),
+            session: None,
+        };
+        return print_log(args, &content, &vault, &place, out);
+    }
     let id = args.session.as_deref();
     let id = id.map(|named| find_session_id(named, &history, args, &place));
     let id = id.transpose()?;
@@ -61,22 +78,70 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         None => only_in_vault(args, &place)?,
     };
     drop(patience);
+    let content = LogContent {
+        history: &history,
+        kept,
+        session: id.as_deref(),
+    };
+    print_log(args, &content, &vault, &place, out)
+}
+
+/// The content of the log, as far as it was asked for.
+struct LogContent<'l> {
+    history: &'l SnapshotHistory,
+    /// Sessions of which no file is left.
+    kept: Vec<VaultSession>,
+    session: Option<&'l str>,
+}
+
+fn print_log(
+    args: &Args,
+    content: &LogContent<'_>,
+    vault: &Vault,
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> Result<CommandExit, Failure> {
+    let history = content.history;
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => {
             let found = VaultReport {
                 snapshots: history.snapshots.iter().map(published_snapshot).collect(),
-                only_in_vault: kept,
-                warnings: history_warnings(&history),
-                ..empty_report(&vault, "log")
+                only_in_vault: content.kept.clone(),
+                warnings: history_warnings(history),
+                ..empty_report(vault, "log")
             };
             line::write(out, &found)?;
         }
         SessionsFormat::Text => {
-            print_text(&history, id.as_deref(), &place, out)?;
-            text_of_kept(&kept, &place, out)?;
+            print_text(history, content.session, place, out)?;
+            text_of_kept(&content.kept, place, out)?;
         }
     }
     Ok(CommandExit::Success)
+}
+
+/// Leaves the snapshots below the directories of these agents, folder by folder.
+fn keep_agents(
+    history: &mut SnapshotHistory,
+    agents: &NamedAgents,
+    place: &SessionsContext,
+) -> Result<(), Failure> {
+    let providers = providers(&place.environment);
+    let sources = agents.sources(&providers)?;
+    let homes: Vec<_> = sources
+        .iter()
+        .map(|(_, source)| source.vault_home())
+        .flat_map(|home| [home.to_owned(), home.canonicalize().unwrap_or_default()])
+        .filter(|home| !home.as_os_str().is_empty())
+        .collect();
+    let is_meant = |it: &Snapshot| {
+        homes
+            .iter()
+            .any(|home| Path::new(&it.project).starts_with(home))
+    };
+    history.snapshots.retain(is_meant);
+    history.snapshots.sort_by(|a, b| a.project.cmp(&b.project));
+    Ok(())
 }
 
 fn only_in_vault(args: &Args, place: &SessionsContext) -> Result<Vec<VaultSession>, Failure> {
@@ -101,15 +166,22 @@ fn text_of_kept(
     writeln!(out, "in the vault only:")?;
     for session in kept {
         let title = one_line(&session.display_name);
+        let seen = session.last_seen.as_deref();
+        let seen = seen.map(|seen| format!("last seen {}", age_text(seen, place)));
+        let when = seen.unwrap_or_else(|| age_text(&session.last_updated, place));
         writeln!(
             out,
-            "  {}  {:<15} {}",
+            "  {}  {when:<15} {}",
             sanitize(&session.session_id),
-            age_text(&session.last_updated, place),
             shorten_to_width(&title, 100)
         )?;
     }
-    out.print_note("`lapidary sessions recover ID --apply` brings one back")
+    let is_foreign = kept.iter().any(|session| session.provider.is_some());
+    out.print_note(if is_foreign {
+        "`lapidary sessions vault restore ID --apply` brings one back"
+    } else {
+        "`lapidary sessions recover ID --apply` brings one back"
+    })
 }
 
 /// Looks in the vault first: it may hold the only copy of a session.

@@ -150,7 +150,7 @@ fn parse_period(text: &str) -> Result<Duration, String> {
     clippy::cast_sign_loss,
     reason = "it is not negative, and saturates"
 )]
-fn parse_bytes(text: &str) -> Result<u64, String> {
+pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
     let factor = match unit.trim().to_ascii_lowercase().as_str() {

@@ -17,6 +17,7 @@ use super::super::common::{SessionsContext, SessionsFormat};
 use super::super::identify::{beginning_with, kept_ids};
 use super::super::progress_note::ProgressNote;
 use super::super::size;
+use super::agents::is_of_other_agent;
 use super::{empty_report, open_vault, published_file, vault_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -24,12 +25,13 @@ use crate::printer::Printer;
 
 /// Bring a session, or all of a snapshot, back where it was
 ///
-/// Of a session the newest copy that can be resumed comes back, and the files of its sub-agents. Nothing is overwritten: a file of the same name stays, and the copy gets a name beside it. Files without content that would make Gemini CLI delete it again go into the vault.
+/// Of a session the newest copy that can be resumed comes back, and the files of its sub-agents. Nothing is overwritten: a file of the same name stays, and the copy gets a name beside it. Files without content that would make Gemini CLI delete it again go into the vault. Sessions of other agents are only shown, unless --apply or --to is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary sessions vault restore 4f1c2b3a-5d6e-4f70-8a9b-0c1d2e3f4a5b
   lapidary sessions vault restore 4f1c2b3a --dry-run
+  lapidary sessions vault restore c1a0de00-0000-4000-8000-000000000001 --apply
   lapidary sessions vault restore 20261116T044012.123Z-ab12cd34 --to /tmp/as-it-was
 
 Exits with 13 if the vault has no such session or snapshot.")]
@@ -43,6 +45,14 @@ pub(crate) struct Args {
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
+    /// Write into the directory of an agent other than Gemini CLI
+    #[arg(
+        long,
+        visible_alias = "yes",
+        short_alias = 'y',
+        conflicts_with = "dry_run"
+    )]
+    apply: bool,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
     format: Option<SessionsFormat>,
@@ -57,13 +67,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         Some(directory) => place.environment.dir.join(directory),
         None => chosen.project.clone(),
     };
-    let restored = if args.dry_run {
+    let is_foreign = args.to.is_none() && is_of_other_agent(&chosen.project, &place);
+    let is_dry = args.dry_run || (is_foreign && !args.apply);
+    let restored = if is_dry {
         vault.foresee(&chosen, &to, place.now)
     } else {
         vault.put_back(&chosen, &to, place.now)
     };
     let restored = restored.map_err(vault_failure)?;
-    let is_home = args.to.is_none() && !args.dry_run;
+    let is_home = args.to.is_none() && !is_dry && !is_foreign;
     let mut notes = Vec::new();
     if is_home {
         notes = move_dangers(&vault, &restored, &place)?;
@@ -73,14 +85,17 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => {
             let done = VaultReport {
-                applied: !args.dry_run,
+                applied: !is_dry,
                 restored: restored.iter().map(restored_file).collect(),
                 warnings: notes,
                 ..empty_report(&vault, "restore")
             };
             line::write(out, &done)?;
         }
-        SessionsFormat::Text => print_text(args, &restored, &notes, out)?,
+        SessionsFormat::Text => {
+            print_text(is_dry, &restored, &notes, out)?;
+            print_dryness(args, is_dry, out)?;
+        }
     }
     Ok(CommandExit::Success)
 }
@@ -174,14 +189,25 @@ fn restored_file(restored: &BroughtBack) -> RestoredFile {
     }
 }
 
+fn print_dryness(args: &Args, is_dry: bool, out: &mut Printer) -> Result<(), Failure> {
+    let note = match (args.dry_run, is_dry) {
+        (true, _) => "nothing was written; without --dry-run it is",
+        (false, true) => {
+            "nothing was written: the directory is another agent's; --apply writes there, --to DIR elsewhere"
+        }
+        (false, false) => return Ok(()),
+    };
+    Ok(out.print_note(note)?)
+}
+
 fn print_text(
-    args: &Args,
+    is_dry: bool,
     restored: &[BroughtBack],
     notes: &[String],
     out: &mut Printer,
 ) -> Result<(), Failure> {
     for one in restored {
-        let done = match (one.how, args.dry_run) {
+        let done = match (one.how, is_dry) {
             (RestoreMethod::Written, false) => "back",
             (RestoreMethod::Written, true) => "would be back",
             (RestoreMethod::AlreadyThere, _) => "never gone",
@@ -194,9 +220,6 @@ fn print_text(
     }
     for note in notes {
         out.print_note(note)?;
-    }
-    if args.dry_run {
-        out.print_note("nothing was written; without --dry-run it is")?;
     }
     Ok(())
 }

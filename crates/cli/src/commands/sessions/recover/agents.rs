@@ -1,0 +1,188 @@
+//! `sessions recover --agent`: sessions that an agent other than Gemini CLI has deleted.
+//!
+//! The vault may have their files. Of a session of Claude Code that was never copied, `history.jsonl` still has the prompts: they are
+//! shown, and no session file is made of them.
+
+use std::io::Write as _;
+
+use anyhow::anyhow;
+use jiff::Timestamp;
+use lapidary::engine::session_guard::agent_home;
+use lapidary::render::plain::{one_line, sanitize};
+use lapidary::sessions::vault::{RestoreTarget, Vault};
+use lapidary::sessions::{ClaudeSessions, ForgottenSession, WantedDirectories};
+use lapidary::vocab::line;
+use lapidary::vocab::vault::{
+    FoundMessage, RECOVER_SCHEMA, RecoverReport, RecoveredSession, VaultSession,
+};
+
+use super::super::common::{SessionsContext, SessionsFormat};
+use super::super::list::shorten_to_width;
+use super::super::vault::agents::{NamedAgents, deleted_sessions};
+use super::super::vault::vault_failure;
+use super::Args;
+use crate::exit::CommandExit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// How many prompts of a session are shown on a screen.
+const SHOWN_PROMPTS: usize = 5;
+
+pub(super) fn recover_agents(
+    agent: &str,
+    args: &Args,
+    vault: &Vault,
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> Result<CommandExit, Failure> {
+    let agents = NamedAgents::new(agent);
+    let mut report = lost_sessions(agent, &agents, vault, place)?;
+    if let Some(id) = &args.what {
+        choose_session(id, &mut report)?;
+    }
+    if args.apply {
+        restore_sessions(&mut report, vault, place)?;
+    }
+    report.applied = args.apply;
+    match SessionsFormat::or_usual(args.format, out.is_terminal) {
+        SessionsFormat::Json => line::write(out, &report)?,
+        SessionsFormat::Text => print_report(&report, out)?,
+    }
+    Ok(CommandExit::Success)
+}
+
+/// Sessions whose files are gone, and prompts that are left of others.
+fn lost_sessions(
+    agent: &str,
+    agents: &NamedAgents,
+    vault: &Vault,
+    place: &SessionsContext,
+) -> Result<RecoverReport, Failure> {
+    let deleted = deleted_sessions(agents, vault, place)?;
+    let only_in_vault: Vec<VaultSession> = deleted.into_iter().map(|(it, _)| it).collect();
+    let mut report = RecoverReport {
+        schema: RECOVER_SCHEMA.to_owned(),
+        applied: false,
+        looked: 0,
+        sessions: Vec::new(),
+        dangers: Vec::new(),
+        only_in_vault,
+        actions: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let home = agent_home(&place.environment, "CLAUDE_CONFIG_DIR", ".claude");
+    if let Some(home) = home.filter(|_| matches!(agent, "claude" | "all")) {
+        let history = home.join("history.jsonl").to_string_lossy().into_owned();
+        let forgotten = ClaudeSessions::new(home).forgotten_sessions(&WantedDirectories::Every);
+        match forgotten {
+            Ok(forgotten) => {
+                let is_kept = |id: &str| report.only_in_vault.iter().any(|it| it.session_id == id);
+                let forgotten = forgotten.into_iter().filter(|it| !is_kept(&it.id));
+                report.sessions = forgotten.map(|it| prompts_left(it, &history)).collect();
+            }
+            Err(error) => {
+                let warning = format!("`{history}` cannot be read: {error}");
+                report.warnings.push(warning);
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn prompts_left(session: ForgottenSession, history: &str) -> RecoveredSession {
+    let found = session.prompts.into_iter().map(|prompt| FoundMessage {
+        kind: "user".to_owned(),
+        timestamp: prompt
+            .time
+            .and_then(|time| Timestamp::from_millisecond(time).ok())
+            .map(|time| format!("{time:.3}")),
+        words: prompt.text,
+    });
+    let found: Vec<FoundMessage> = found.collect();
+    RecoveredSession {
+        session_id: session.id,
+        path: history.to_owned(),
+        recovered_path: None,
+        from_vault: false,
+        shown: 0,
+        total: found.len() as u64,
+        poorer: 0,
+        causes: vec!["deleted".to_owned()],
+        found,
+    }
+}
+
+fn choose_session(named: &str, report: &mut RecoverReport) -> Result<(), Failure> {
+    let is_meant = |id: &str| id.starts_with(named);
+    report.only_in_vault.retain(|it| is_meant(&it.session_id));
+    report.sessions.retain(|it| is_meant(&it.session_id));
+    match report.only_in_vault.len() + report.sessions.len() {
+        0 => {
+            let error = anyhow!("no session that was deleted begins with `{named}`");
+            let hint = "`lapidary sessions recover --agent all` lists them";
+            Err(Failure::bad_input(error).with_hint(hint))
+        }
+        1 => Ok(()),
+        count => Err(Failure::bad_input(anyhow!(
+            "{count} sessions that were deleted begin with `{named}`"
+        ))),
+    }
+}
+
+/// Puts the files of the vault back where they were. Nothing is overwritten.
+fn restore_sessions(
+    report: &mut RecoverReport,
+    vault: &Vault,
+    place: &SessionsContext,
+) -> Result<(), Failure> {
+    for session in &report.only_in_vault {
+        let target = RestoreTarget::Session(&session.session_id);
+        let chosen = vault.choose(target).map_err(vault_failure)?;
+        let restored = vault.put_back(&chosen, &chosen.project, place.now);
+        for file in restored.map_err(vault_failure)? {
+            let action = format!("`{}` is back", file.path.display());
+            report.actions.push(action);
+        }
+    }
+    Ok(())
+}
+
+fn print_report(report: &RecoverReport, out: &mut Printer) -> Result<(), Failure> {
+    for warning in &report.warnings {
+        out.print_message(&format!("warning: {}", sanitize(warning)));
+    }
+    for session in &report.only_in_vault {
+        let provider = session.provider.as_ref().map_or("", |it| it.as_str());
+        let title = shorten_to_width(&one_line(&session.display_name), 80);
+        writeln!(
+            out,
+            "session {} ({provider})",
+            sanitize(&session.session_id)
+        )?;
+        let seen = session.last_seen.as_deref().unwrap_or_default();
+        writeln!(out, "  in the vault, last seen {}: {title}", sanitize(seen))?;
+    }
+    for session in &report.sessions {
+        writeln!(out, "session {} (claude)", sanitize(&session.session_id))?;
+        let history = sanitize(&session.path);
+        writeln!(out, "  only its prompts are left, in {history}")?;
+        for prompt in session.found.iter().take(SHOWN_PROMPTS) {
+            let words = shorten_to_width(&one_line(&prompt.words), 90);
+            writeln!(out, "    user    {words}")?;
+        }
+        let more = session.found.len().saturating_sub(SHOWN_PROMPTS);
+        if more > 0 {
+            writeln!(out, "    and {more} more")?;
+        }
+    }
+    for action in &report.actions {
+        writeln!(out, "{}", sanitize(action))?;
+    }
+    let is_empty = report.only_in_vault.is_empty() && report.sessions.is_empty();
+    if is_empty {
+        out.print_note("no session is known that the agent has deleted")?;
+    } else if !report.applied && !report.only_in_vault.is_empty() {
+        out.print_note("nothing was written; --apply brings back the sessions in the vault")?;
+    }
+    Ok(())
+}

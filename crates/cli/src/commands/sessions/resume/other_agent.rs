@@ -1,0 +1,84 @@
+//! A session of an agent other than Gemini CLI, which that agent continues.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use lapidary::engine::detect::{SearchEnvironment, on_path};
+use lapidary::sessions::{SelectionMode, select};
+
+use super::super::super::run::RunExtras;
+use super::super::common::{ProjectScope, SessionsContext, other_named};
+use crate::exit::CommandExit;
+use crate::failure::Failure;
+use crate::invocation::Invocation;
+
+/// The session and the command that continues it.
+#[derive(Debug)]
+pub(super) struct OtherAgentSession {
+    pub(super) id: String,
+    agent: String,
+    command: &'static [&'static str],
+    /// The directory in which it was.
+    directory: Option<PathBuf>,
+}
+
+impl OtherAgentSession {
+    /// The session that is named, unless Gemini CLI has one of that name, or its agent has no command to continue it.
+    pub(super) fn find(
+        named: &str,
+        with: &RunExtras,
+        invocation: &Arc<Invocation>,
+    ) -> Result<Option<Self>, Failure> {
+        let place = SessionsContext::open(invocation)?;
+        let scope = ProjectScope {
+            project: with.common.working_dir.clone(),
+            all: false,
+            no_index: true,
+        };
+        let listing = place.list_sessions(&scope)?;
+        if select(&listing, named, SelectionMode::Generous).is_ok() {
+            return Ok(None);
+        }
+        let others = place.only_others(&scope, &listing)?;
+        // An id that several begin with is reported by the search among Gemini CLI's own.
+        let Ok(Some(session)) = other_named(named, &others) else {
+            return Ok(None);
+        };
+        let info = session.listed.info();
+        Ok(session.resume_command().map(|command| Self {
+            id: session.listed.id().to_owned(),
+            agent: info.provider.as_str().to_owned(),
+            command,
+            directory: info.project.as_ref().map(PathBuf::from),
+        }))
+    }
+
+    /// The options of a run by this agent, in the session's directory.
+    pub(super) fn extras(&self, with: &RunExtras) -> RunExtras {
+        let mut with = with.clone();
+        let common = &mut with.common;
+        common.agent.get_or_insert_with(|| self.agent.clone());
+        let directory = self.directory.clone().filter(|it| it.is_dir());
+        common.working_dir = common.working_dir.take().or(directory);
+        with
+    }
+
+    /// The agent's program and its arguments.
+    pub(super) fn program(
+        &self,
+        environment: &SearchEnvironment,
+    ) -> Result<(PathBuf, Vec<String>), Failure> {
+        let (program, args) = self.command.split_first().unwrap_or((&"", &[]));
+        let Some(path) = on_path(program, environment) else {
+            let failure = Failure {
+                exit: CommandExit::AgentMissing,
+                ..Failure::internal(anyhow!("cannot find `{program}` on PATH"))
+            };
+            let hint = "with a prompt, `lapidary sessions resume ID PROMPT` continues it over ACP";
+            return Err(failure.with_hint(hint));
+        };
+        let args = args.iter().map(|arg| arg.replace("{id}", &self.id));
+        Ok((path, args.collect()))
+    }
+}

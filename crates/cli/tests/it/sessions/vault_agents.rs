@@ -1,0 +1,127 @@
+//! `sessions vault` and `sessions recover` for agents other than Gemini CLI.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use lapidary_testkit::captures::fixtures;
+use lapidary_testkit::recorded::RecordedHome;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::{command, object, sessions};
+use crate::support::{ended, lines_of};
+
+/// How long a line may take that is bound to come.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+const SESSION: &str = "c1a0de00-0000-4000-8000-000000000001";
+
+/// A home with one session of Claude Code and one of Codex CLI.
+fn home() -> RecordedHome {
+    let home = RecordedHome::new();
+    let claude = "sessions/claude-2.1.312/text/projects/-tmp-project";
+    copy_files(&fixtures().join(claude), &project(&home));
+    let codex = fixtures().join("sessions/codex-0.166.0/text/sessions/2026/11/18");
+    copy_files(&codex, &home.home().join(".codex/sessions/2026/11/18"));
+    home
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+fn project(home: &RecordedHome) -> PathBuf {
+    home.home().join(".claude/projects/-tmp-project")
+}
+
+fn file(home: &RecordedHome) -> PathBuf {
+    project(home).join(format!("{SESSION}.jsonl"))
+}
+
+#[test]
+fn a_deleted_session_of_claude_code_is_listed_and_written_only_with_apply() {
+    let home = home();
+    let whole = fs::read(file(&home)).unwrap();
+    let added = sessions(&home, &["vault", "add", "--agent", "all"]);
+    let added = object(&added, "vault");
+    assert_eq!(added["snapshots"].as_array().unwrap().len(), 2, "{added}");
+    fs::remove_file(file(&home)).unwrap();
+
+    let log = sessions(&home, &["vault", "log", "--agent", "claude"]);
+    let log = object(&log, "vault");
+    let gone = &log["onlyInVault"][0];
+    assert_eq!(gone["sessionId"], SESSION);
+    assert_eq!(gone["provider"], "claude");
+    assert!(gone["lastSeen"].is_string(), "{gone}");
+
+    let shown = sessions(&home, &["vault", "restore", SESSION]);
+    assert_eq!(object(&shown, "vault")["applied"], false);
+    assert!(!file(&home).exists());
+    let recovered = sessions(&home, &["recover", "--agent", "all", "--format", "text"]);
+    assert!(
+        recovered.stdout.contains("in the vault, last seen"),
+        "{}",
+        recovered.stdout
+    );
+    assert!(
+        recovered.stderr.contains("nothing was written"),
+        "{}",
+        recovered.stderr
+    );
+    assert!(!file(&home).exists());
+
+    let restored = sessions(&home, &["vault", "restore", SESSION, "--apply"]);
+    assert_eq!(object(&restored, "vault")["applied"], true);
+    assert_eq!(fs::read(file(&home)).unwrap(), whole);
+}
+
+#[test]
+fn an_agent_that_the_vault_does_not_know_is_wrong_usage() {
+    let ran = sessions(&home(), &["vault", "add", "--agent", "mystery"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("claude, codex"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_timer_of_systemd_is_printed_and_nothing_is_written() {
+    let home = home();
+    let ran = sessions(
+        &home,
+        &["vault", "add", "--agent", "all", "--print-systemd"],
+    );
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    for part in [
+        "ExecStart=",
+        " sessions vault add --agent all",
+        "OnCalendar=hourly",
+    ] {
+        assert!(ran.stdout.contains(part), "{}", ran.stdout);
+    }
+    assert!(!home.home().join(".local").exists());
+}
+
+#[test]
+fn watching_copies_a_session_that_grows_and_ends_with_sigterm() {
+    let home = home();
+    let args = ["vault", "add", "--agent", "claude", "--watch"];
+    let mut command = command(&home, &args);
+    command.stdout(Stdio::piped()).stdin(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let lines = lines_of(&mut child);
+    let first = lines.recv_timeout(PATIENCE).unwrap();
+    assert!(first.contains(SESSION), "{first}");
+    let mut bytes = fs::read(file(&home)).unwrap();
+    bytes.extend_from_slice(b"{}\n");
+    fs::write(file(&home), &bytes).unwrap();
+    let size = format!("\"size\":{}", bytes.len());
+    while !lines.recv_timeout(PATIENCE).unwrap().contains(&size) {}
+    let id = i32::try_from(child.id()).unwrap();
+    kill(Pid::from_raw(id), Signal::SIGTERM).unwrap();
+    assert_eq!(ended(child).status.code(), Some(0));
+}

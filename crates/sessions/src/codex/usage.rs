@@ -1,0 +1,366 @@
+//! Tokens, turns and calls of rollouts, without the texts around them.
+//!
+//! A record says what it is within its first bytes, so most lines are neither searched nor parsed.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+
+use lapidary_json::{Token, TokenKind};
+use lapidary_vocab::event::Provider;
+use lapidary_vocab::stats::TokenCounts;
+use lapidary_wire::codex::rollout::RolloutRecord;
+use memchr::memmem;
+
+use super::CodexSessions;
+use super::files::FoundRollouts;
+use crate::provider::{ProviderScope, UsageFiles, UsageReader, WantedDirectories};
+use crate::stats::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes, hash};
+use crate::times::epoch_ms;
+use crate::usage_lines::each_line;
+
+/// The longest time between two counts of a history that is copied, in milliseconds.
+const INHERITED_GAP_MS: i64 = 1000;
+
+impl UsageReader for CodexSessions {
+    fn usage_files(&self, _scope: &ProviderScope<'_>) -> UsageFiles {
+        let found = FoundRollouts::find_in_home(&self.home);
+        UsageFiles {
+            paths: found.files.into_iter().map(|file| file.path).collect(),
+            warnings: found.warnings,
+        }
+    }
+
+    fn read_usage(
+        &self,
+        file: &Path,
+        wanted: &WantedDirectories,
+    ) -> io::Result<Option<UsageNotes>> {
+        let mut reading = RolloutUsage::new(wanted);
+        each_line(file, |line| {
+            reading.add_line(line);
+            !reading.is_elsewhere
+        })?;
+        Ok(reading.finish())
+    }
+}
+
+/// One rollout that is being read.
+struct RolloutUsage<'w> {
+    notes: UsageNotes,
+    wanted: &'w WantedDirectories,
+    is_elsewhere: bool,
+    model: Option<String>,
+    /// The tokens of the whole session, as the last count had them.
+    total: Option<RolloutTokens>,
+    /// Calls of the response that is going on.
+    recent: Vec<NotedCall>,
+    /// The calls that failed.
+    errors: HashSet<u64>,
+    /// Whether the session began with the history of another: a fork, or a sub-agent's.
+    has_history: bool,
+    line: u64,
+}
+
+/// `last_token_usage` or `total_token_usage`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct RolloutTokens {
+    input: u64,
+    cached: u64,
+    cache_written: u64,
+    output: u64,
+    reasoning: u64,
+    total: u64,
+}
+
+impl<'w> RolloutUsage<'w> {
+    fn new(wanted: &'w WantedDirectories) -> Self {
+        Self {
+            notes: UsageNotes::new("", Provider::Codex),
+            wanted,
+            is_elsewhere: false,
+            model: None,
+            total: None,
+            recent: Vec::new(),
+            errors: HashSet::new(),
+            has_history: false,
+            line: 0,
+        }
+    }
+
+    fn add_line(&mut self, line: &[u8]) {
+        self.line += 1;
+        if !may_count(line) {
+            return;
+        }
+        let text = simdutf8::basic::from_utf8(line).ok();
+        let object = text.and_then(|text| Token::parse(text).ok());
+        let Some(object) = object.and_then(|it| it.if_kind(TokenKind::Object)) else {
+            return;
+        };
+        let record = RolloutRecord::from_token(object);
+        match record.kind.and_then(Token::string).as_deref() {
+            Some("session_meta") => self.add_beginning(&record),
+            Some("turn_context") => {
+                let model = record.string("model").and_then(Token::string);
+                self.model = model.map(String::from).or(self.model.take());
+            }
+            Some("event_msg") => self.add_event(&record),
+            Some("response_item") => self.add_item(&record),
+            _ => {}
+        }
+    }
+
+    fn add_beginning(&mut self, record: &RolloutRecord<'_>) {
+        if !self.notes.session.is_empty() {
+            return; // that of the session that this one continues
+        }
+        let text = |key| record.string(key).and_then(Token::string);
+        self.notes.session = text("id").map(String::from).unwrap_or_default();
+        self.notes.project = text("cwd").map(String::from);
+        let directory = self.notes.project.as_deref().unwrap_or_default();
+        self.is_elsewhere = !self.wanted.contains(directory);
+        let source = record.get("source").map(Token::as_str);
+        self.notes.is_subagent = source.is_some_and(|source| source.contains("thread_spawn"));
+        self.has_history = self.notes.is_subagent || record.get("forked_from_id").is_some();
+    }
+
+    fn add_event(&mut self, record: &RolloutRecord<'_>) {
+        match record.string("type").and_then(Token::string).as_deref() {
+            Some("token_count") => self.add_tokens(record),
+            Some("item_completed") => {
+                let item = record.get("item");
+                let code = item.and_then(|item| item.get("exit_code"));
+                let id = item.and_then(|item| item.get("id"));
+                self.add_exit(id, code);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_exit(&mut self, id: Option<Token<'_>>, code: Option<Token<'_>>) {
+        let is_failure = code.is_some_and(|code| {
+            code.kind() == TokenKind::Number && !matches!(code.as_str(), "0" | "-0")
+        });
+        if is_failure {
+            self.errors.insert(call_id(id));
+        }
+    }
+
+    /// Counts are told again with each new limit: one with the same total is the same.
+    fn add_tokens(&mut self, record: &RolloutRecord<'_>) {
+        let info = record.get("info");
+        let counts = |name| RolloutTokens::from_token(info?.get(name)?);
+        let (last, total) = (counts("last_token_usage"), counts("total_token_usage"));
+        if total.is_some() && total == self.total {
+            return;
+        }
+        let before = self.total.unwrap_or_default();
+        self.total = total.or(self.total);
+        let Some(used) = last.or_else(|| Some(total?.since(&before))) else {
+            return;
+        };
+        if used == RolloutTokens::default() {
+            return;
+        }
+        let time = record.timestamp.map(Token::as_str);
+        let exact = hash((time, self.model.as_deref(), used));
+        for call in self.recent.drain(..) {
+            let call = NotedCall {
+                message: exact,
+                ..call
+            };
+            self.notes.put_call(call);
+        }
+        let model = self.model.clone();
+        let model = model.map(|model| self.notes.name_number(&model));
+        self.put_note(exact, NoteKind::Answer, record, |note| NotedMessage {
+            model,
+            tokens: Some(used.token_counts()),
+            ..note
+        });
+    }
+
+    fn put_note(
+        &mut self,
+        exact: u64,
+        kind: NoteKind,
+        record: &RolloutRecord<'_>,
+        complete: impl FnOnce(NotedMessage) -> NotedMessage,
+    ) {
+        let time = record.timestamp.and_then(Token::string);
+        let note = NotedMessage {
+            id: exact,
+            kind,
+            time: time.and_then(|time| epoch_ms(&time)),
+            model: None,
+            tokens: None,
+            response: Some(ResponseKey {
+                exact,
+                message: None,
+                is_sidechain: false,
+            }),
+        };
+        self.notes.put_message(complete(note));
+    }
+
+    fn add_item(&mut self, record: &RolloutRecord<'_>) {
+        match record.string("type").and_then(Token::string).as_deref() {
+            Some("message") if !record.is_context() => {
+                let time = record.timestamp.map(Token::as_str);
+                let exact = hash(("turn", &self.notes.session, time, self.line));
+                self.put_note(exact, NoteKind::Turn, record, |note| note);
+            }
+            Some("function_call" | "custom_tool_call") => {
+                let name = record.string("name").and_then(Token::string);
+                let tool = self.notes.name_number(name.as_deref().unwrap_or_default());
+                self.recent.push(NotedCall {
+                    id: call_id(record.string("call_id")),
+                    message: 0,
+                    tool,
+                    is_error: false,
+                    is_cancelled: false,
+                });
+            }
+            Some("function_call_output" | "custom_tool_call_output") => {
+                // The output of 0.60.1 is JSON in a text.
+                let output = record.string("output").and_then(Token::string);
+                let output = output.as_deref().and_then(|text| Token::parse(text).ok());
+                let code = output.and_then(|output| output.get("metadata")?.get("exit_code"));
+                self.add_exit(record.string("call_id"), code);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(mut self) -> Option<UsageNotes> {
+        if self.notes.session.is_empty() || self.is_elsewhere {
+            return None;
+        }
+        if self.has_history {
+            self.drop_inherited_counts();
+        }
+        // The calls of a response that was interrupted before its tokens were counted.
+        let last = self.notes.messages.last().map(|note| note.id);
+        for call in std::mem::take(&mut self.recent) {
+            let message = last.unwrap_or_default();
+            self.notes.put_call(NotedCall { message, ..call });
+        }
+        self.notes.mark_failed(&self.errors);
+        (!self.notes.messages.is_empty()).then_some(self.notes)
+    }
+
+    /// Such a session begins with the counts of the other, written one right after the other with times of their own. ccusage
+    /// 20.0.24 leaves them out by the same rule.
+    fn drop_inherited_counts(&mut self) {
+        let messages = self.notes.messages.iter_mut();
+        let mut answers: Vec<_> = messages
+            .filter(|note| note.kind == NoteKind::Answer)
+            .collect();
+        let gaps = answers.windows(2).map(|pair| {
+            let (before, after) = (pair[0].time?, pair[1].time?);
+            Some(after - before)
+        });
+        let is_close = |gap: &Option<i64>| gap.is_some_and(|gap| gap <= INHERITED_GAP_MS);
+        let close = gaps.take_while(is_close).count();
+        let inherited = if close == 0 { 0 } else { close + 1 };
+        for note in answers.iter_mut().take(inherited) {
+            note.kind = NoteKind::Repeated;
+        }
+    }
+}
+
+impl RolloutTokens {
+    fn from_token(usage: Token<'_>) -> Option<Self> {
+        let mut read = Self::default();
+        for (key, value) in usage.if_kind(TokenKind::Object)?.members() {
+            let field = match key.as_str() {
+                "\"input_tokens\"" => &mut read.input,
+                "\"cached_input_tokens\"" => &mut read.cached,
+                "\"cache_write_input_tokens\"" => &mut read.cache_written,
+                "\"output_tokens\"" => &mut read.output,
+                "\"reasoning_output_tokens\"" => &mut read.reasoning,
+                "\"total_tokens\"" => &mut read.total,
+                _ => continue,
+            };
+            *field = value.u64().unwrap_or_default();
+        }
+        Some(read)
+    }
+
+    /// The tokens since an earlier total.
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(before.input),
+            cached: self.cached.saturating_sub(before.cached),
+            cache_written: self.cache_written.saturating_sub(before.cache_written),
+            output: self.output.saturating_sub(before.output),
+            reasoning: self.reasoning.saturating_sub(before.reasoning),
+            total: self.total.saturating_sub(before.total),
+        }
+    }
+
+    /// The input is the whole prompt, and reasoning is part of the output.
+    fn token_counts(&self) -> TokenCounts {
+        let parts = self.input.saturating_add(self.output);
+        TokenCounts {
+            input: self.input,
+            output: self.output,
+            cached: self.cached.min(self.input),
+            cache_written: self.cache_written,
+            total: self.total.max(parts),
+            ..TokenCounts::default()
+        }
+    }
+}
+
+fn call_id(id: Option<Token<'_>>) -> u64 {
+    hash(("call", id.map(Token::as_str)))
+}
+
+/// Whether a line can be of use. One that does not begin as Codex CLI writes it is read whole.
+fn may_count(line: &[u8]) -> bool {
+    let Some((kind, payload)) = record_types(line) else {
+        return true;
+    };
+    match (kind, payload) {
+        (b"session_meta" | b"turn_context", _)
+        | (b"event_msg" | b"response_item", None)
+        | (b"response_item", Some(b"function_call" | b"custom_tool_call")) => true,
+        (b"event_msg", Some(kind)) => {
+            kind == b"token_count" || (kind == b"item_completed" && has_exit_code(line))
+        }
+        (b"response_item", Some(b"message")) => {
+            let head = &line[..line.len().min(512)];
+            memmem::find(head, b"\"role\":\"assistant\"").is_none()
+        }
+        (b"response_item", Some(b"function_call_output" | b"custom_tool_call_output")) => {
+            has_exit_code(line)
+        }
+        _ => false,
+    }
+}
+
+fn has_exit_code(line: &[u8]) -> bool {
+    memmem::find(line, b"exit_code").is_some()
+}
+
+/// The types of a record and of its payload: `{"timestamp":"…","ordinal":1,"type":"…","payload":{"type":"…"`.
+fn record_types(line: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
+    let rest = line.strip_prefix(b"{\"timestamp\":\"")?;
+    let end = memchr::memchr2(b'"', b'\\', rest).filter(|end| rest[*end] == b'"')?;
+    let mut rest = rest[end..].strip_prefix(b"\",")?;
+    if let Some(ordinal) = rest.strip_prefix(b"\"ordinal\":") {
+        let digits = ordinal.iter().take_while(|it| it.is_ascii_digit()).count();
+        rest = ordinal[digits..].strip_prefix(b",")?;
+    }
+    let (kind, rest) = word(rest.strip_prefix(b"\"type\":\"")?)?;
+    let payload = rest.strip_prefix(b",\"payload\":{\"type\":\"");
+    Some((kind, payload.and_then(word).map(|(kind, _)| kind)))
+}
+
+/// The text up to a quotation mark, and the text behind it. None if it has an escape in it.
+fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr::memchr2(b'"', b'\\', text).filter(|end| text[*end] == b'"')?;
+    Some((&text[..end], &text[end + 1..]))
+}

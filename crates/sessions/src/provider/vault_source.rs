@@ -1,0 +1,48 @@
+//! Session files of a provider that the vault copies.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::ProviderScope;
+use crate::vault::ContentFacts;
+
+/// The files of a provider that the vault copies. They are only read.
+pub trait VaultSource: fmt::Debug + Send + Sync {
+    /// The agent's directory. Every folder is in it.
+    fn vault_home(&self) -> &Path;
+
+    /// The folders of a scope. One that is not there any more has none.
+    fn vault_folders(&self, scope: &ProviderScope<'_>) -> Vec<VaultFolder>;
+
+    /// The facts that a file's path tells about its session.
+    fn facts_of(&self, path: &Path) -> ContentFacts;
+
+    /// The first prompt of the session in a copy of its file.
+    fn first_prompt(&self, copy: &Path) -> Option<String>;
+}
+
+/// Files that make one snapshot. The folder is small enough for a list of all its files with each change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VaultFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// Its files, also in folders below, by path.
+    pub files: Vec<PathBuf>,
+}
+
+/// The regular files in a folder and in those below it, down to a depth. Links are not followed.
+pub(crate) fn files_below(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        match entry.file_type() {
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            Ok(kind) if kind.is_dir() && depth > 0 => {
+                files.extend(files_below(&entry.path(), depth - 1));
+            }
+            _ => {}
+        }
+    }
+    files.sort();
+    files
+}
