@@ -26,11 +26,11 @@ const OF_ONE_RUN: [&str; 14] = [
 
 /// The options of a server.
 #[derive(Debug)]
-pub(super) struct ServerOptions(pub(super) CommonOptions);
+pub(in crate::commands) struct ServerOptions(pub(in crate::commands) CommonOptions);
 
 impl ServerOptions {
     /// Refuses options that would change nothing: dropping them in silence would mislead.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    pub(in crate::commands) fn check(&self, server: &str) -> Result<(), Failure> {
         let common = &self.0;
         let given = [
             ("--agent", common.agent.is_some()),
@@ -46,7 +46,7 @@ impl ServerOptions {
         let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
             return Ok(());
         };
-        let failure = Failure::usage(anyhow!("an MCP server has no use for {flag}"));
+        let failure = Failure::usage(anyhow!("{server} has no use for {flag}"));
         Err(failure.with_hint("`lapidary run` has it, for one run of an agent"))
     }
 }

@@ -1,0 +1,59 @@
+//! The routes, and the handlers of runs. Lists and documents come from commands.
+
+mod commands;
+mod documents;
+mod permissions;
+mod runs;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{StatusCode, Uri};
+use axum::middleware;
+use axum::response::IntoResponse as _;
+use axum::routing::{get, post};
+
+use crate::gate::{self, Gate};
+use crate::problem::Problem;
+use crate::server::ServerState;
+use crate::static_files;
+
+/// The longest body of a request, in bytes.
+const LONGEST_BODY: usize = 8 << 20;
+
+/// All routes, behind the gate.
+pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
+    let page = |uri: Uri| async move { static_files::respond(uri.path()) };
+    Router::new()
+        .route("/", get(page))
+        .route("/app.js", get(page))
+        .route("/style.css", get(page))
+        .route("/api/v1/runs", get(runs::list).post(runs::start))
+        .route("/api/v1/runs/{id}", get(runs::show))
+        .route("/api/v1/runs/{id}/events", get(runs::events))
+        .route("/api/v1/runs/{id}/commands", post(commands::send))
+        .route("/api/v1/runs/{id}/stop", post(runs::stop))
+        .route("/api/v1/permissions", get(permissions::list))
+        .route(
+            "/api/v1/runs/{id}/permissions/{request}",
+            post(permissions::answer),
+        )
+        .route("/api/v1/sessions", get(documents::sessions))
+        .route("/api/v1/sessions/{id}", get(documents::session))
+        .route("/api/v1/stats", get(documents::stats))
+        .route("/api/v1/doctor", get(documents::doctor))
+        .route("/api/v1/capabilities", get(documents::capabilities))
+        .route("/api/v1/schemas", get(documents::schemas))
+        .route("/api/v1/schemas/{name}", get(documents::schema))
+        .fallback(|uri: Uri| async move {
+            Problem::not_found(format!("there is no `{}`", uri.path()))
+        })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not for this path")
+                .into_response()
+        })
+        .layer(DefaultBodyLimit::max(LONGEST_BODY))
+        .layer(middleware::from_fn_with_state(gate, gate::check_request))
+        .with_state(Arc::clone(state))
+}

@@ -1,0 +1,165 @@
+//! Events as a client reads them: server-sent events, or one JSON per line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use lapidary::Event;
+use lapidary::engine::run::Subscription;
+use lapidary::vocab::line;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::live_run::LiveRun;
+
+/// Bytes that are collected before a piece is sent.
+const PIECE: usize = 32 << 10;
+
+/// A client that hears nothing for longer takes the connection for dead.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// The form of the events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StreamForm {
+    /// `text/event-stream`: each event has its `seq` as `id`.
+    ServerSent,
+    /// `application/x-ndjson`: one JSON per line, as `lapidary connect` prints them.
+    Lines,
+}
+
+impl StreamForm {
+    /// The form that `Accept` asks for.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
+        let accept = headers.get(header::ACCEPT);
+        let accept = accept.and_then(|value| value.to_str().ok());
+        let is_sse = accept.is_some_and(|value| value.contains("text/event-stream"));
+        if is_sse { Self::ServerSent } else { Self::Lines }
+    }
+
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            Self::ServerSent => "text/event-stream",
+            Self::Lines => "application/x-ndjson",
+        }
+    }
+}
+
+/// Writes events into pieces of a response.
+#[derive(Debug)]
+pub(crate) struct EventEncoder {
+    form: StreamForm,
+    /// The `seq` of the next event that the client wants.
+    next_seq: u64,
+    piece: Vec<u8>,
+}
+
+impl EventEncoder {
+    pub(crate) fn new(form: StreamForm, from_seq: u64) -> Self {
+        Self {
+            form,
+            next_seq: from_seq,
+            piece: Vec::new(),
+        }
+    }
+
+    /// Adds an event, unless the client has it.
+    pub(crate) fn push(&mut self, event: &Event) {
+        let seq = event.base.seq;
+        if seq < self.next_seq {
+            return;
+        }
+        self.next_seq = seq + 1;
+        if self.form == StreamForm::ServerSent {
+            self.piece.extend_from_slice(b"id: ");
+            self.piece.extend_from_slice(seq.to_string().as_bytes());
+            self.piece.extend_from_slice(b"\ndata: ");
+        }
+        let _ = line::write_event(&mut self.piece, event); // a vector takes all
+        if self.form == StreamForm::ServerSent {
+            self.piece.push(b'\n');
+        }
+    }
+
+    /// A sign of life. Lines have none: each line is an event.
+    fn push_heartbeat(&mut self) {
+        if self.form == StreamForm::ServerSent {
+            self.piece.extend_from_slice(b"event: heartbeat\ndata: {}\n\n");
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.piece.len() >= PIECE
+    }
+
+    pub(crate) fn take_if_full(&mut self) -> Option<Bytes> {
+        if self.is_full() { self.take() } else { None }
+    }
+
+    pub(crate) fn take(&mut self) -> Option<Bytes> {
+        let piece = std::mem::take(&mut self.piece);
+        (!piece.is_empty()).then(|| piece.into())
+    }
+}
+
+/// Sends the events of a run of this server until its end, or until the client is gone.
+pub(crate) async fn send_live(
+    run: Arc<LiveRun>,
+    mut events: Subscription,
+    mut encoder: EventEncoder,
+    pieces: mpsc::Sender<Bytes>,
+) {
+    loop {
+        // What is ready is sent together; a wait sends what there is.
+        let ready = poll_now(&mut events);
+        let next = match ready {
+            Some(next) => next,
+            None => {
+                if let Some(piece) = encoder.take()
+                    && pieces.send(piece).await.is_err()
+                {
+                    return;
+                }
+                tokio::select! {
+                    () = pieces.closed() => return,
+                    next = timeout(HEARTBEAT, events.next()) => match next {
+                        Ok(next) => next,
+                        Err(_) => {
+                            encoder.push_heartbeat();
+                            continue;
+                        }
+                    },
+                }
+            }
+        };
+        match next {
+            Some(Ok(event)) => encoder.push(&event),
+            Some(Err(_)) | None => break,
+        }
+        if let Some(piece) = encoder.take_if_full()
+            && pieces.send(piece).await.is_err()
+        {
+            return;
+        }
+    }
+    if let Some(piece) = encoder.take() {
+        let _ = pieces.send(piece).await; // the client may be gone
+    }
+    drop(run);
+}
+
+/// The next event if it is there already.
+fn poll_now(
+    events: &mut Subscription,
+) -> Option<Option<Result<Event, lapidary::engine::run::SubscribeError>>> {
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use futures_core::Stream as _;
+
+    let mut context = Context::from_waker(Waker::noop());
+    match Pin::new(events).poll_next(&mut context) {
+        Poll::Ready(next) => Some(next),
+        Poll::Pending => None,
+    }
+}
