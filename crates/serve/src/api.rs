@@ -25,10 +25,8 @@ const LONGEST_BODY: usize = 8 << 20;
 /// All routes, behind the gate.
 pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
     let page = |uri: Uri| async move { static_files::respond(uri.path()) };
-    Router::new()
-        .route("/", get(page))
-        .route("/app.js", get(page))
-        .route("/style.css", get(page))
+    let files = static_files::paths().fold(Router::new(), |router, path| router.route(path, get(page)));
+    files
         .route("/api/v1/runs", get(runs::list).post(runs::start))
         .route("/api/v1/runs/{id}", get(runs::show))
         .route("/api/v1/runs/{id}/events", get(runs::events))
@@ -39,6 +37,7 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
             "/api/v1/runs/{id}/permissions/{request}",
             post(permissions::answer),
         )
+        .route("/api/v1/agents", get(runs::agents))
         .route("/api/v1/sessions", get(documents::sessions))
         .route("/api/v1/sessions/{id}", get(documents::session))
         .route("/api/v1/stats", get(documents::stats))

@@ -11,6 +11,10 @@ use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use lapidary::Event;
+use lapidary::render::html::FragmentWriter;
+use lapidary::wire::lines::{LineBuffer, RawLine};
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::problem::Problem;
@@ -47,6 +51,57 @@ pub(crate) async fn respond(
     kind: &'static str,
     args: Vec<String>,
 ) -> Result<Response, Problem> {
+    let (first, pieces) = output_of(runner, args).await?;
+    Ok(with_kind(kind, body_of(first, pieces)))
+}
+
+/// The response of a command that prints events: blocks of the transcript, one JSON per line.
+pub(crate) async fn respond_blocks(
+    runner: &Arc<dyn CommandRunner>,
+    args: Vec<String>,
+) -> Result<Response, Problem> {
+    let (first, mut pieces) = output_of(runner, args).await?;
+    let (sender, blocks) = mpsc::channel(2);
+    tokio::spawn(async move {
+        let mut lines = LineBuffer::default();
+        let mut writer = FragmentWriter::default();
+        let mut piece = first;
+        while let Some(bytes) = piece {
+            lines.push(&bytes);
+            while let Some(line) = lines.next_line() {
+                push_line(&mut writer, line);
+            }
+            if !send_blocks(&mut writer, &sender).await {
+                return;
+            }
+            piece = pieces.recv().await;
+        }
+        send_blocks(&mut writer, &sender).await;
+    });
+    Ok(with_kind("application/x-ndjson", body_of(None, blocks)))
+}
+
+/// Our own events are read back as they were written; a line that is none has nothing to show.
+fn push_line(writer: &mut FragmentWriter, line: RawLine<'_>) {
+    let RawLine::Whole(bytes) = line else { return };
+    let text = std::str::from_utf8(bytes).ok();
+    if let Some(event) = text.and_then(|text| Event::from_json(text).ok()) {
+        writer.push(&event);
+    }
+}
+
+async fn send_blocks(writer: &mut FragmentWriter, sender: &mpsc::Sender<Bytes>) -> bool {
+    let changed = writer.take_changed().into_iter();
+    let lines = changed.map(|it| format!("{}\n", json!({"block": it.block, "html": it.html})));
+    let text: String = lines.collect();
+    text.is_empty() || sender.send(text.into()).await.is_ok()
+}
+
+/// Runs a command. Its output begins with the first piece; a command that prints nothing has failed, or has nothing to say.
+async fn output_of(
+    runner: &Arc<dyn CommandRunner>,
+    args: Vec<String>,
+) -> Result<(Option<Bytes>, mpsc::Receiver<Bytes>), Problem> {
     let failed = |error: std::io::Error| Problem::internal(format!("cannot run the command: {error}"));
     let (mut output, stdout) = std::io::pipe().map_err(failed)?;
     let mut stderr = tempfile::tempfile().map_err(failed)?;
@@ -68,14 +123,14 @@ pub(crate) async fn respond(
             }
         }
     });
-    let Some(first) = pieces.recv().await else {
-        let exit = command.await.unwrap_or(1);
-        return match exit {
-            0 => Ok(with_kind(kind, Body::empty())),
-            _ => Err(problem_of(exit, &mut stderr)),
-        };
-    };
-    Ok(with_kind(kind, body_of(Some(first), pieces)))
+    let first = pieces.recv().await;
+    if first.is_none() {
+        match command.await.unwrap_or(1) {
+            0 => {}
+            exit => return Err(problem_of(exit, &mut stderr)),
+        }
+    }
+    Ok((first, pieces))
 }
 
 fn with_kind(kind: &'static str, body: Body) -> Response {

@@ -7,7 +7,9 @@ use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use lapidary::Event;
 use lapidary::engine::run::Subscription;
+use lapidary::render::html::FragmentWriter;
 use lapidary::vocab::line;
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -26,6 +28,8 @@ pub(crate) enum StreamForm {
     ServerSent,
     /// `application/x-ndjson`: one JSON per line, as `lapidary connect` prints them.
     Lines,
+    /// `text/event-stream`: blocks of the transcript as HTML, each with the `seq` of the last event in it.
+    Fragments,
 }
 
 impl StreamForm {
@@ -39,7 +43,7 @@ impl StreamForm {
 
     pub(crate) fn content_type(self) -> &'static str {
         match self {
-            Self::ServerSent => "text/event-stream",
+            Self::ServerSent | Self::Fragments => "text/event-stream",
             Self::Lines => "application/x-ndjson",
         }
     }
@@ -52,6 +56,11 @@ pub(crate) struct EventEncoder {
     /// The `seq` of the next event that the client wants.
     next_seq: u64,
     piece: Vec<u8>,
+    /// Blocks of the transcript, if these are wanted.
+    fragments: FragmentWriter,
+    /// The first event that a client which comes back does not have.
+    resumes_at: Option<u64>,
+    has_news: bool,
 }
 
 impl EventEncoder {
@@ -60,12 +69,18 @@ impl EventEncoder {
             form,
             next_seq: from_seq,
             piece: Vec::new(),
+            fragments: FragmentWriter::default(),
+            resumes_at: (from_seq > 0).then_some(from_seq),
+            has_news: false,
         }
     }
 
     /// Adds an event, unless the client has it.
     pub(crate) fn push(&mut self, event: &Event) {
         let seq = event.base.seq;
+        if self.form == StreamForm::Fragments {
+            return self.push_to_fragments(event);
+        }
         if seq < self.next_seq {
             return;
         }
@@ -81,9 +96,41 @@ impl EventEncoder {
         }
     }
 
+    /// Blocks are made of all events. A client that comes back gets only those that have changed since.
+    fn push_to_fragments(&mut self, event: &Event) {
+        let seq = event.base.seq;
+        if self.resumes_at == Some(seq) {
+            let _ = self.fragments.take_changed(); // the client has these
+        }
+        if seq >= self.next_seq {
+            self.has_news = true;
+            self.next_seq = seq + 1;
+        }
+        self.fragments.push(event);
+    }
+
+    fn write_fragments(&mut self) {
+        if !std::mem::take(&mut self.has_news) {
+            return;
+        }
+        let seq = self.next_seq - 1;
+        for fragment in self.fragments.take_changed() {
+            let data = json!({"block": fragment.block, "html": fragment.html});
+            self.write_sent(seq, "block", &data);
+        }
+        if let Some(html) = self.fragments.footer() {
+            self.write_sent(seq, "end", &json!({"html": html}));
+        }
+    }
+
+    fn write_sent(&mut self, seq: u64, name: &str, data: &serde_json::Value) {
+        let text = format!("id: {seq}\nevent: {name}\ndata: {data}\n\n");
+        self.piece.extend_from_slice(text.as_bytes());
+    }
+
     /// A sign of life. Lines have none: each line is an event.
     fn push_heartbeat(&mut self) {
-        if self.form == StreamForm::ServerSent {
+        if self.form != StreamForm::Lines {
             self.piece.extend_from_slice(b"event: heartbeat\ndata: {}\n\n");
         }
     }
@@ -97,6 +144,7 @@ impl EventEncoder {
     }
 
     pub(crate) fn take(&mut self) -> Option<Bytes> {
+        self.write_fragments();
         let piece = std::mem::take(&mut self.piece);
         (!piece.is_empty()).then(|| piece.into())
     }

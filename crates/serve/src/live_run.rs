@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary::engine::conversation::{ClientCommand, CommandSender};
 use lapidary::engine::run::{RunSubscriber, StopHandle};
+use lapidary::render::html::permission_html;
 use lapidary::vocab::event::RunEnd;
 use lapidary::{Body, Event, PermissionMode, Run};
 use serde_json::value::RawValue;
@@ -37,7 +38,7 @@ struct LiveState {
     /// Absent once the run takes no more commands. Dropping it ends the agent when its work is done.
     orders: Option<CommandSender>,
     /// Requests for permission that wait for an answer, by id.
-    open: BTreeMap<String, Box<RawValue>>,
+    open: BTreeMap<String, OpenPrompt>,
     /// The end of earlier ones.
     closed: HashMap<String, ClosedPrompt>,
     /// The order in which they were closed: the oldest is forgotten first.
@@ -45,6 +46,15 @@ struct LiveState {
     /// Commands that wait for their result, by the text of their id.
     waiting: HashMap<String, oneshot::Sender<Box<RawValue>>>,
     end: Option<RunEnd>,
+}
+
+/// A request for permission that waits for an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenPrompt {
+    /// The `permission_request`.
+    pub(crate) request: Box<RawValue>,
+    /// The diff or the command that is to be approved, as markup.
+    pub(crate) html: String,
 }
 
 /// The end of a request for permission.
@@ -150,7 +160,7 @@ impl LiveRun {
     }
 
     /// Requests for permission that wait for an answer.
-    pub(crate) fn open_prompts(&self) -> Vec<Box<RawValue>> {
+    pub(crate) fn open_prompts(&self) -> Vec<OpenPrompt> {
         self.lock_state().open.values().cloned().collect()
     }
 
@@ -195,8 +205,11 @@ impl LiveState {
     fn note_event(&mut self, event: &Event) {
         match &event.body {
             Body::PermissionRequest(request) => {
-                self.open
-                    .insert(request.request_id.to_string(), event_json(event));
+                let prompt = OpenPrompt {
+                    request: event_json(event),
+                    html: permission_html(request),
+                };
+                self.open.insert(request.request_id.to_string(), prompt);
             }
             Body::PermissionDecision(decision) => {
                 let id = decision.request_id.to_string();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lapidary::PermissionMode;
-use lapidary::demo::DemoAttendance;
+use lapidary::demo::{DEMO, DemoAttendance};
 use lapidary::engine::budget::Budget;
 use lapidary::engine::config::Config;
 use lapidary::engine::headless::Job;
@@ -81,6 +81,19 @@ impl RunBounds {
             orders,
             widest_mode,
         })
+    }
+
+    /// The names of agents that a client may ask for.
+    pub(crate) fn agents(&self) -> Result<Vec<String>, Problem> {
+        let mut options = self.options.clone();
+        options.config.agent = Some(DEMO.to_owned());
+        options.config.working_dir = Some(self.root.clone());
+        let config = self.job_of(&options)?.config;
+        let is_shown = |name: &&str| !["acp", "lapidary"].contains(name);
+        let mut names: Vec<_> = agent_names(&config).into_iter().filter(is_shown).map(ToOwned::to_owned).collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
     }
 
     fn make_job(&self, request: &RunRequest, id: &str) -> Result<(Job, PermissionMode), Problem> {

@@ -62,17 +62,22 @@ pub(crate) async fn session(
 ) -> Answer {
     check_id(&id)?;
     let format = query.format.as_deref().unwrap_or("events");
+    let show = |format: &str| {
+        command(&["sessions", "show", "--all", "--format", format], |args| {
+            args.extend(["--".to_owned(), id.clone()]);
+        })
+    };
+    if format == "blocks" {
+        return command_output::respond_blocks(&state.commands, show("events")).await;
+    }
     let kind = match format {
         "html" => "text/html; charset=utf-8",
         "markdown" | "text" => "text/plain; charset=utf-8",
         "events" | "messages" => "application/x-ndjson",
         _ => return Err(Problem::bad_request(format!("unknown format `{format}`"))
-            .with_hint("formats are `events`, `messages`, `markdown`, `html` and `text`")),
+            .with_hint("formats are `events`, `messages`, `markdown`, `html`, `blocks` and `text`")),
     };
-    let args = command(&["sessions", "show", "--all", "--format", format], |args| {
-        args.extend(["--".to_owned(), id]);
-    });
-    command_output::respond(&state.commands, kind, args).await
+    command_output::respond(&state.commands, kind, show(format)).await
 }
 
 pub(crate) async fn stats(State(state): Shared) -> Answer {

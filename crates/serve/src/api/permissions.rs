@@ -22,6 +22,8 @@ struct OpenPermission {
     run_id: String,
     /// The `permission_request`.
     request: Box<RawValue>,
+    /// The diff or the command that is to be approved, as markup.
+    html: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -43,9 +45,10 @@ pub(crate) async fn list(State(state): State<Arc<ServerState>>) -> Result<Respon
     let runs = state.runs.all();
     let permissions = runs.iter().flat_map(|run| {
         let open = run.open_prompts().into_iter();
-        open.map(|request| OpenPermission {
+        open.map(|prompt| OpenPermission {
             run_id: run.id.clone(),
-            request,
+            request: prompt.request,
+            html: prompt.html,
         })
     });
     let body = OpenPermissions {

@@ -51,6 +51,12 @@ pub(crate) async fn list(State(state): Shared, Query(query): Query<ListQuery>) -
     command_output::respond(&state.commands, "application/json", args).await
 }
 
+/// The agents that a run can have, without looking whether they are installed.
+pub(crate) async fn agents(State(state): Shared) -> Answer {
+    let agents = state.bounds.agents()?;
+    Ok(json_response(StatusCode::OK, &json!({"agents": agents})))
+}
+
 pub(crate) async fn show(State(state): Shared, Path(id): Path<String>) -> Answer {
     recording_of(&state, &id)?;
     let run = recording::read_run(&state.recordings, &id);
@@ -104,8 +110,10 @@ pub(crate) async fn events(
     Query(query): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Answer {
+    let mut form = StreamForm::from_headers(&headers);
     match query.format.as_deref() {
         None | Some("events") => {}
+        Some("html") if form == StreamForm::ServerSent => form = StreamForm::Fragments,
         Some(format @ ("messages" | "runtime" | "html" | "result")) => {
             return other_format(&state, &id, format).await;
         }
@@ -114,12 +122,13 @@ pub(crate) async fn events(
                 .with_hint("formats are `events`, `messages`, `runtime`, `result` and `html`"));
         }
     }
-    let form = StreamForm::from_headers(&headers);
     let from = query.after.or(last_event_id(&headers)).map_or(0, |seq| seq + 1);
     let encoder = EventEncoder::new(form, from);
     let (sender, pieces) = mpsc::channel(PIECES);
     if let Some(run) = state.runs.get(&id) {
-        let events = run.subscriber.subscribe(from);
+        // Blocks of the transcript are made of all events.
+        let first = if form == StreamForm::Fragments { 0 } else { from };
+        let events = run.subscriber.subscribe(first);
         let events = events.map_err(|error| Problem::internal(error.to_string()))?;
         let stopped = state.stopped.clone();
         tokio::spawn(async move {
