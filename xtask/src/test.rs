@@ -168,6 +168,7 @@ impl PeerFolders {
             oracle = Some(peers::install_oracle(workspace)?);
         }
         peers::install_a2a(workspace)?;
+        peers::install_browser(workspace)?;
         let peers = Some(peers::install_peers(workspace)?);
         Ok(Self { peers, oracle })
     }

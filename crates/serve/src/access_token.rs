@@ -83,7 +83,8 @@ fn read_token(file: &Path) -> io::Result<Option<String>> {
         Err(error) => return Err(error),
     };
     let text = text.trim();
-    let is_token = text.len() == 2 * TOKEN_BYTES && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_token =
+        text.len() == 2 * TOKEN_BYTES && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     Ok(is_token.then(|| text.to_owned()))
 }
 

@@ -25,7 +25,8 @@ const LONGEST_BODY: usize = 8 << 20;
 /// All routes, behind the gate.
 pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
     let page = |uri: Uri| async move { static_files::respond(uri.path()) };
-    let files = static_files::paths().fold(Router::new(), |router, path| router.route(path, get(page)));
+    let files =
+        static_files::paths().fold(Router::new(), |router, path| router.route(path, get(page)));
     files
         .route("/api/v1/runs", get(runs::list).post(runs::start))
         .route("/api/v1/runs/{id}", get(runs::show))
@@ -37,7 +38,7 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
             "/api/v1/runs/{id}/permissions/{request}",
             post(permissions::answer),
         )
-        .route("/api/v1/agents", get(runs::agents))
+        .route("/api/v1/agents", get(documents::agents))
         .route("/api/v1/sessions", get(documents::sessions))
         .route("/api/v1/sessions/{id}", get(documents::session))
         .route("/api/v1/stats", get(documents::stats))
@@ -45,12 +46,15 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
         .route("/api/v1/capabilities", get(documents::capabilities))
         .route("/api/v1/schemas", get(documents::schemas))
         .route("/api/v1/schemas/{name}", get(documents::schema))
-        .fallback(|uri: Uri| async move {
-            Problem::not_found(format!("there is no `{}`", uri.path()))
-        })
+        .fallback(
+            |uri: Uri| async move { Problem::not_found(format!("there is no `{}`", uri.path())) },
+        )
         .method_not_allowed_fallback(|| async {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this method is not for this path")
-                .into_response()
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this method is not for this path",
+            )
+            .into_response()
         })
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .layer(middleware::from_fn_with_state(gate, gate::check_request))

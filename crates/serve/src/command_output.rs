@@ -102,7 +102,8 @@ async fn output_of(
     runner: &Arc<dyn CommandRunner>,
     args: Vec<String>,
 ) -> Result<(Option<Bytes>, mpsc::Receiver<Bytes>), Problem> {
-    let failed = |error: std::io::Error| Problem::internal(format!("cannot run the command: {error}"));
+    let failed =
+        |error: std::io::Error| Problem::internal(format!("cannot run the command: {error}"));
     let (mut output, stdout) = std::io::pipe().map_err(failed)?;
     let mut stderr = tempfile::tempfile().map_err(failed)?;
     let call = CommandCall {

@@ -38,7 +38,11 @@ impl StreamForm {
         let accept = headers.get(header::ACCEPT);
         let accept = accept.and_then(|value| value.to_str().ok());
         let is_sse = accept.is_some_and(|value| value.contains("text/event-stream"));
-        if is_sse { Self::ServerSent } else { Self::Lines }
+        if is_sse {
+            Self::ServerSent
+        } else {
+            Self::Lines
+        }
     }
 
     pub(crate) fn content_type(self) -> &'static str {
@@ -131,7 +135,8 @@ impl EventEncoder {
     /// A sign of life. Lines have none: each line is an event.
     fn push_heartbeat(&mut self) {
         if self.form != StreamForm::Lines {
-            self.piece.extend_from_slice(b"event: heartbeat\ndata: {}\n\n");
+            self.piece
+                .extend_from_slice(b"event: heartbeat\ndata: {}\n\n");
         }
     }
 

@@ -53,7 +53,11 @@ impl Gate {
         if !is_page {
             self.check_origin(headers)?;
         }
-        if is_static { Ok(()) } else { self.check_token(headers) }
+        if is_static {
+            Ok(())
+        } else {
+            self.check_token(headers)
+        }
     }
 
     /// A page whose host name was rebound to this address sends its own name.
@@ -93,8 +97,11 @@ impl Gate {
             "the token is not this server's"
         };
         let file = self.token.file.display();
-        Err(Problem::new(StatusCode::UNAUTHORIZED, detail)
-            .with_hint(format!("send `Authorization: Bearer` with the token in `{file}`")))
+        Err(
+            Problem::new(StatusCode::UNAUTHORIZED, detail).with_hint(format!(
+                "send `Authorization: Bearer` with the token in `{file}`"
+            )),
+        )
     }
 }
 

@@ -37,10 +37,9 @@ impl FromStr for ListenAddress {
                 path => Ok(Self::Unix(path.into())),
             };
         }
-        let text = text.strip_prefix("localhost:").map_or_else(
-            || text.to_owned(),
-            |port| format!("127.0.0.1:{port}"),
-        );
+        let text = text
+            .strip_prefix("localhost:")
+            .map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
         let address: SocketAddr = text.parse().map_err(|_| invalid())?;
         Ok(Self::Tcp(address))
     }

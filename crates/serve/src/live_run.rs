@@ -87,7 +87,9 @@ impl LiveRun {
     /// Takes charge of a run, and sends its prompt. The task ends with the run.
     pub(crate) fn start(started: StartedRun, prompt: &str) -> Arc<Self> {
         let prompt = serde_json::json!({"command": "send_message", "id": "prompt", "text": prompt});
-        started.orders.give(ClientCommand::read(&prompt.to_string()));
+        started
+            .orders
+            .give(ClientCommand::read(&prompt.to_string()));
         let state = LiveState {
             orders: Some(started.orders),
             ..LiveState::default()

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lapidary::engine::replay::{PastAttempts, PastReading};
 use lapidary::engine::replay::RecordingReader;
 use lapidary::engine::replay::ReplayError;
+use lapidary::engine::replay::{PastAttempts, PastReading};
 use lapidary::normalize::NormalizeOptions;
 use lapidary::wire::lines::DEFAULT_LIMIT;
 use lapidary::{Body, Event};
@@ -27,7 +27,9 @@ pub(crate) fn send_recorded(
     pieces: &mpsc::Sender<Bytes>,
 ) {
     loop {
-        let Ok(reader) = RecordingReader::open(directory) else { return };
+        let Ok(reader) = RecordingReader::open(directory) else {
+            return;
+        };
         let is_running = reader.is_running();
         let sent = send_once(&reader, is_running, &mut encoder, pieces);
         if !is_running || sent.is_err() || pieces.is_closed() {

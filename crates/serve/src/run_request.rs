@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lapidary::PermissionMode;
-use lapidary::demo::{DEMO, DemoAttendance};
+use lapidary::demo::DemoAttendance;
 use lapidary::engine::budget::Budget;
 use lapidary::engine::config::Config;
+use lapidary::engine::conversation::CommandSender;
 use lapidary::engine::headless::Job;
 use lapidary::engine::policy::PermissionEffect;
 use lapidary::engine::run::Run;
-use lapidary::engine::conversation::CommandSender;
 use lapidary::prepare::{PrepareError, PrepareErrorKind, RunOptions, RunSurroundings, agent_names};
 use serde::Deserialize;
 
@@ -83,19 +83,6 @@ impl RunBounds {
         })
     }
 
-    /// The names of agents that a client may ask for.
-    pub(crate) fn agents(&self) -> Result<Vec<String>, Problem> {
-        let mut options = self.options.clone();
-        options.config.agent = Some(DEMO.to_owned());
-        options.config.working_dir = Some(self.root.clone());
-        let config = self.job_of(&options)?.config;
-        let is_shown = |name: &&str| !["acp", "lapidary"].contains(name);
-        let mut names: Vec<_> = agent_names(&config).into_iter().filter(is_shown).map(ToOwned::to_owned).collect();
-        names.sort();
-        names.dedup();
-        Ok(names)
-    }
-
     fn make_job(&self, request: &RunRequest, id: &str) -> Result<(Job, PermissionMode), Problem> {
         let mut options = self.options.clone();
         options.events.run = id.into();
@@ -155,7 +142,8 @@ fn check_agent(wanted: Option<&str>, config: &Config) -> Result<(), Problem> {
 fn narrow(options: &mut RunOptions, request: &RunRequest, own: &Config) -> Result<(), Problem> {
     if let Some(word) = &request.permission_mode {
         let mode = PermissionMode::from_word(word);
-        let mode = mode.ok_or_else(|| Problem::bad_request(format!("unknown permission mode `{word}`")))?;
+        let mode =
+            mode.ok_or_else(|| Problem::bad_request(format!("unknown permission mode `{word}`")))?;
         check_mode(mode, own.permission_mode.unwrap_or_default())?;
         options.config.permission_mode = Some(mode);
     }
@@ -164,16 +152,22 @@ fn narrow(options: &mut RunOptions, request: &RunRequest, own: &Config) -> Resul
         (PermissionEffect::Ask, &request.rules.ask),
     ];
     for (effect, specs) in lists {
-        options.rules.extend(specs.iter().map(|spec| (effect, spec.clone())));
+        options
+            .rules
+            .extend(specs.iter().map(|spec| (effect, spec.clone())));
     }
     if let Some(seconds) = request.timeout {
-        let wanted = Duration::try_from_secs_f64(seconds).ok().filter(|it| !it.is_zero());
-        let wanted = wanted.ok_or_else(|| Problem::bad_request("`timeout` is a number of seconds above 0"))?;
+        let wanted = Duration::try_from_secs_f64(seconds)
+            .ok()
+            .filter(|it| !it.is_zero());
+        let wanted = wanted
+            .ok_or_else(|| Problem::bad_request("`timeout` is a number of seconds above 0"))?;
         let own = own.timeout.unwrap_or(wanted);
         options.config.timeout = Some(wanted.min(own));
     }
     if let Some(text) = &request.budget {
-        let wanted = Budget::parse(text).map_err(|error| Problem::bad_request(error.to_string()))?;
+        let wanted =
+            Budget::parse(text).map_err(|error| Problem::bad_request(error.to_string()))?;
         let own = own.budget.unwrap_or_default();
         options.config.budget = Some(own.narrowed_by(wanted));
     }
@@ -187,14 +181,19 @@ pub(crate) fn check_mode(wanted: PermissionMode, widest: PermissionMode) -> Resu
     }
     let (wanted, widest) = (wanted.as_str(), widest.as_str());
     let detail = format!("`{wanted}` allows more than this server: its mode is `{widest}`");
-    Err(Problem::forbidden(detail)
-        .with_hint(format!("start the server with `--permission-mode {wanted}`")))
+    Err(Problem::forbidden(detail).with_hint(format!(
+        "start the server with `--permission-mode {wanted}`"
+    )))
 }
 
 fn problem_of(error: &PrepareError) -> Problem {
     let problem = match error.kind() {
-        PrepareErrorKind::Usage | PrepareErrorKind::BadInput => Problem::bad_request(error.to_string()),
-        PrepareErrorKind::BadConfig | PrepareErrorKind::Internal => Problem::internal(error.to_string()),
+        PrepareErrorKind::Usage | PrepareErrorKind::BadInput => {
+            Problem::bad_request(error.to_string())
+        }
+        PrepareErrorKind::BadConfig | PrepareErrorKind::Internal => {
+            Problem::internal(error.to_string())
+        }
     };
     match error.hint() {
         Some(hint) => problem.with_hint(hint),

@@ -67,7 +67,11 @@ impl RunTable {
         state.runs.insert(run.id.clone(), run);
         let mut ended = state.runs.iter().filter(|(_, run)| run.is_over());
         let excess = ended.clone().count().saturating_sub(MOST_ENDED);
-        let oldest: Vec<_> = ended.by_ref().take(excess).map(|(id, _)| id.clone()).collect();
+        let oldest: Vec<_> = ended
+            .by_ref()
+            .take(excess)
+            .map(|(id, _)| id.clone())
+            .collect();
         for id in oldest {
             state.runs.remove(&id);
         }
@@ -86,7 +90,10 @@ impl RunTable {
     pub(crate) fn remember_key(&self, key: &str, body: &[u8], run: &str) {
         let mut state = self.lock_state();
         if state.keys.len() >= MOST_KEYS {
-            let oldest = state.keys.iter().min_by(|one, other| one.1.run.cmp(&other.1.run));
+            let oldest = state
+                .keys
+                .iter()
+                .min_by(|one, other| one.1.run.cmp(&other.1.run));
             if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
                 state.keys.remove(&oldest);
             }

@@ -146,10 +146,13 @@ enum BoundListener {
 impl Server {
     /// Binds the address. Nothing is answered before [`Self::serve`]. Inside a tokio runtime.
     pub async fn bind(options: ServeOptions) -> Result<Self, ServeError> {
-        let root = options.root.canonicalize().map_err(|source| ServeError::Root {
-            root: options.root.clone(),
-            source,
-        })?;
+        let root = options
+            .root
+            .canonicalize()
+            .map_err(|source| ServeError::Root {
+                root: options.root.clone(),
+                source,
+            })?;
         let token_error = |source| ServeError::Token {
             directory: options.state.clone(),
             source,
@@ -162,7 +165,11 @@ impl Server {
             (BoundListener::Tcp(_), _) => format!("http://{}", hosts[0]),
         };
         let redirect = match &listener {
-            BoundListener::Tcp(_) => Some(token.write_redirect(&options.state, &url).map_err(token_error)?),
+            BoundListener::Tcp(_) => Some(
+                token
+                    .write_redirect(&options.state, &url)
+                    .map_err(token_error)?,
+            ),
             BoundListener::Unix(..) => None,
         };
         let recordings = lapidary::prepare::recorded_in(

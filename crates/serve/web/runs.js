@@ -98,7 +98,8 @@ function startForm(signal) {
  */
 async function listAgents(select, signal) {
   const found = await get("/api/v1/agents", signal);
-  for (const name of found.agents) select.prepend(element("option", { value: name }, name));
+  const installed = found.programs.filter((/** @type {any} */ program) => program.installed);
+  select.prepend(...installed.map((/** @type {any} */ program) => element("option", { value: program.name }, program.name)));
   select.selectedIndex = 0;
 }
 

@@ -11,7 +11,8 @@ use lapidary::engine::process::start_detached;
 use lapidary::engine::recording::private_directories;
 use lapidary::normalize::NormalizeOptions;
 use lapidary_serve::{
-    CommandCall, CommandRunner, ListenAddress, ServeError, ServeOptions, Server, ServerAddress, TokenUse,
+    CommandCall, CommandRunner, ListenAddress, ServeError, ServeOptions, Server, ServerAddress,
+    TokenUse,
 };
 use serde_json::json;
 use tokio::runtime::Builder;
@@ -79,7 +80,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         {
             if has_display(&environment) {
                 let opened = start_detached(OsStr::new(BROWSER), page);
-                opened.map_err(|error| Failure::internal(anyhow!(error).context("cannot start the browser")))?;
+                opened.map_err(|error| {
+                    Failure::internal(anyhow!(error).context("cannot start the browser"))
+                })?;
             } else {
                 out.print_message("note: there is no display: open the page by its address");
             }
@@ -100,7 +103,10 @@ fn serve_options(args: &Args, invocation: &Arc<Invocation>) -> Result<ServeOptio
         .with_context(|| format!("cannot use `{}`", state.display()))
         .map_err(Failure::internal)?;
     let root = args.root.as_ref();
-    let root = root.map_or_else(|| environment.dir.clone(), |root| environment.dir.join(root));
+    let root = root.map_or_else(
+        || environment.dir.clone(),
+        |root| environment.dir.join(root),
+    );
     Ok(ServeOptions {
         listen: args.listen.clone(),
         root,
@@ -129,7 +135,11 @@ fn print_address(address: &ServerAddress, out: &mut Printer) -> Result<(), Failu
     if out.is_terminal {
         writeln!(out, "Lapidary serves {}", address.url)?;
         if let Some(page) = &address.redirect {
-            writeln!(out, "Open file://{} in a browser: it has the token.", page.display())?;
+            writeln!(
+                out,
+                "Open file://{} in a browser: it has the token.",
+                page.display()
+            )?;
         }
         writeln!(out, "Ctrl-C ends the server and its runs.")?;
     } else {
@@ -153,7 +163,9 @@ struct InProcessCommands {
 
 impl InProcessCommands {
     fn new(invocation: &Invocation) -> Result<Self, Failure> {
-        let known = |path: std::io::Result<PathBuf>| path.map_err(|error| Failure::internal(anyhow!(error)));
+        let known = |path: std::io::Result<PathBuf>| {
+            path.map_err(|error| Failure::internal(anyhow!(error)))
+        };
         Ok(Self {
             variables: invocation.all_variables().collect(),
             current_dir: known(invocation.current_dir())?,

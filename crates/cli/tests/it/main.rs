@@ -39,6 +39,7 @@ mod rule_matrix;
 mod run;
 mod runs;
 mod search;
+mod serve;
 mod sessions;
 mod skills;
 mod streaming;

@@ -43,15 +43,19 @@ pub(super) async fn send_command(
     let line = line.map_err(|error| Problem::internal(error.to_string()))?;
     let result = run.send_command(&line, &id).map_err(|error| match error {
         SendError::Over => over(),
-        SendError::SameId => {
-            Problem::new(StatusCode::CONFLICT, "a command with this `id` waits for its result")
-        }
+        SendError::SameId => Problem::new(
+            StatusCode::CONFLICT,
+            "a command with this `id` waits for its result",
+        ),
     })?;
     result.await.map_err(|_| over())
 }
 
 fn over() -> Problem {
-    Problem::new(StatusCode::CONFLICT, "the run takes no more commands: it is over, or ends")
+    Problem::new(
+        StatusCode::CONFLICT,
+        "the run takes no more commands: it is over, or ends",
+    )
 }
 
 /// A command must not let the agent do more than the server allows, nor lead it out of the server's root.
@@ -72,8 +76,9 @@ fn check_bounds(
             if run.widest_mode < PermissionMode::BypassPermissions =>
         {
             let detail = format!("`{name}` could let the agent do more than this server allows");
-            Err(Problem::forbidden(detail)
-                .with_hint("use `set_permission_mode`, or a server with `--permission-mode bypassPermissions`"))
+            Err(Problem::forbidden(detail).with_hint(
+                "use `set_permission_mode`, or a server with `--permission-mode bypassPermissions`",
+            ))
         }
         _ => match text("cwd") {
             Some(cwd) => state.bounds.directory(Some(cwd.as_ref())).map(drop),

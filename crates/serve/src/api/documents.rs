@@ -14,6 +14,7 @@ type Shared = State<Arc<ServerState>>;
 type Answer = Result<Response, Problem>;
 
 const JSON: &str = "application/json";
+const LINES: &str = "application/x-ndjson";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,11 +35,13 @@ pub(crate) struct FormatQuery {
 
 pub(crate) async fn sessions(State(state): Shared, Query(query): Query<SessionsQuery>) -> Answer {
     let mut args = match &query.q {
-        Some(words) if !words.trim().is_empty() => command(&["sessions", "search", "--format", "json"], |args| {
-            args.extend(option("--limit", query.limit.map(|it| it.to_string())));
-            args.push("--".to_owned());
-            args.push(words.clone());
-        }),
+        Some(words) if !words.trim().is_empty() => {
+            command(&["sessions", "search", "--format", "json"], |args| {
+                args.extend(option("--limit", query.limit.map(|it| it.to_string())));
+                args.push("--".to_owned());
+                args.push(words.clone());
+            })
+        }
         _ => command(&["sessions", "list", "--format", "json"], |args| {
             args.extend(option("--last", query.limit.map(|it| it.to_string())));
         }),
@@ -73,11 +76,21 @@ pub(crate) async fn session(
     let kind = match format {
         "html" => "text/html; charset=utf-8",
         "markdown" | "text" => "text/plain; charset=utf-8",
-        "events" | "messages" => "application/x-ndjson",
-        _ => return Err(Problem::bad_request(format!("unknown format `{format}`"))
-            .with_hint("formats are `events`, `messages`, `markdown`, `html`, `blocks` and `text`")),
+        "events" | "messages" => LINES,
+        _ => {
+            return Err(
+                Problem::bad_request(format!("unknown format `{format}`")).with_hint(
+                    "formats are `events`, `messages`, `markdown`, `html`, `blocks` and `text`",
+                ),
+            );
+        }
     };
     command_output::respond(&state.commands, kind, show(format)).await
+}
+
+pub(crate) async fn agents(State(state): Shared) -> Answer {
+    let args = command(&["agents", "list", "--format", "json"], |_| {});
+    command_output::respond(&state.commands, JSON, args).await
 }
 
 pub(crate) async fn stats(State(state): Shared) -> Answer {
@@ -92,7 +105,7 @@ pub(crate) async fn doctor(State(state): Shared) -> Answer {
 
 pub(crate) async fn capabilities(State(state): Shared) -> Answer {
     let args = command(&["capabilities", "--format", "json"], |_| {});
-    command_output::respond(&state.commands, JSON, args).await
+    command_output::respond(&state.commands, LINES, args).await
 }
 
 pub(crate) async fn schemas(State(state): Shared) -> Answer {

@@ -54,7 +54,8 @@ pub(crate) async fn list(State(state): State<Arc<ServerState>>) -> Result<Respon
     let body = OpenPermissions {
         permissions: permissions.collect(),
     };
-    let text = serde_json::to_string(&body).map_err(|error| Problem::internal(error.to_string()))?;
+    let text =
+        serde_json::to_string(&body).map_err(|error| Problem::internal(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
@@ -72,7 +73,9 @@ pub(crate) async fn answer(
         PromptState::Open => {}
         PromptState::Closed(closed) => return Err(closed_problem(closed)),
         PromptState::Unknown => {
-            return Err(Problem::not_found("the run has not asked for this permission"));
+            return Err(Problem::not_found(
+                "the run has not asked for this permission",
+            ));
         }
     }
     let result = send_command(&run, &mut reply_command(&request, reply)).await;

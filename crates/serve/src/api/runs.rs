@@ -51,12 +51,6 @@ pub(crate) async fn list(State(state): Shared, Query(query): Query<ListQuery>) -
     command_output::respond(&state.commands, "application/json", args).await
 }
 
-/// The agents that a run can have, without looking whether they are installed.
-pub(crate) async fn agents(State(state): Shared) -> Answer {
-    let agents = state.bounds.agents()?;
-    Ok(json_response(StatusCode::OK, &json!({"agents": agents})))
-}
-
 pub(crate) async fn show(State(state): Shared, Path(id): Path<String>) -> Answer {
     recording_of(&state, &id)?;
     let run = recording::read_run(&state.recordings, &id);
@@ -80,7 +74,9 @@ pub(crate) async fn start(State(state): Shared, headers: HeaderMap, body: Bytes)
             KeyUse::Started(run) => return Ok(run_response(StatusCode::OK, &run)),
             KeyUse::Taken(run) => {
                 let detail = "another request had this key";
-                return Err(Problem::new(StatusCode::CONFLICT, detail).with_field("run", run.into()));
+                return Err(
+                    Problem::new(StatusCode::CONFLICT, detail).with_field("run", run.into())
+                );
             }
         }
     }
@@ -122,18 +118,27 @@ pub(crate) async fn events(
                 .with_hint("formats are `events`, `messages`, `runtime`, `result` and `html`"));
         }
     }
-    let from = query.after.or(last_event_id(&headers)).map_or(0, |seq| seq + 1);
+    let from = query
+        .after
+        .or(last_event_id(&headers))
+        .map_or(0, |seq| seq + 1);
     let encoder = EventEncoder::new(form, from);
     let (sender, pieces) = mpsc::channel(PIECES);
     if let Some(run) = state.runs.get(&id) {
         // Blocks of the transcript are made of all events.
-        let first = if form == StreamForm::Fragments { 0 } else { from };
+        let first = if form == StreamForm::Fragments {
+            0
+        } else {
+            from
+        };
         let events = run.subscriber.subscribe(first);
         let events = events.map_err(|error| Problem::internal(error.to_string()))?;
         let stopped = state.stopped.clone();
         tokio::spawn(async move {
             // The last events of a run come before the server's own end: `stopped` is the net for a client that does not read.
-            let _ = stopped.run_until_cancelled(send_live(run, events, encoder, sender)).await;
+            let _ = stopped
+                .run_until_cancelled(send_live(run, events, encoder, sender))
+                .await;
         });
     } else {
         let directory = recording_of(&state, &id)?;
