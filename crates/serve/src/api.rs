@@ -2,16 +2,18 @@
 
 mod commands;
 mod documents;
+mod metrics;
+mod openapi;
 mod permissions;
 mod runs;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::http::{StatusCode, Uri};
-use axum::middleware;
-use axum::response::IntoResponse as _;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 
 use crate::gate::{self, Gate};
@@ -46,6 +48,8 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
         .route("/api/v1/capabilities", get(documents::capabilities))
         .route("/api/v1/schemas", get(documents::schemas))
         .route("/api/v1/schemas/{name}", get(documents::schema))
+        .route("/openapi.json", get(openapi::document))
+        .route("/metrics", get(metrics::respond))
         .fallback(
             |uri: Uri| async move { Problem::not_found(format!("there is no `{}`", uri.path())) },
         )
@@ -56,7 +60,28 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
             )
             .into_response()
         })
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(state),
+            log_changes,
+        ))
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .layer(middleware::from_fn_with_state(gate, gate::check_request))
         .with_state(Arc::clone(state))
+}
+
+/// Writes a line of the access log for every request that changes something.
+async fn log_changes(
+    State(state): State<Arc<ServerState>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.method() == Method::GET {
+        return next.run(request).await;
+    }
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let response = next.run(request).await;
+    state
+        .access_log
+        .add(method.as_str(), &path, response.status().as_u16());
+    response
 }

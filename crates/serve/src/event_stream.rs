@@ -1,6 +1,5 @@
 //! Events as a client reads them: server-sent events, or one JSON per line.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, header};
@@ -11,9 +10,7 @@ use lapidary::render::html::FragmentWriter;
 use lapidary::vocab::line;
 use serde_json::json;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
-
-use crate::live_run::LiveRun;
+use tokio::time::sleep;
 
 /// Bytes that are collected before a piece is sent.
 const PIECE: usize = 32 << 10;
@@ -140,6 +137,18 @@ impl EventEncoder {
         }
     }
 
+    fn has_news(&self) -> bool {
+        self.has_news || !self.piece.is_empty()
+    }
+
+    /// How long news may wait for more: a block of the transcript is written again as a whole.
+    fn pace(&self) -> Duration {
+        match self.form {
+            StreamForm::Fragments => Duration::from_millis(60),
+            StreamForm::ServerSent | StreamForm::Lines => Duration::ZERO,
+        }
+    }
+
     fn is_full(&self) -> bool {
         self.piece.len() >= PIECE
     }
@@ -157,62 +166,40 @@ impl EventEncoder {
 
 /// Sends the events of a run of this server until its end, or until the client is gone.
 pub(crate) async fn send_live(
-    run: Arc<LiveRun>,
     mut events: Subscription,
     mut encoder: EventEncoder,
     pieces: mpsc::Sender<Bytes>,
 ) {
     loop {
-        // What is ready is sent together; a wait sends what there is.
-        let ready = poll_now(&mut events);
-        let next = match ready {
-            Some(next) => next,
-            None => {
-                if let Some(piece) = encoder.take()
-                    && pieces.send(piece).await.is_err()
-                {
+        // Each branch can be cancelled. Events that are there already come first, so they are sent together.
+        let next = tokio::select! {
+            biased;
+            next = events.next() => next,
+            () = sleep(encoder.pace()), if encoder.has_news() => {
+                if !send_piece(encoder.take(), &pieces).await {
                     return;
                 }
-                tokio::select! {
-                    () = pieces.closed() => return,
-                    next = timeout(HEARTBEAT, events.next()) => match next {
-                        Ok(next) => next,
-                        Err(_) => {
-                            encoder.push_heartbeat();
-                            continue;
-                        }
-                    },
-                }
+                continue;
+            }
+            () = pieces.closed() => return,
+            () = sleep(HEARTBEAT) => {
+                encoder.push_heartbeat();
+                continue;
             }
         };
-        match next {
-            Some(Ok(event)) => encoder.push(&event),
-            Some(Err(_)) | None => break,
-        }
-        if let Some(piece) = encoder.take_if_full()
-            && pieces.send(piece).await.is_err()
-        {
+        let Some(Ok(event)) = next else { break };
+        encoder.push(&event);
+        if !send_piece(encoder.take_if_full(), &pieces).await {
             return;
         }
     }
-    if let Some(piece) = encoder.take() {
-        let _ = pieces.send(piece).await; // the client may be gone
-    }
-    drop(run);
+    send_piece(encoder.take(), &pieces).await;
 }
 
-/// The next event if it is there already.
-fn poll_now(
-    events: &mut Subscription,
-) -> Option<Option<Result<Event, lapidary::engine::run::SubscribeError>>> {
-    use std::pin::Pin;
-    use std::task::{Context, Poll, Waker};
-
-    use futures_core::Stream as _;
-
-    let mut context = Context::from_waker(Waker::noop());
-    match Pin::new(events).poll_next(&mut context) {
-        Poll::Ready(next) => Some(next),
-        Poll::Pending => None,
+/// False if the client is gone.
+async fn send_piece(piece: Option<Bytes>, pieces: &mpsc::Sender<Bytes>) -> bool {
+    match piece {
+        Some(piece) => pieces.send(piece).await.is_ok(),
+        None => true,
     }
 }

@@ -4,6 +4,7 @@
 //! the [`gate`] (host, origin, token). Requests that only read are answered by the command of the same name ([`CommandRunner`]); runs
 //! are kept in a [`run_table`], and their events are read from their recordings, so a client can come back at any `seq`.
 
+mod access_log;
 mod access_token;
 mod api;
 mod command_output;

@@ -137,6 +137,12 @@ impl LiveRun {
         self.lock_state().end.is_some()
     }
 
+    /// The outcome, once the run is over.
+    pub(crate) fn outcome(&self) -> Option<String> {
+        let state = self.lock_state();
+        state.end.as_ref().map(|end| end.outcome.to_string())
+    }
+
     /// An id for a command that has none.
     pub(crate) fn fresh_command_id(&self) -> String {
         let number = self.next_command.fetch_add(1, Ordering::Relaxed);

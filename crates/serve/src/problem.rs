@@ -4,9 +4,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-/// Why a request was not carried out.
+/// Why a request was not carried out. In a box: most results have none.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct Problem(Box<ProblemDetails>);
+
+#[derive(Debug)]
+struct ProblemDetails {
     status: StatusCode,
     detail: String,
     hint: Option<String>,
@@ -15,12 +18,12 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(ProblemDetails {
             status,
             detail: detail.into(),
             hint: None,
             fields: Map::new(),
-        }
+        }))
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
@@ -41,34 +44,35 @@ impl Problem {
 
     /// Adds the next step for the caller.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.0.hint = Some(hint.into());
         self
     }
 
     /// Adds a field beside those of the RFC.
     pub(crate) fn with_field(mut self, name: &str, value: Value) -> Self {
-        self.fields.insert(name.to_owned(), value);
+        self.0.fields.insert(name.to_owned(), value);
         self
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let title = self.status.canonical_reason().unwrap_or("Error");
+        let Self(problem) = self;
+        let title = problem.status.canonical_reason().unwrap_or("Error");
         let mut body = json!({
             "type": "about:blank",
             "title": title,
-            "status": self.status.as_u16(),
-            "detail": self.detail,
+            "status": problem.status.as_u16(),
+            "detail": problem.detail,
         });
         if let Value::Object(body) = &mut body {
-            body.extend(self.hint.map(|hint| ("hint".to_owned(), hint.into())));
-            body.extend(self.fields);
+            body.extend(problem.hint.map(|hint| ("hint".to_owned(), hint.into())));
+            body.extend(problem.fields);
         }
-        let mut response = (self.status, body.to_string()).into_response();
+        let mut response = (problem.status, body.to_string()).into_response();
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
-        if self.status == StatusCode::UNAUTHORIZED {
+        if problem.status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
             response
                 .headers_mut()

@@ -26,6 +26,8 @@ struct TableState {
     /// By id: ids begin with the time, so the oldest is first.
     runs: BTreeMap<String, Arc<LiveRun>>,
     keys: BTreeMap<String, KeyedRun>,
+    /// Ended runs that are no longer in the table, by outcome.
+    forgotten: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -73,8 +75,22 @@ impl RunTable {
             .map(|(id, _)| id.clone())
             .collect();
         for id in oldest {
-            state.runs.remove(&id);
+            let outcome = state.runs.remove(&id).and_then(|run| run.outcome());
+            *state
+                .forgotten
+                .entry(outcome.unwrap_or_default())
+                .or_default() += 1;
         }
+    }
+
+    /// How many runs have ended, by outcome.
+    pub(crate) fn ended_by_outcome(&self) -> BTreeMap<String, u64> {
+        let state = self.lock_state();
+        let mut counts = state.forgotten.clone();
+        for outcome in state.runs.values().filter_map(|run| run.outcome()) {
+            *counts.entry(outcome).or_default() += 1;
+        }
+        counts
     }
 
     pub(crate) fn key_use(&self, key: &str, body: &[u8]) -> KeyUse {

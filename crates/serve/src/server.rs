@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::access_log::AccessLog;
 use crate::access_token::{AccessToken, TokenUse};
 use crate::api;
 use crate::command_output::CommandRunner;
@@ -28,11 +29,17 @@ use crate::run_table::RunTable;
 /// How many connections are open at a time. One more waits to be accepted.
 const MOST_CONNECTIONS: usize = 256;
 
+/// How many clients read events at a time.
+const MOST_WATCHERS: usize = 192;
+
 /// A client has to send its headers within this time.
 const HEADER_TIME: Duration = Duration::from_secs(30);
 
 /// The longest headers, in bytes.
 const LONGEST_HEADERS: usize = 16 << 10;
+
+/// How long watchers may take to read the last events when the server ends.
+const LAST_EVENTS_TIME: Duration = Duration::from_secs(2);
 
 /// How long runs may take to end when the server does.
 const RUN_END_TIME: Duration = Duration::from_secs(10);
@@ -104,7 +111,7 @@ impl ServeError {
     }
 }
 
-/// What handlers share.
+/// State that all handlers share.
 #[derive(Debug)]
 pub(crate) struct ServerState {
     pub(crate) bounds: RunBounds,
@@ -112,8 +119,18 @@ pub(crate) struct ServerState {
     pub(crate) commands: Arc<dyn CommandRunner>,
     /// The directory of recordings.
     pub(crate) recordings: PathBuf,
+    pub(crate) access_log: AccessLog,
     /// Watchers end when the server does.
     pub(crate) stopped: CancellationToken,
+    /// A place for each watcher that may come yet.
+    pub(crate) watcher_places: Arc<Semaphore>,
+}
+
+impl ServerState {
+    /// How many clients read events.
+    pub(crate) fn watchers(&self) -> usize {
+        MOST_WATCHERS - self.watcher_places.available_permits()
+    }
 }
 
 /// The address of a server that listens.
@@ -196,7 +213,9 @@ impl Server {
             runs: RunTable::default(),
             commands: options.commands,
             recordings,
+            access_log: AccessLog::open(&options.state).map_err(token_error)?,
             stopped: CancellationToken::new(),
+            watcher_places: Arc::new(Semaphore::new(MOST_WATCHERS)),
         });
         Ok(Self {
             listener,
@@ -227,17 +246,24 @@ impl Server {
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
-        self.state.stopped.cancel();
         let runs = self.state.runs.all();
-        runs.iter().for_each(|run| run.stop());
+        for run in &runs {
+            run.stop();
+        }
         let all_ended = async {
             for run in &runs {
                 run.ended().await;
             }
         };
         if tokio::time::timeout(RUN_END_TIME, all_ended).await.is_err() {
-            runs.iter().for_each(|run| run.kill());
+            for run in &runs {
+                run.kill();
+            }
         }
+        let all_places = u32::try_from(MOST_WATCHERS).unwrap_or(u32::MAX);
+        let all_told = self.state.watcher_places.acquire_many(all_places);
+        let _ = tokio::time::timeout(LAST_EVENTS_TIME, all_told).await;
+        self.state.stopped.cancel();
         connections.shutdown().await;
     }
 }

@@ -405,3 +405,70 @@ fn an_address_that_cannot_be_served_is_refused_with_a_hint() {
         assert!(stderr.contains(hint), "{stderr}");
     }
 }
+
+#[test]
+fn the_openapi_document_describes_each_route_and_holds_every_schema_that_it_names() {
+    let server = TestServer::start(&[]);
+    let document = server.get("/openapi.json").json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let text = document.to_string();
+    for reference in text.split("\"$ref\":\"#").skip(1) {
+        let pointer = reference.split('"').next().unwrap();
+        assert!(document.pointer(pointer).is_some(), "{pointer}");
+    }
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let path = path
+            .replace("{id}", "unknown")
+            .replace("{requestId}", "0")
+            .replace("{name}", "events");
+        for method in operations.as_object().unwrap().keys() {
+            let reply = server.send(
+                &method.to_uppercase(),
+                &path,
+                &[("authorization", &format!("Bearer {}", server.token))],
+                b"",
+            );
+            let is_route = reply.status != 405
+                && !reply.json_or_null()["detail"]
+                    .as_str()
+                    .is_some_and(|detail| detail.contains("there is no `/"));
+            assert!(is_route, "{method} {path}: {reply:?}");
+        }
+    }
+}
+
+#[test]
+fn the_log_and_the_metrics_tell_what_changed() {
+    let server = TestServer::start(&[]);
+    let (run, _) = completed(&server);
+    let log =
+        fs::read_to_string(server.home().join(".local/state/lapidary/serve/access.log")).unwrap();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            (
+                line["method"].as_str().unwrap(),
+                line["path"].as_str().unwrap(),
+                line["status"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    let answer = format!("/api/v1/runs/{run}/permissions/0");
+    assert_eq!(
+        told,
+        [
+            ("POST", "/api/v1/runs", 201),
+            ("POST", answer.as_str(), 200)
+        ]
+    );
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    assert!(metrics.contains("lapidary_runs_going_on 0\n"), "{metrics}");
+    assert!(
+        metrics.contains("lapidary_runs_ended_total{outcome=\"completed\"} 1\n"),
+        "{metrics}"
+    );
+}

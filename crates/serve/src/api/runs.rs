@@ -124,6 +124,13 @@ pub(crate) async fn events(
         .map_or(0, |seq| seq + 1);
     let encoder = EventEncoder::new(form, from);
     let (sender, pieces) = mpsc::channel(PIECES);
+    let place = Arc::clone(&state.watcher_places).try_acquire_owned();
+    let place = place.map_err(|_| {
+        Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many clients read events",
+        )
+    })?;
     if let Some(run) = state.runs.get(&id) {
         // Blocks of the transcript are made of all events.
         let first = if form == StreamForm::Fragments {
@@ -135,14 +142,18 @@ pub(crate) async fn events(
         let events = events.map_err(|error| Problem::internal(error.to_string()))?;
         let stopped = state.stopped.clone();
         tokio::spawn(async move {
-            // The last events of a run come before the server's own end: `stopped` is the net for a client that does not read.
+            // Runs end before the server does, so their watchers see the end; `stopped` cuts off a client that does not read.
             let _ = stopped
-                .run_until_cancelled(send_live(run, events, encoder, sender))
+                .run_until_cancelled(send_live(events, encoder, sender))
                 .await;
+            drop(place);
         });
     } else {
         let directory = recording_of(&state, &id)?;
-        tokio::task::spawn_blocking(move || send_recorded(&directory, encoder, &sender));
+        tokio::task::spawn_blocking(move || {
+            send_recorded(&directory, encoder, &sender);
+            drop(place);
+        });
     }
     let headers = [(header::CONTENT_TYPE, form.content_type())];
     Ok((headers, body_of(None, pieces)).into_response())

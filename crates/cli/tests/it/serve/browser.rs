@@ -17,7 +17,10 @@ const HOSTILE: &str = "aaaaaaaa-0000-4000-8000-00000000000e";
 )]
 fn people_start_watch_answer_and_read_runs_on_the_page() {
     let home = RecordedHome::new();
-    let says: Vec<_> = ["where is the lighthouse?"].into_iter().chain(ATTACKS).collect();
+    let says: Vec<_> = ["where is the lighthouse?"]
+        .into_iter()
+        .chain(ATTACKS)
+        .collect();
     home.session(HOSTILE, "2026-01-05T10:00:00.000Z", &says);
     let server = TestServer::start_in_home(&home.home(), &home.project());
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/serve/browser.mjs");

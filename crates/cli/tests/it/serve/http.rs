@@ -126,14 +126,17 @@ impl TestServer {
     ) -> HttpStream {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        let mut text = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
-        if headers.iter().all(|(name, _)| *name != "host") {
-            text += &format!("host: {}\r\n", self.host);
-        }
-        for (name, value) in headers {
-            text += &format!("{name}: {value}\r\n");
-        }
-        text += &format!("content-length: {}\r\n\r\n", body.len());
+        let has_host = headers.iter().any(|(name, _)| *name == "host");
+        let own = [("host", self.host.as_str())];
+        let own = own.iter().filter(|_| !has_host);
+        let headers = headers.iter().chain(own);
+        let headers: String = headers
+            .map(|(name, value)| [name, ": ", value, "\r\n"].concat())
+            .collect();
+        let length = body.len();
+        let text = format!(
+            "{method} {path} HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n"
+        );
         stream.write_all(text.as_bytes()).unwrap();
         stream.write_all(body).unwrap();
         HttpStream {
@@ -235,6 +238,10 @@ impl HttpReply {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn json_or_null(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
     pub(super) fn json(&self) -> Value {
