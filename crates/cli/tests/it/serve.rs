@@ -60,6 +60,9 @@ fn event_ids(stream: &str) -> Vec<u64> {
     ids.map(|id| id.parse().unwrap()).collect()
 }
 
+/// A path, headers, and the status of the response.
+type RequestCase<'a> = (&'a str, Vec<(&'a str, &'a str)>, u16);
+
 #[test]
 fn a_request_needs_the_token_and_comes_from_our_own_page() {
     let server = TestServer::start(&[]);
@@ -67,7 +70,7 @@ fn a_request_needs_the_token_and_comes_from_our_own_page() {
     let own = format!("http://{}", server.host);
     let with_token = ("authorization", token.as_str());
     let runs = "/api/v1/runs";
-    let cases: Vec<(&str, Vec<(&str, &str)>, u16)> = vec![
+    let cases: Vec<RequestCase<'_>> = vec![
         (runs, vec![], 401),
         (runs, vec![("authorization", "Bearer 0000")], 401),
         (runs, vec![("authorization", &server.token)], 401),
@@ -239,14 +242,9 @@ fn a_client_narrows_the_policy_of_the_server_and_never_widens_it() {
     assert_eq!(start(json!({"prompt": " ", "agent": "demo"})), 400);
     let body = json!({"prompt": "x", "agent": "demo", "permissionMode": "plan", "rules": {"deny": ["execute"]}});
     assert_eq!(start(body), 201);
-    let (run, _) = {
-        let body = json!({"prompt": "hello", "agent": "demo", "permissionMode": "default"});
-        let run = server.post("/api/v1/runs", &body).json()["id"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        (run, ())
-    };
+    let body = json!({"prompt": "hello", "agent": "demo", "permissionMode": "default"});
+    let run = server.post("/api/v1/runs", &body).json()["id"].clone();
+    let run = run.as_str().unwrap();
     let command = |body: Value| {
         server
             .post(&format!("/api/v1/runs/{run}/commands"), &body)
