@@ -46,6 +46,14 @@ pub(crate) fn install_a2a(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs the browser that opens our page under `target/peers-browser`, unless it is there already.
+pub(crate) fn install_browser(workspace: &Workspace) -> Result<PathBuf> {
+    install_from(
+        &workspace.root.join("peers/browser"),
+        workspace.target.join("peers-browser"),
+    )
+}
+
 /// Installs the Python SDK of A2A under `target/peers-a2a-python`, unless it is there already.
 pub(crate) fn install_a2a_python(workspace: &Workspace) -> Result<PathBuf> {
     install_wheels(
@@ -156,6 +164,7 @@ mod tests {
         check_pins(&peers);
         check_pins(&peers.join("a2a"));
         check_pins(&peers.join("bench"));
+        check_pins(&peers.join("browser"));
         check_pins(&peers.join("codex"));
         check_pins(&peers.join("mcp"));
         check_pins(&peers.join("oracle"));

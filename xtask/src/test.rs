@@ -171,6 +171,7 @@ impl PeerFolders {
         peers::install_a2a(workspace)?;
         peers::install_mcp(workspace)?;
         peers::install_usage(workspace)?;
+        peers::install_browser(workspace)?;
         let peers = Some(peers::install_peers(workspace)?);
         Ok(Self { peers, oracle })
     }

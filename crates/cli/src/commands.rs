@@ -24,6 +24,7 @@ mod replay;
 mod run;
 mod runs;
 mod schema;
+mod serve;
 mod sessions;
 mod sink;
 mod skills;
@@ -72,6 +73,7 @@ pub(crate) enum CliCommand {
     Capabilities(capabilities::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
+    Serve(Box<serve::Args>),
     Completions(completions::Args),
     #[command(hide = true)]
     CanaryServer(canary_server::Args),
@@ -107,6 +109,7 @@ pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<Com
         CliCommand::Capabilities(args) => capabilities::run(args, out),
         CliCommand::Doctor(args) => doctor::run(args, out),
         CliCommand::Schema(args) => schema::run(args, out),
+        CliCommand::Serve(args) => serve::run(args, out),
         CliCommand::CanaryServer(args) => canary_server::run(args, out),
         CliCommand::CompleteIds(args) => complete_ids::run(args, out),
         CliCommand::Completions(args) => completions::run(args, out),

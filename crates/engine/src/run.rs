@@ -93,6 +93,24 @@ pub struct Run {
     end: Option<RunEnd>,
 }
 
+/// Makes readers of a run, as [`Run::subscribe`] does.
+#[derive(Debug, Clone)]
+pub struct RunSubscriber {
+    source: Arc<RunSource>,
+    progress: watch::Receiver<TranslationProgress>,
+    subscribed: Arc<Notify>,
+}
+
+impl RunSubscriber {
+    /// A reader of the run's events, from the event with this `seq` on.
+    pub fn subscribe(&self, from_seq: u64) -> Result<Subscription, SubscribeError> {
+        let (source, progress) = (Arc::clone(&self.source), self.progress.clone());
+        let subscription = Subscription::new(source, progress, from_seq);
+        self.subscribed.notify_one();
+        subscription
+    }
+}
+
 /// The description of a run, for readers of its recording.
 #[derive(Debug, Clone)]
 pub(crate) struct RunSource {
@@ -226,10 +244,16 @@ impl Run {
     /// Another reader, from the event with this `seq` on. It reads the recording, and gives the same events, byte for byte: now, or
     /// when the run is over. It never waits for this handle to be read, but goes no further than that has been.
     pub fn subscribe(&self, from_seq: u64) -> Result<Subscription, SubscribeError> {
-        let (source, progress) = (Arc::clone(&self.source), self.progress.clone());
-        let subscription = Subscription::new(source, progress, from_seq);
-        self.subscribed.notify_one();
-        subscription
+        self.subscriber().subscribe(from_seq)
+    }
+
+    /// A handle that subscribes while another task reads this one. It does not keep the run going.
+    pub fn subscriber(&self) -> RunSubscriber {
+        RunSubscriber {
+            source: Arc::clone(&self.source),
+            progress: self.progress.clone(),
+            subscribed: Arc::clone(&self.subscribed),
+        }
     }
 
     /// Reads the run to its end, and returns the outcome. Subscriptions still have all events.

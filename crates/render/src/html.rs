@@ -9,6 +9,7 @@
 //! | `tool` | tool calls and their parts: diffs, files, terminals |
 //! | `prose` | Markdown as HTML |
 //! | `code` | code with its colours |
+//! | `fragments` | blocks of a run that goes on |
 //! | `failures` | links from one failure to the next |
 //! | `escape` | the only way in for a text |
 
@@ -16,6 +17,7 @@ mod closing;
 mod code;
 mod escape;
 mod failures;
+mod fragments;
 mod item;
 mod masthead;
 mod page;
@@ -24,6 +26,7 @@ mod tool;
 
 use std::io;
 
+pub use fragments::{FragmentWriter, HtmlFragment, TRANSCRIPT_STYLE, permission_html};
 use lapidary_vocab::Event;
 
 use crate::Renderer;

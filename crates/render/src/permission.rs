@@ -40,6 +40,17 @@ impl From<&PermissionDecision> for PermissionAnswer {
 }
 
 impl PermissionAnswer {
+    /// No answer yet: the content of a request that waits.
+    pub(crate) fn pending(content: Vec<ContentBlock>) -> Self {
+        Self {
+            outcome: PermissionOutcome::Cancelled,
+            by: None,
+            rule: None,
+            reason: None,
+            content,
+        }
+    }
+
     pub(crate) fn is_denied(&self) -> bool {
         !self.is_allowed() && self.outcome != PermissionOutcome::Cancelled
     }

@@ -1,6 +1,6 @@
 //! `mcp`: agents and past sessions for any agent, as an MCP server on stdin and stdout.
 
-mod options;
+pub(super) mod options;
 pub(super) mod stdio;
 
 use lapidary::mcp::{Delegation, McpOptions, ServerAncestry, server};
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
-    args.with.check()?;
+    args.with.check("an MCP server")?;
     let request = JobRequest::new(&args.with.0, NormalizeOptions::new(""), &out.invocation);
     let (run, surroundings) = request.into_parts()?;
     let server = server(McpOptions {

@@ -4,7 +4,7 @@ pub(super) mod common;
 mod delete;
 mod export;
 mod list;
-mod open;
+pub(in crate::commands) mod open;
 mod prune;
 mod removal;
 mod show;

@@ -41,6 +41,7 @@ mod rule_matrix;
 mod run;
 mod runs;
 mod search;
+mod serve;
 mod sessions;
 mod skills;
 mod streaming;

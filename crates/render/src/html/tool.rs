@@ -91,7 +91,7 @@ fn change_size(part: &ToolPart) -> Option<String> {
     ))
 }
 
-fn part_html(part: &ToolPart) -> String {
+pub(super) fn part_html(part: &ToolPart) -> String {
     match part {
         ToolPart::Arguments(arguments) => arguments_html(arguments),
         ToolPart::Diff { diff, origin } => diff_html(diff, *origin),

@@ -26,11 +26,11 @@ const OF_ONE_RUN: [&str; 14] = [
 
 /// The options of a server.
 #[derive(Debug)]
-pub(super) struct ServerOptions(pub(super) CommonOptions);
+pub(in crate::commands) struct ServerOptions(pub(in crate::commands) CommonOptions);
 
 impl ServerOptions {
     /// Refuses options that would change nothing: dropping them in silence would mislead.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    pub(in crate::commands) fn check(&self, server: &str) -> Result<(), Failure> {
         let common = &self.0;
         let given = [
             ("--agent", common.agent.is_some()),
@@ -44,7 +44,7 @@ impl ServerOptions {
             ("--with-agents", common.with_agents),
         ];
         let hint = "`lapidary run` has it, for one run of an agent";
-        refuse_given("an MCP server", &given, hint)
+        refuse_given(server, &given, hint)
     }
 }
 

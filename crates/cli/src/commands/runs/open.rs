@@ -88,14 +88,14 @@ fn write_temporary_page(recording: &Path, directory: &Path) -> Result<PathBuf, F
 
 /// The program that opens a page in the user's browser.
 #[cfg(target_os = "macos")]
-const BROWSER: &str = "open";
+pub(in crate::commands) const BROWSER: &str = "open";
 #[cfg(windows)]
-const BROWSER: &str = "explorer";
+pub(in crate::commands) const BROWSER: &str = "explorer";
 #[cfg(not(any(target_os = "macos", windows)))]
-const BROWSER: &str = "xdg-open";
+pub(in crate::commands) const BROWSER: &str = "xdg-open";
 
 /// Whether a browser has a display.
-fn has_display(environment: &SearchEnvironment) -> bool {
+pub(in crate::commands) fn has_display(environment: &SearchEnvironment) -> bool {
     let is_set = |name: &str| {
         let value = environment.vars.get(OsStr::new(name));
         value.is_some_and(|value| !value.is_empty())

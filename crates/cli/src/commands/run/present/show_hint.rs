@@ -25,6 +25,7 @@ pub(super) fn print_demo(recording: &Path, cause: &Cause, invocation: &Invocatio
     invocation.print_message(&format!(
         "its transcript in the browser: lapidary runs open {named}"
     ));
+    invocation.print_message("this run and all others on a page: lapidary serve --open");
     invocation.print_message("agents that are installed here: lapidary doctor");
 }
 

@@ -1,0 +1,472 @@
+//! `lapidary serve` as its clients meet it: over real connections, with the demo as the agent.
+
+mod browser;
+mod http;
+
+use std::fs;
+use std::path::Path;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use self::http::{HttpReply, TestServer};
+use crate::support::{lapidary, output};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const SSE: (&str, &str) = ("accept", "text/event-stream");
+
+/// Starts the demo, and waits until it asks for its one permission. Returns the ids of the run and of the request.
+fn asked(server: &TestServer) -> (String, String) {
+    let body = json!({"prompt": "hello", "agent": "demo"});
+    let started = server.post("/api/v1/runs", &body);
+    assert_eq!(started.status, 201, "{started:?}");
+    let run = started.json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        started.header("location"),
+        Some(&*format!("/api/v1/runs/{run}"))
+    );
+    let mut stream = server.open(&format!("/api/v1/runs/{run}/events"), &[SSE]);
+    stream.read_until("\"event\":\"permission_request\"");
+    // The table of prompts is filled by another task than the one that sends events.
+    let request = loop {
+        let open = server.get("/api/v1/permissions").json();
+        if let Some(open) = open["permissions"].as_array().unwrap().first() {
+            assert_eq!(open["runId"], *run);
+            assert!(open["html"].as_str().unwrap().contains("greet.sh"));
+            break open["request"]["requestId"].as_str().unwrap().to_owned();
+        }
+        std::thread::yield_now();
+    };
+    (run, request)
+}
+
+/// Allows the demo's request, and returns the whole stream of the run.
+fn completed(server: &TestServer) -> (String, HttpReply) {
+    let (run, request) = asked(server);
+    let path = format!("/api/v1/runs/{run}/permissions/{request}");
+    let answered = server.post(&path, &json!({"allowed": true}));
+    assert_eq!(answered.status, 200, "{answered:?}");
+    let whole = server.get_with(&format!("/api/v1/runs/{run}/events"), &[SSE]);
+    (run, whole)
+}
+
+/// The ids of server-sent events, and the text behind the last whole one.
+fn event_ids(stream: &str) -> Vec<u64> {
+    let whole = stream.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
+    let ids = whole
+        .split("\n\n")
+        .filter_map(|event| event.lines().find_map(|line| line.strip_prefix("id: ")));
+    ids.map(|id| id.parse().unwrap()).collect()
+}
+
+/// A path, headers, and the status of the response.
+type RequestCase<'a> = (&'a str, Vec<(&'a str, &'a str)>, u16);
+
+#[test]
+fn a_request_needs_the_token_and_comes_from_our_own_page() {
+    let server = TestServer::start(&[]);
+    let token = format!("Bearer {}", server.token);
+    let own = format!("http://{}", server.host);
+    let with_token = ("authorization", token.as_str());
+    let runs = "/api/v1/runs";
+    let cases: Vec<RequestCase<'_>> = vec![
+        (runs, vec![], 401),
+        (runs, vec![("authorization", "Bearer 0000")], 401),
+        (runs, vec![("authorization", &server.token)], 401),
+        (runs, vec![with_token], 200),
+        (runs, vec![with_token, ("host", "rebound.example")], 421),
+        (runs, vec![with_token, ("host", "127.0.0.1")], 421),
+        (
+            runs,
+            vec![with_token, ("origin", "http://evil.example")],
+            403,
+        ),
+        (runs, vec![with_token, ("origin", "null")], 403),
+        (runs, vec![with_token, ("origin", &own)], 200),
+        (
+            runs,
+            vec![with_token, ("sec-fetch-site", "cross-site")],
+            403,
+        ),
+        (runs, vec![with_token, ("sec-fetch-site", "same-site")], 403),
+        (
+            runs,
+            vec![
+                with_token,
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "navigate"),
+            ],
+            403,
+        ),
+        ("/", vec![], 200),
+        ("/", vec![("host", "rebound.example")], 421),
+        (
+            "/",
+            vec![
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "navigate"),
+            ],
+            200,
+        ),
+        (
+            "/app.js",
+            vec![
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "no-cors"),
+            ],
+            403,
+        ),
+        (
+            "/app.js",
+            vec![
+                ("sec-fetch-site", "same-origin"),
+                ("sec-fetch-mode", "cors"),
+            ],
+            200,
+        ),
+        ("/nothing", vec![], 401),
+        ("/nothing", vec![with_token], 404),
+    ];
+    for (path, headers, status) in cases {
+        let reply = server.send("GET", path, &headers, b"");
+        assert_eq!(reply.status, status, "{path} {headers:?}: {reply:?}");
+        let policy = reply.header("content-security-policy").unwrap();
+        assert!(
+            policy.contains("require-trusted-types-for 'script'"),
+            "{policy}"
+        );
+        let cors = reply
+            .headers
+            .iter()
+            .find(|(name, _)| name.starts_with("access-control"));
+        assert_eq!(cors, None);
+        assert_eq!(reply.header("set-cookie"), None);
+    }
+    let preflight = [
+        ("origin", "http://evil.example"),
+        ("access-control-request-method", "POST"),
+    ];
+    assert_eq!(server.send("OPTIONS", runs, &preflight, b"").status, 403);
+}
+
+#[test]
+fn a_permission_is_decided_once_and_later_answers_say_by_whom() {
+    let server = TestServer::start(&[]);
+    let (run, request) = asked(&server);
+    let path = format!("/api/v1/runs/{run}/permissions/{request}");
+    let unknown = format!("/api/v1/runs/{run}/permissions/77");
+    assert_eq!(server.post(&unknown, &json!({"allowed": true})).status, 404);
+    assert_eq!(server.post(&path, &json!({"allow": true})).status, 400);
+    let decided = server.post(&path, &json!({"allowed": false, "message": "not today"}));
+    assert_eq!(decided.status, 200, "{decided:?}");
+    assert_eq!(decided.json()["event"], "permission_decision");
+    assert_eq!(decided.json()["decision"], "denied");
+    let late = server.post(&path, &json!({"allowed": true}));
+    assert_eq!(late.status, 409, "{late:?}");
+    assert_eq!(late.json()["decision"]["decision"], "denied");
+    assert_eq!(
+        late.header("content-type"),
+        Some("application/problem+json")
+    );
+}
+
+#[test]
+fn a_stream_that_is_cut_anywhere_goes_on_with_the_next_event() {
+    let server = TestServer::start(&[]);
+    let (run, whole) = completed(&server);
+    let text = String::from_utf8(whole.body).unwrap();
+    let ids = event_ids(&text);
+    let expected: Vec<u64> = (0..ids.len() as u64).collect();
+    assert_eq!(ids, expected);
+    assert!(
+        text.trim_end()
+            .lines()
+            .last()
+            .unwrap()
+            .contains("\"event\":\"run_end\"")
+    );
+    let path = format!("/api/v1/runs/{run}/events");
+    for cut in (0..text.len()).step_by(text.len() / 60) {
+        let Some(head) = text.get(..cut) else {
+            continue;
+        };
+        let mut got = event_ids(head);
+        let last = got.last().map(u64::to_string);
+        let resume = last.as_deref().map(|last| ("last-event-id", last));
+        let headers: Vec<_> = [SSE].into_iter().chain(resume).collect();
+        let rest = server.get_with(&path, &headers);
+        got.extend(event_ids(&String::from_utf8(rest.body).unwrap()));
+        assert_eq!(got, expected, "cut at {cut}");
+    }
+    // The same events as those of the command, live and from the recording.
+    let lines = server.get(&path).body;
+    let shown = server.command(&["runs", "show", &run, "--format", "events"]);
+    assert_eq!(String::from_utf8(lines).unwrap(), shown);
+}
+
+#[test]
+fn a_client_narrows_the_policy_of_the_server_and_never_widens_it() {
+    let server = TestServer::start(&["--permission-mode", "acceptEdits"]);
+    std::os::unix::fs::symlink("/", server.project().join("out")).unwrap();
+    let start = |body: Value| server.post("/api/v1/runs", &body).status;
+    assert_eq!(
+        start(json!({"prompt": "x", "agent": "demo", "permissionMode": "bypassPermissions"})),
+        403
+    );
+    assert_eq!(
+        start(json!({"prompt": "x", "agent": "demo", "rules": {"allow": ["execute"]}})),
+        400
+    );
+    assert_eq!(
+        start(json!({"prompt": "x", "agent": "demo", "cwd": "/"})),
+        403
+    );
+    assert_eq!(
+        start(json!({"prompt": "x", "agent": "demo", "cwd": ".."})),
+        403
+    );
+    assert_eq!(
+        start(json!({"prompt": "x", "agent": "demo", "cwd": "out"})),
+        403
+    );
+    assert_eq!(start(json!({"prompt": "x", "agent": "sh -c true"})), 403);
+    assert_eq!(
+        start(json!({"prompt": "x", "agent": "wss://example.org"})),
+        403
+    );
+    assert_eq!(
+        start(json!({"prompt": "x", "agent": "demo", "surprise": 1})),
+        400
+    );
+    assert_eq!(start(json!({"prompt": " ", "agent": "demo"})), 400);
+    let body = json!({"prompt": "x", "agent": "demo", "permissionMode": "plan", "rules": {"deny": ["execute"]}});
+    assert_eq!(start(body), 201);
+    let body = json!({"prompt": "hello", "agent": "demo", "permissionMode": "default"});
+    let run = server.post("/api/v1/runs", &body).json()["id"].clone();
+    let run = run.as_str().unwrap();
+    let command = |body: Value| {
+        server
+            .post(&format!("/api/v1/runs/{run}/commands"), &body)
+            .status
+    };
+    assert_eq!(
+        command(json!({"command": "set_permission_mode", "mode": "bypassPermissions"})),
+        403
+    );
+    assert_eq!(
+        command(json!({"command": "set_mode", "modeId": "yolo"})),
+        403
+    );
+    assert_eq!(
+        command(json!({"command": "create_session", "cwd": "/"})),
+        403
+    );
+}
+
+#[test]
+fn a_request_key_starts_one_run_however_often_it_is_sent() {
+    let server = TestServer::start(&[]);
+    let body = json!({"prompt": "hello", "agent": "demo", "requestKey": "k1"});
+    let first = server.post("/api/v1/runs", &body);
+    let again = server.post("/api/v1/runs", &body);
+    assert_eq!((first.status, again.status), (201, 200));
+    assert_eq!(first.json()["id"], again.json()["id"]);
+    let other = json!({"prompt": "bye", "agent": "demo", "requestKey": "k1"});
+    let conflict = server.post("/api/v1/runs", &other);
+    assert_eq!(conflict.status, 409);
+    assert_eq!(conflict.json()["run"], first.json()["id"]);
+}
+
+#[test]
+fn a_server_ends_its_runs_when_it_ends_and_knows_them_after_a_restart() {
+    let mut server = TestServer::start(&[]);
+    let (run, request) = asked(&server);
+    kill(
+        Pid::from_raw(server.child.id().cast_signed()),
+        Signal::SIGTERM,
+    )
+    .unwrap();
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    let server = server.restarted();
+    let shown = server.get(&format!("/api/v1/runs/{run}")).json();
+    assert_eq!(shown["run"]["state"], "ended");
+    assert_eq!(shown["run"]["outcome"], "cancelled");
+    let events = server.get(&format!("/api/v1/runs/{run}/events")).body;
+    let events = String::from_utf8(events).unwrap();
+    let ends = events
+        .lines()
+        .filter(|line| line.contains("\"event\":\"run_end\""));
+    assert_eq!(ends.count(), 1);
+    let path = format!("/api/v1/runs/{run}/permissions/{request}");
+    assert_eq!(server.post(&path, &json!({"allowed": true})).status, 409);
+}
+
+#[test]
+fn lists_and_documents_are_those_of_the_commands() {
+    let server = TestServer::start(&[]);
+    let (run, _) = completed(&server);
+    for (path, args) in [
+        (
+            "/api/v1/runs",
+            vec!["runs", "list", "--format", "json", "--last", "0"],
+        ),
+        (
+            "/api/v1/sessions",
+            vec!["sessions", "list", "--all", "--format", "json"],
+        ),
+        (
+            "/api/v1/sessions?q=greeting",
+            vec![
+                "sessions", "search", "greeting", "--all", "--format", "json",
+            ],
+        ),
+        ("/api/v1/agents", vec!["agents", "list", "--format", "json"]),
+        ("/api/v1/schemas/events", vec!["schema", "events"]),
+    ] {
+        let reply = server.get(path);
+        assert_eq!(reply.status, 200, "{path}: {reply:?}");
+        assert_eq!(
+            String::from_utf8(reply.body).unwrap(),
+            server.command(&args),
+            "{path}"
+        );
+    }
+    let session = server.get("/api/v1/sessions").json()["sessions"][0]["id"].clone();
+    let session = session.as_str().unwrap();
+    let blocks = server.get(&format!("/api/v1/sessions/{session}?format=blocks"));
+    let blocks = String::from_utf8(blocks.body).unwrap();
+    assert!(blocks.contains("This is a demo."), "{blocks}");
+    let result = server
+        .get(&format!("/api/v1/runs/{run}/events?format=result"))
+        .json();
+    assert_eq!(result["outcome"], "completed");
+    for path in [
+        "/api/v1/runs/..%2F..%2Fx",
+        "/api/v1/sessions/..%2Fx",
+        "/api/v1/sessions/--help",
+        "/api/v1/runs/unknown/events",
+    ] {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn the_token_is_in_its_own_files_only() {
+    let server = TestServer::start(&[]);
+    completed(&server);
+    let mut searched = 0;
+    let own = ["token", "open.html"];
+    let mut directories = vec![server.home().to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if !own.contains(&path.file_name().unwrap().to_str().unwrap()) {
+                searched += 1;
+                let text = fs::read(&path).unwrap();
+                assert!(!contains(&text, &server.token), "{}", path.display());
+            }
+        }
+    }
+    assert!(searched > 3, "the recording is among the files");
+    let process = Path::new("/proc").join(server.child.id().to_string());
+    for file in ["cmdline", "environ"] {
+        assert!(!contains(
+            &fs::read(process.join(file)).unwrap(),
+            &server.token
+        ));
+    }
+}
+
+fn contains(text: &[u8], token: &str) -> bool {
+    text.windows(token.len())
+        .any(|part| part == token.as_bytes())
+}
+
+#[test]
+fn an_address_that_cannot_be_served_is_refused_with_a_hint() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let home = tempfile::tempdir().unwrap();
+    for (address, code, hint) in [
+        ("0.0.0.0:0", 2, "hint: listen on `127.0.0.1`"),
+        ("somewhere", 2, "use `127.0.0.1:7717` or `unix:PATH`"),
+        (taken.as_str(), 13, "hint: another server has it"),
+    ] {
+        let mut command = lapidary(["serve", "--listen", address]);
+        command.env("HOME", home.path()).current_dir(home.path());
+        let refused = output(command, b"");
+        let stderr = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(code), "{stderr}");
+        assert!(stderr.contains(hint), "{stderr}");
+    }
+}
+
+#[test]
+fn the_openapi_document_describes_each_route_and_holds_every_schema_that_it_names() {
+    let server = TestServer::start(&[]);
+    let document = server.get("/openapi.json").json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let text = document.to_string();
+    for reference in text.split("\"$ref\":\"#").skip(1) {
+        let pointer = reference.split('"').next().unwrap();
+        assert!(document.pointer(pointer).is_some(), "{pointer}");
+    }
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let path = path
+            .replace("{id}", "unknown")
+            .replace("{requestId}", "0")
+            .replace("{name}", "events");
+        for method in operations.as_object().unwrap().keys() {
+            let reply = server.send(
+                &method.to_uppercase(),
+                &path,
+                &[("authorization", &format!("Bearer {}", server.token))],
+                b"",
+            );
+            let is_route = reply.status != 405
+                && !reply.json_or_null()["detail"]
+                    .as_str()
+                    .is_some_and(|detail| detail.contains("there is no `/"));
+            assert!(is_route, "{method} {path}: {reply:?}");
+        }
+    }
+}
+
+#[test]
+fn the_log_and_the_metrics_tell_what_changed() {
+    let server = TestServer::start(&[]);
+    let (run, _) = completed(&server);
+    let log =
+        fs::read_to_string(server.home().join(".local/state/lapidary/serve/access.log")).unwrap();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            (
+                line["method"].as_str().unwrap(),
+                line["path"].as_str().unwrap(),
+                line["status"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    let answer = format!("/api/v1/runs/{run}/permissions/0");
+    assert_eq!(
+        told,
+        [
+            ("POST", "/api/v1/runs", 201),
+            ("POST", answer.as_str(), 200)
+        ]
+    );
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    assert!(metrics.contains("lapidary_runs_going_on 0\n"), "{metrics}");
+    assert!(
+        metrics.contains("lapidary_runs_ended_total{outcome=\"completed\"} 1\n"),
+        "{metrics}"
+    );
+}

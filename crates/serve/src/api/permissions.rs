@@ -1,0 +1,131 @@
+//! Requests for permission of all runs, and their answers. The first answer counts.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::commands::send_command;
+use super::runs::{check_json, live_run};
+use crate::live_run::{ClosedPrompt, LiveRun, PromptState};
+use crate::problem::Problem;
+use crate::server::ServerState;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenPermission {
+    run_id: String,
+    /// The `permission_request`.
+    request: Box<RawValue>,
+    /// The diff or the command that is to be approved, as markup.
+    html: String,
+}
+
+#[derive(Debug, Serialize)]
+struct OpenPermissions {
+    permissions: Vec<OpenPermission>,
+}
+
+/// The fields of `permission_response` that a client may set.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PermissionReply {
+    allowed: bool,
+    message: Option<String>,
+    updated_input: Option<Value>,
+    for_run: Option<bool>,
+}
+
+pub(crate) async fn list(State(state): State<Arc<ServerState>>) -> Result<Response, Problem> {
+    let runs = state.runs.all();
+    let permissions = runs.iter().flat_map(|run| {
+        let open = run.open_prompts().into_iter();
+        open.map(|prompt| OpenPermission {
+            run_id: run.id.clone(),
+            request: prompt.request,
+            html: prompt.html,
+        })
+    });
+    let body = OpenPermissions {
+        permissions: permissions.collect(),
+    };
+    let text =
+        serde_json::to_string(&body).map_err(|error| Problem::internal(error.to_string()))?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+pub(crate) async fn answer(
+    State(state): State<Arc<ServerState>>,
+    Path((id, request)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    check_json(&headers)?;
+    let run = live_run(&state, &id)?;
+    let reply: PermissionReply = serde_json::from_slice(&body)
+        .map_err(|error| Problem::bad_request(format!("the body is not an answer: {error}")))?;
+    match run.prompt_state(&request) {
+        PromptState::Open => {}
+        PromptState::Closed(closed) => return Err(closed_problem(closed)),
+        PromptState::Unknown => {
+            return Err(Problem::not_found(
+                "the run has not asked for this permission",
+            ));
+        }
+    }
+    let result = send_command(&run, &mut reply_command(&request, reply)).await;
+    decided(&run, &request, result).await
+}
+
+fn reply_command(request: &str, reply: PermissionReply) -> Map<String, Value> {
+    let mut command = Map::new();
+    let mut set = |name: &str, value: Value| command.insert(name.to_owned(), value);
+    set("command", "permission_response".into());
+    set("requestId", request.into());
+    set("allowed", reply.allowed.into());
+    if let Some(message) = reply.message {
+        set("message", message.into());
+    }
+    if let Some(input) = reply.updated_input {
+        set("updatedInput", input);
+    }
+    if let Some(for_run) = reply.for_run {
+        set("forRun", for_run.into());
+    }
+    command
+}
+
+/// The decision that this answer made. Another answer may have come first.
+async fn decided(
+    run: &LiveRun,
+    request: &str,
+    result: Result<Box<RawValue>, Problem>,
+) -> Result<Response, Problem> {
+    let is_taken = match result {
+        Ok(result) => !result.get().contains("\"isError\":true"),
+        Err(_) => false,
+    };
+    match run.closed_prompt(request).await {
+        ClosedPrompt::Decided(decision) if is_taken => {
+            let kind = [(header::CONTENT_TYPE, "application/json")];
+            Ok((kind, decision.get().to_owned()).into_response())
+        }
+        closed => Err(closed_problem(closed)),
+    }
+}
+
+fn closed_problem(closed: ClosedPrompt) -> Problem {
+    match closed {
+        ClosedPrompt::Decided(decision) => {
+            let decision = serde_json::from_str(decision.get()).unwrap_or(Value::Null);
+            Problem::new(StatusCode::CONFLICT, "the request is decided already")
+                .with_field("decision", decision)
+        }
+        ClosedPrompt::Withdrawn => Problem::new(StatusCode::GONE, "the agent waits no longer"),
+    }
+}

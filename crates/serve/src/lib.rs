@@ -1,0 +1,26 @@
+//! `lapidary serve`: runs, permission prompts and sessions over HTTP, and the page that shows them.
+//!
+//! HTTP is a transport: events and commands are those of `lapidary connect`, lists are those of the commands. Each request passes
+//! the [`gate`] (host, origin, token). Requests that only read are answered by the command of the same name ([`CommandRunner`]); runs
+//! are kept in a [`run_table`], and their events are read from their recordings, so a client can come back at any `seq`.
+
+mod access_log;
+mod access_token;
+mod api;
+mod command_output;
+mod event_stream;
+mod gate;
+mod listener;
+mod live_run;
+mod past_events;
+mod problem;
+mod run_request;
+mod run_table;
+mod server;
+mod static_files;
+mod watcher;
+
+pub use access_token::TokenUse;
+pub use command_output::{CommandCall, CommandRunner};
+pub use listener::{ListenAddress, ListenAddressError};
+pub use server::{ServeError, ServeOptions, Server, ServerAddress};

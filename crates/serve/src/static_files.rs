@@ -1,0 +1,70 @@
+//! The files of the page. They hold no data of the user, so they need no token.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use lapidary::render::html::TRANSCRIPT_STYLE;
+
+use crate::problem::Problem;
+
+struct StaticFile {
+    path: &'static str,
+    kind: &'static str,
+    content: &'static str,
+}
+
+macro_rules! static_files {
+    ($($path:literal $kind:literal $file:literal),* $(,)?) => {
+        &[$(StaticFile {
+            path: $path,
+            kind: $kind,
+            content: include_str!(concat!("../web/", $file)),
+        }),*]
+    };
+}
+
+/// The style sheet of transcripts is that of exported pages.
+const TRANSCRIPT: StaticFile = StaticFile {
+    path: "/transcript.css",
+    kind: "text/css; charset=utf-8",
+    content: TRANSCRIPT_STYLE,
+};
+
+const FILES: &[StaticFile] = static_files! {
+    "/" "text/html; charset=utf-8" "index.html",
+    "/app.js" "text/javascript; charset=utf-8" "app.js",
+    "/api.js" "text/javascript; charset=utf-8" "api.js",
+    "/markup.js" "text/javascript; charset=utf-8" "markup.js",
+    "/runs.js" "text/javascript; charset=utf-8" "runs.js",
+    "/prompts.js" "text/javascript; charset=utf-8" "prompts.js",
+    "/sessions.js" "text/javascript; charset=utf-8" "sessions.js",
+    "/reports.js" "text/javascript; charset=utf-8" "reports.js",
+    "/style.css" "text/css; charset=utf-8" "style.css",
+};
+
+/// The paths of all files.
+pub(crate) fn paths() -> impl Iterator<Item = &'static str> {
+    FILES.iter().chain([&TRANSCRIPT]).map(|file| file.path)
+}
+
+/// Whether a path is one of the page's files.
+pub(crate) fn is_static(path: &str) -> bool {
+    find(path).is_some()
+}
+
+/// The file of this path.
+pub(crate) fn respond(path: &str) -> Response {
+    let Some(file) = find(path) else {
+        return Problem::not_found(format!("there is no `{path}`")).into_response();
+    };
+    let headers = [
+        (header::CONTENT_TYPE, file.kind),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (StatusCode::OK, headers, file.content).into_response()
+}
+
+fn find(path: &str) -> Option<&'static StaticFile> {
+    let mut files = FILES.iter().chain([&TRANSCRIPT]);
+    files.find(|file| file.path == path)
+}

@@ -1,0 +1,167 @@
+// @ts-check
+// Requests to the server, and streams that come back after a break.
+
+const KEY = "lapidary-token";
+/** A stream that is silent for longer is taken for dead. The server sends a heartbeat every ten seconds. */
+const SILENCE_MS = 25_000;
+
+/** Takes the token out of the address, where the page was opened with one. */
+export function takeToken() {
+  const match = /^#token=([0-9a-f]{64})$/.exec(location.hash);
+  if (!match) return;
+  localStorage.setItem(KEY, match[1]);
+  history.replaceState(null, "", "/#/runs");
+}
+
+export function hasToken() {
+  return localStorage.getItem(KEY) !== null;
+}
+
+/** @param {string} token */
+export function setToken(token) {
+  localStorage.setItem(KEY, token.trim());
+}
+
+export class ApiError extends Error {
+  /**
+   * @param {number} status
+   * @param {any} body
+   */
+  constructor(status, body) {
+    super(body?.detail ?? `the server answered ${status}`);
+    this.status = status;
+    /** @type {string | undefined} */
+    this.hint = body?.hint;
+    this.body = body;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ */
+async function request(path, options = {}) {
+  const headers = new Headers(options.headers);
+  headers.set("authorization", `Bearer ${localStorage.getItem(KEY) ?? ""}`);
+  const response = await fetch(path, { ...options, headers });
+  if (response.ok) return response;
+  let body;
+  try {
+    body = await response.json();
+  } catch {
+    body = undefined;
+  }
+  if (response.status === 401) window.dispatchEvent(new Event("lapidary-token"));
+  throw new ApiError(response.status, body);
+}
+
+/**
+ * @param {string} path
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function get(path, signal) {
+  return (await request(path, { signal })).json();
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} body
+ * @returns {Promise<any>}
+ */
+export async function post(path, body) {
+  const headers = { "content-type": "application/json" };
+  return (await request(path, { method: "POST", headers, body: JSON.stringify(body) })).json();
+}
+
+/**
+ * Reads lines of JSON as they come.
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @param {(value: any) => void} take
+ */
+export async function lines(path, signal, take) {
+  const response = await request(path, { signal });
+  let rest = "";
+  for await (const text of texts(response, signal)) {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) if (part) take(JSON.parse(part));
+  }
+}
+
+/**
+ * Reads server-sent events until one of them is the end. After a break it goes on behind the last one that was read.
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @param {(event: { name: string, data: any }) => boolean} take Returns false after the last one.
+ * @param {(state: "live" | "waiting") => void} tell
+ */
+export async function follow(path, signal, take, tell) {
+  let last = "";
+  let wait = 250;
+  while (!signal.aborted) {
+    try {
+      const headers = new Headers({ accept: "text/event-stream" });
+      if (last) headers.set("last-event-id", last);
+      const attempt = new AbortController();
+      const stop = () => attempt.abort();
+      signal.addEventListener("abort", stop);
+      const response = await request(path, { headers, signal: attempt.signal });
+      tell("live");
+      wait = 250;
+      let buffer = "";
+      for await (const text of texts(response, attempt.signal, stop)) {
+        const blocks = (buffer + text).split("\n\n");
+        buffer = blocks.pop() ?? "";
+        for (const block of blocks) {
+          const event = parse(block);
+          if (event.id) last = event.id;
+          if (event.name !== "heartbeat" && !take(event)) return;
+        }
+      }
+      signal.removeEventListener("abort", stop);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ApiError && error.status < 500) throw error;
+    }
+    tell("waiting");
+    await new Promise((resolve) => setTimeout(resolve, wait * (0.5 + Math.random())));
+    wait = Math.min(wait * 2, 10_000);
+  }
+}
+
+/** @param {string} block */
+function parse(block) {
+  let id = "";
+  let name = "message";
+  let data = "";
+  for (const line of block.split("\n")) {
+    if (line.startsWith("id: ")) id = line.slice(4);
+    else if (line.startsWith("event: ")) name = line.slice(7);
+    else if (line.startsWith("data: ")) data += line.slice(6);
+  }
+  return { id, name, data: data ? JSON.parse(data) : undefined };
+}
+
+/**
+ * The pieces of a response as text. Calls `silent` when none comes for too long.
+ * @param {Response} response
+ * @param {AbortSignal} signal
+ * @param {() => void} [silent]
+ */
+async function* texts(response, signal, silent) {
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+  const decoder = new TextDecoder();
+  try {
+    while (!signal.aborted) {
+      const timer = silent ? setTimeout(silent, SILENCE_MS) : undefined;
+      const { done, value } = await reader.read();
+      clearTimeout(timer);
+      if (done) return;
+      yield decoder.decode(value, { stream: true });
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
