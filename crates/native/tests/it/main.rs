@@ -24,6 +24,7 @@ mod model_hooks;
 mod modules;
 mod oracle;
 mod remote_http;
+mod remote_http2;
 mod remote_websocket;
 mod scene;
 mod support;
