@@ -198,7 +198,8 @@ impl Job {
         self.confine_talk(&mut request)?;
         let mut prompt = self.prompt_blocks()?;
         // An agent of our own has the schema as that of its result.
-        if let (Some(schema), None) = (&self.output_schema, &request.local) {
+        let schema = self.output_schema.as_ref();
+        if let Some(schema) = schema.filter(|_| !request.takes_output_schema()) {
             prompt.push(prompt_files::text_block(&schema.instructions()));
         }
         let errand = PromptJob {

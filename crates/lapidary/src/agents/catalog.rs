@@ -1,7 +1,7 @@
 //! The agent definitions of a workspace, as tasks of a job and as agents that a task can call.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use lapidary_gemini::agents::{
 use lapidary_gemini::hooks::nearest;
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
-use lapidary_native::a2a::RemoteAgent;
+use lapidary_native::a2a::{RemoteAgent, credential_variables};
 use lapidary_native::executor::RemoteCall;
 use lapidary_native::schema;
 use lapidary_sessions::SessionStore;
@@ -100,6 +100,14 @@ impl DefinitionTask {
         match self {
             Self::Local(task) => task.longest_run(),
             Self::Remote(task) => task.longest_run(),
+        }
+    }
+
+    /// The prompt for the job, if the inputs of a remote agent make it.
+    pub fn own_prompt(&self) -> Option<&str> {
+        match self {
+            Self::Local(_) => None,
+            Self::Remote(task) => task.own_prompt(),
         }
     }
 
@@ -240,7 +248,7 @@ impl AgentCatalog {
         let plans = self.opened_plans(job)?;
         let kit = ToolKit::new(ToolKitRequest {
             supervision: supervision.clone(),
-            environment: command_environment(&self.setup, &self.variables),
+            environment: self.command_variables(),
             temporary: job.records.root.join(&*job.options.run).join("agent"),
             more_directories: included.chain(plans.clone()).collect(),
         });
@@ -266,6 +274,19 @@ impl AgentCatalog {
             .session_files(SessionStore::new(self.setup.home.clone()))
             .mcp_servers(move |directory| mcp_kit.mcp_settings(directory))
             .today(self.today.clone()))
+    }
+
+    /// The variables of commands that agents run: without the credentials of remote agents, under any name.
+    fn command_variables(&self) -> BTreeMap<OsString, OsString> {
+        let mut variables = command_environment(&self.setup, &self.variables);
+        for agent in self.registry.get_all_agents() {
+            let remote = agent.as_remote();
+            let auth = remote.and_then(|remote| remote.auth.as_ref());
+            for name in auth.map(credential_variables).unwrap_or_default() {
+                variables.remove(OsStr::new(name));
+            }
+        }
+        variables
     }
 
     /// The rule that lets an agent write plans: Markdown files in the directory of plans. None unless the job may only plan.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::agents::{AgentCatalog, PromptUse, TaskRequest};
+use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
 use lapidary::engine::policy::Rules;
 
@@ -80,6 +81,9 @@ fn choose_definition(job: &mut Job, args: &Args, prompt_use: PromptUse) -> Resul
     job.config.timeout = job.config.timeout.or(Some(task.longest_run()));
     // The model is the task's: there is no session in which it could be set.
     job.config.model = None;
+    if let Some(prompt) = task.own_prompt() {
+        job.prompt = PromptText::Text(prompt.to_owned());
+    }
     job.agent = task.into_agent();
     Ok(())
 }
