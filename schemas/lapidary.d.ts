@@ -1695,8 +1695,10 @@ export interface Capabilities {
   schema: string;
   /** The agent's name, as `--agent` takes it. Derived. */
   agent: string;
-  /** True if its program was found. Derived. */
+  /** True if its program was found, and for an agent with a `url`, which needs none here. Derived. */
   installed: boolean;
+  /** The address of an agent elsewhere, without credentials. It is not connected to find out more. Derived. */
+  url?: string;
   /** The program that a run would start. Derived. */
   cliPath?: string;
   /** Where the program was looked for when it was found. Derived. */
@@ -3268,8 +3270,10 @@ export interface AgentList {
 export interface AgentProgram {
   /** The name that `--agent` takes. Derived. */
   name: string;
-  /** Whether it was found here. Derived. */
+  /** Whether it was found here; true for an agent with a `url`. Derived. */
   installed: boolean;
+  /** The address of an agent elsewhere, without credentials. Derived. */
+  url?: string;
   /** The program. Derived. */
   path?: string;
   /** Its version, if its package says so. Upstream. */

@@ -8,9 +8,9 @@ mod gemini;
 
 pub use gemini::{capabilities as gemini_capabilities, metadata as gemini_metadata};
 
-use crate::agents::AgentSpec;
 use crate::agents::gemini_versions;
 use crate::agents::own_policy::{AskAbility, denial_layers, rule_keeping};
+use crate::agents::{AcpAgent, AgentSpec};
 use crate::config::{DEFAULT_TIMEOUT, PermissionMode};
 use crate::confine::ConfineMode;
 use crate::detect::AgentVersion;
@@ -27,34 +27,9 @@ impl AgentSpec {
                 ..gemini::capabilities(&detect::gemini(environment))
             };
         }
-        let path = self.agent(environment).locate(environment);
-        let version = path.as_deref().and_then(version_of_package);
         Capabilities {
-            schema: SCHEMA.into(),
-            agent: self.name.to_owned(),
-            installed: path.is_some(),
-            found_by: path.as_ref().map(|_| FoundBy::Path),
-            cli_path: path.map(|path| path.to_string_lossy().into_owned()),
-            version: version.as_ref().map(AgentVersion::to_string),
-            tried: Vec::new(),
-            supports_slash_commands: false,
-            supports_models: false,
-            models: Vec::new(),
-            supports_web_search: false,
-            supports_thinking: false,
-            supports_stream_json: false,
-            supports_resume: false,
-            supports_plan_mode: self.plan_mode.is_some(),
-            supports_acp: true,
-            permission_modes: self.permission_modes(),
-            rules: RuleSupport {
-                acp: Some(rule_keeping(self.name, None)),
-                acp_denials: Some(denial_layers(self.name, None, AskAbility::Possible)),
-                ..RuleSupport::default()
-            },
-            install: Some(self.install.to_owned()),
             confinement,
-            metadata: self.provider_metadata(),
+            ..self.agent(environment).capabilities(environment)
         }
     }
 
@@ -79,11 +54,62 @@ impl AgentSpec {
             ConfineMode::Off
         }
     }
+}
+
+impl AcpAgent {
+    /// Whether it is installed, and its abilities: also of an agent of `lapidary.toml`. An agent elsewhere is not connected.
+    pub fn capabilities(&self, environment: &SearchEnvironment) -> Capabilities {
+        let url = self.endpoint.as_ref().map(|endpoint| endpoint.url.shown());
+        let path = match &url {
+            Some(_) => None,
+            None => self.locate(environment),
+        };
+        let version = path.as_deref().and_then(version_of_package);
+        let known = AgentSpec::named(&self.name);
+        let known = known.filter(|_| url.is_none());
+        Capabilities {
+            schema: SCHEMA.into(),
+            agent: self.name.clone(),
+            installed: path.is_some() || url.is_some(),
+            found_by: path.as_ref().map(|_| FoundBy::Path),
+            cli_path: path.map(|path| path.to_string_lossy().into_owned()),
+            version: version.as_ref().map(AgentVersion::to_string),
+            tried: Vec::new(),
+            supports_slash_commands: false,
+            supports_models: false,
+            models: Vec::new(),
+            supports_web_search: false,
+            supports_thinking: false,
+            supports_stream_json: false,
+            supports_resume: false,
+            supports_plan_mode: self.modes.plan.is_some(),
+            supports_acp: true,
+            permission_modes: self.permission_modes(),
+            rules: self.rule_support(),
+            install: self.install.clone().filter(|_| url.is_none()),
+            confinement: known.map(|known| known.confinement(environment)),
+            metadata: self.provider_metadata(),
+            url,
+        }
+    }
+
+    /// How rules are kept. An agent elsewhere is told of none, whatever its family.
+    fn rule_support(&self) -> RuleSupport {
+        let family = match self.endpoint {
+            Some(_) => "",
+            None => self.provider.as_str(),
+        };
+        RuleSupport {
+            acp: Some(rule_keeping(family, None)),
+            acp_denials: Some(denial_layers(family, None, AskAbility::Possible)),
+            ..RuleSupport::default()
+        }
+    }
 
     fn permission_modes(&self) -> Vec<String> {
         let modes = [
-            (self.default_mode, PermissionMode::Default),
-            (self.plan_mode, PermissionMode::Plan),
+            (&self.modes.default, PermissionMode::Default),
+            (&self.modes.plan, PermissionMode::Plan),
         ];
         let own = modes.into_iter().filter(|(own, _)| own.is_some());
         own.map(|(_, mode)| mode.as_str().to_owned()).collect()
@@ -91,7 +117,7 @@ impl AgentSpec {
 
     fn provider_metadata(&self) -> ProviderMetadata {
         ProviderMetadata {
-            name: self.name.to_owned(),
+            name: self.name.clone(),
             description: format!("{} over the Agent Client Protocol", self.name),
             requires_config: false,
             config_keys: crate::config::PROVIDER_KEYS.map(str::to_owned).to_vec(),

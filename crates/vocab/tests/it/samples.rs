@@ -678,6 +678,7 @@ pub(crate) fn capabilities() -> Capabilities {
         schema: lapidary_vocab::capabilities::SCHEMA.into(),
         agent: "gemini".to_owned(),
         installed: true,
+        url: Some("wss://agents.example/acp".to_owned()),
         cli_path: Some("/usr/local/bin/gemini".to_owned()),
         found_by: Some(FoundBy::Path),
         version: Some("0.61.0".to_owned()),
