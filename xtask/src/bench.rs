@@ -12,6 +12,7 @@ mod loading;
 mod measure;
 mod processes;
 mod recordings;
+mod remote;
 mod run;
 mod sessions;
 mod table;
@@ -55,6 +56,8 @@ enum BenchPart {
     Recordings,
     /// `lapidary agents run`, and the tools that search
     Agents,
+    /// The text of remote agents
+    Remote,
     /// Instructions of `translate` and `run`, counted by valgrind
     Instructions,
 }
@@ -187,6 +190,9 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
         verdict.add_verdict(agents::report_agents(
             workspace, &folder, &lapidary, args.runs,
         )?);
+    }
+    if wanted(BenchPart::Remote) {
+        verdict.add_verdict(remote::report_remote(&folder, &lapidary)?);
     }
     if wanted(BenchPart::Instructions) {
         instructions::report_instructions(&folder, &lapidary, args.against.as_deref())?;
