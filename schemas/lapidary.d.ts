@@ -1862,6 +1862,8 @@ export interface Check {
   durationMs?: number;
   /** In `prove_rules`: the attempts that were made, and what held each. Derived. */
   denials?: ProvenDenial[];
+  /** In `prove_servers`: how MCP servers of a run reach the agent. Derived. */
+  serverReach?: ServerReach;
 }
 
 /**
@@ -1884,6 +1886,7 @@ export interface Check {
  * - `prove_cancel`: Proven: a run that hangs can be cancelled.
  * - `prove_leftovers`: Proven: nothing of a run outlives it.
  * - `prove_rules`: Proven: what rules deny is not done, and what held each attempt. One for each transport.
+ * - `prove_servers`: Proven: whether MCP servers of a run (`--with-agents`, `--mcp-config`) reach the agent, and how. One for each transport.
  * - `agents`: Which of the agents that we know are installed.
  * - `acp_start`: Over ACP: it starts and answers `initialize`.
  * - `acp_abilities`: Over ACP: the abilities that it announces.
@@ -1917,6 +1920,7 @@ export type CheckName =
   | "prove_cancel"
   | "prove_leftovers"
   | "prove_rules"
+  | "prove_servers"
   | "agents"
   | "acp_start"
   | "acp_abilities"
@@ -1974,6 +1978,15 @@ export type DenialHolder =
   | "not_started"
   | "not_attempted"
   | (string & {});
+
+/**
+ * How MCP servers of a run reach an agent. Open: readers must accept words that are not listed here.
+ * 
+ * - `session_new`: As parameters of the session (`session/new`).
+ * - `settings_layer`: Through a settings file of the run.
+ * - `unreached`: Not at all: the agent starts no server of a run.
+ */
+export type ServerReach = "session_new" | "settings_layer" | "unreached" | (string & {});
 
 /** An agent's card. A missing field was not observed: the check of that name says why. */
 export interface Card {

@@ -159,6 +159,7 @@ fn compile_policy(
         file: Path::new(file_name(agent)),
         asking: AskAbility::Possible,
         allowed_commands: &[],
+        servers: &[],
         project_files: &[],
         agent_config: variable.and_then(|value| value.to_str()),
     };
