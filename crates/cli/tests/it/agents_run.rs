@@ -195,12 +195,10 @@ fn credentials_of_a_remote_agent_are_in_no_process_file_or_output_of_a_run() {
             Chunk::call("run_shell_command", waiting),
             Chunk::call("invoke_agent", call),
         ];
-        let script = Script::new()
-            .stream(Turn::chunks(both))
-            .stream(Turn::call(
-                "complete_task",
-                json!({"result": {"response": "Done."}}),
-            ));
+        let script = Script::new().stream(Turn::chunks(both)).stream(Turn::call(
+            "complete_task",
+            json!({"result": {"response": "Done."}}),
+        ));
         let api = FakeApi::start_in_thread(script).unwrap();
         let mut command = lapidary(["agents", "run", "generalist", "--format", "events"]);
         command
