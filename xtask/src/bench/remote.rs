@@ -44,11 +44,8 @@ pub(super) fn report_remote(folder: &Path, lapidary: &Path) -> Result<BenchVerdi
     let mut times = measured?;
     ensure!(status.success(), "the run failed ({status})");
     times.sort_unstable();
-    let at = |part: f64| {
-        let place = ((times.len() - 1) as f64 * part).round() as usize;
-        times[place].as_secs_f64() * 1_000.0
-    };
-    let (median, rare) = (at(0.5), at(0.99));
+    let at = |percent: usize| times[times.len() * percent / 100].as_secs_f64() * 1_000.0;
+    let (median, rare) = (at(50), at(99));
     println!("## Remote agents\n\n| from a chunk of an A2A stream to its event | ms |\n|---|---:|");
     println!("| median of {} | {median:.3} |", times.len());
     println!("| 99 of 100 within | {rare:.3} |\n");

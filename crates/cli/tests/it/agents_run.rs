@@ -223,7 +223,7 @@ fn credentials_of_a_remote_agent_are_in_no_process_file_or_output_of_a_run() {
         // The process that the user started has the user's environment; no other has it, and none has it as an argument.
         let with: Vec<_> = seen.iter().filter(|(_, text)| has_secret(text)).collect();
         let is_ours = |(_, text): &&(u32, String)| text.contains("agents run generalist --format");
-        assert!(with.iter().all(|it| is_ours(it)), "{with:#?}");
+        assert!(with.iter().all(is_ours), "{with:#?}");
         let in_arguments =
             |(_, text): &&&(u32, String)| has_secret(text.split(" | ").next().unwrap());
         assert_eq!(with.iter().find(in_arguments), None);
