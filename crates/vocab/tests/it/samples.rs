@@ -18,7 +18,7 @@ use lapidary_vocab::config_report::{
 use lapidary_vocab::content::*;
 use lapidary_vocab::doctor::{
     Card, CardAbilities, CardCancel, CardSession, CardShutdown, CardTurn, CardUnknownMethod, Check,
-    CheckName, CheckState, Checkup, DenialHolder, ProvenDenial,
+    CheckName, CheckState, Checkup, DenialHolder, ProvenDenial, ServerReach,
 };
 use lapidary_vocab::event::*;
 use lapidary_vocab::hook_test::{
@@ -733,6 +733,7 @@ pub(crate) fn checkup() -> Checkup {
         .remedy("trust it")
         .details(["as an older version would".to_owned()])
         .took(std::time::Duration::from_millis(2100))
+        .server_reach(ServerReach::SessionNew)
         .denials(vec![ProvenDenial {
             kind: ToolKind::Delete,
             transport: "acp".to_owned(),
