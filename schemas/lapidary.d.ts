@@ -1710,8 +1710,10 @@ export interface Capabilities {
   schema: string;
   /** The agent's name, as `--agent` takes it. Derived. */
   agent: string;
-  /** True if its program was found. Derived. */
+  /** True if its program was found, and for an agent with a `url`, which needs none here. Derived. */
   installed: boolean;
+  /** The address of an agent elsewhere, without credentials. It is not connected to find out more. Derived. */
+  url?: string;
   /** The program that a run would start. Derived. */
   cliPath?: string;
   /** Where the program was looked for when it was found. Derived. */
@@ -1875,6 +1877,8 @@ export interface Check {
   durationMs?: number;
   /** In `prove_rules`: the attempts that were made, and what held each. Derived. */
   denials?: ProvenDenial[];
+  /** In `prove_servers`: how MCP servers of a run reach the agent. Derived. */
+  serverReach?: ServerReach;
 }
 
 /**
@@ -1897,6 +1901,7 @@ export interface Check {
  * - `prove_cancel`: Proven: a run that hangs can be cancelled.
  * - `prove_leftovers`: Proven: nothing of a run outlives it.
  * - `prove_rules`: Proven: what rules deny is not done, and what held each attempt. One for each transport.
+ * - `prove_servers`: Proven: whether MCP servers of a run (`--with-agents`, `--mcp-config`) reach the agent, and how. One for each transport.
  * - `agents`: Which of the agents that we know are installed.
  * - `acp_start`: Over ACP: it starts and answers `initialize`.
  * - `acp_abilities`: Over ACP: the abilities that it announces.
@@ -1930,6 +1935,7 @@ export type CheckName =
   | "prove_cancel"
   | "prove_leftovers"
   | "prove_rules"
+  | "prove_servers"
   | "agents"
   | "acp_start"
   | "acp_abilities"
@@ -1987,6 +1993,15 @@ export type DenialHolder =
   | "not_started"
   | "not_attempted"
   | (string & {});
+
+/**
+ * How MCP servers of a run reach an agent. Open: readers must accept words that are not listed here.
+ * 
+ * - `session_new`: As parameters of the session (`session/new`).
+ * - `settings_layer`: Through a settings file of the run.
+ * - `unreached`: Not at all: the agent starts no server of a run.
+ */
+export type ServerReach = "session_new" | "settings_layer" | "unreached" | (string & {});
 
 /** An agent's card. A missing field was not observed: the check of that name says why. */
 export interface Card {
@@ -3341,8 +3356,10 @@ export interface AgentList {
 export interface AgentProgram {
   /** The name that `--agent` takes. Derived. */
   name: string;
-  /** Whether it was found here. Derived. */
+  /** Whether it was found here; true for an agent with a `url`. Derived. */
   installed: boolean;
+  /** The address of an agent elsewhere, without credentials. Derived. */
+  url?: string;
   /** The program. Derived. */
   path?: string;
   /** Its version, if its package says so. Upstream. */

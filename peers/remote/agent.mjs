@@ -3,16 +3,17 @@
 //   node agent.mjs PEERS                    the official SDK's server, with an agent that reads a file, runs `env` and asks
 //   node agent.mjs PEERS stdio COMMAND…     a WebSocket before an agent that speaks over stdin and stdout
 //
-// It prints its port. With TOKEN it wants that as a bearer token, with TLS_KEY and TLS_CERT it speaks TLS. It ends with its stdin.
+// It prints its port. With TOKEN it wants that as a bearer token, with TLS_KEY and TLS_CERT it speaks TLS, HTTP/2 and HTTP/1.1. With
+// REQUESTS it writes the version and method of each request to that file. It ends with its stdin.
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createSecureServer } from "node:http2";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
 const [peers, mode, ...command] = process.argv.slice(2);
-const { TOKEN, TLS_KEY, TLS_CERT } = process.env;
+const { TOKEN, TLS_KEY, TLS_CERT, REQUESTS } = process.env;
 const { WebSocketServer } = createRequire(`${peers}/package.json`)("ws");
 
 /** Why a request is refused. The refusal repeats the credentials, as some servers do. */
@@ -101,11 +102,15 @@ function bridge() {
 
 const [onRequest, onUpgrade] = mode === "stdio" ? bridge() : await officialServer();
 const answer = (request, response) => {
+  if (REQUESTS) appendFileSync(REQUESTS, `${request.httpVersion} ${request.method}\n`);
+  // The SDK's adapter does not know the pseudo-headers of HTTP/2 (2.4.0).
+  const headers = Object.entries(request.headers).filter(([name]) => !name.startsWith(":"));
+  Object.defineProperty(request, "headers", { value: Object.fromEntries(headers) });
   const [status, text] = refusal(request) ?? [];
   status ? response.writeHead(status).end(text) : onRequest(request, response);
 };
 const tls = TLS_KEY && { key: readFileSync(TLS_KEY), cert: readFileSync(TLS_CERT) };
-const server = tls ? createTlsServer(tls, answer) : createServer(answer);
+const server = tls ? createSecureServer({ ...tls, allowHTTP1: true }, answer) : createServer(answer);
 server.on("upgrade", (request, socket, head) => {
   const [status, text] = refusal(request) ?? [];
   if (!status) return onUpgrade(request, socket, head);

@@ -13,6 +13,7 @@ mod mcp;
 mod measure;
 mod processes;
 mod recordings;
+mod remote;
 mod run;
 mod sessions;
 mod table;
@@ -58,6 +59,8 @@ enum BenchPart {
     Agents,
     /// `lapidary mcp`
     Mcp,
+    /// The text of remote agents
+    Remote,
     /// Instructions of `translate` and `run`, counted by valgrind
     Instructions,
 }
@@ -193,6 +196,9 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if wanted(BenchPart::Mcp) {
         verdict.add_verdict(mcp::report_mcp(workspace, &folder, &lapidary, args.runs)?);
+    }
+    if wanted(BenchPart::Remote) {
+        verdict.add_verdict(remote::report_remote(&folder, &lapidary)?);
     }
     if wanted(BenchPart::Instructions) {
         instructions::report_instructions(&folder, &lapidary, args.against.as_deref())?;

@@ -7,6 +7,7 @@ mod common;
 mod complete_ids;
 mod completions;
 mod config;
+mod configured_agents;
 mod connect;
 mod doctor;
 mod hooks;

@@ -8,9 +8,9 @@ mod gemini;
 
 pub use gemini::{capabilities as gemini_capabilities, metadata as gemini_metadata};
 
-use crate::agents::AgentSpec;
 use crate::agents::gemini_versions;
 use crate::agents::own_policy::{AskAbility, denial_layers, rule_keeping};
+use crate::agents::{AcpAgent, AgentSpec};
 use crate::config::{DEFAULT_TIMEOUT, PermissionMode};
 use crate::confine::ConfineMode;
 use crate::detect::AgentVersion;
@@ -28,48 +28,33 @@ impl AgentSpec {
                 ..gemini::capabilities(&detect::gemini(environment))
             };
         }
-        let own = StreamAgent::named(self.name);
-        let adapter = self.agent(environment).locate(environment);
-        let stream = own.and_then(|own| own.locate(environment));
-        let has_stream = stream.is_some();
-        let is_stream_only = has_stream && adapter.is_none();
-        let path = adapter.or(stream);
-        let version = path.as_deref().and_then(version_of_package);
-        Capabilities {
-            schema: SCHEMA.into(),
-            agent: self.name.to_owned(),
-            installed: path.is_some(),
-            found_by: path.as_ref().map(|_| FoundBy::Path),
-            cli_path: path.map(|path| path.to_string_lossy().into_owned()),
-            version: version.as_ref().map(AgentVersion::to_string),
-            tried: Vec::new(),
-            supports_slash_commands: false,
-            supports_models: false,
-            models: Vec::new(),
-            supports_web_search: false,
-            supports_thinking: false,
-            supports_stream_json: has_stream,
-            supports_resume: has_stream,
-            supports_plan_mode: self.plan_mode.is_some(),
-            supports_acp: !is_stream_only,
-            permission_modes: self.permission_modes(),
-            // Rules need ACP: a run with the agent's own stream refuses them.
-            rules: if is_stream_only {
-                RuleSupport::default()
-            } else {
-                self.rule_support()
-            },
-            install: Some(self.install.to_owned()),
+        let over_acp = self.agent(environment).capabilities(environment);
+        let stream = StreamAgent::named(self.name).and_then(|own| own.locate(environment));
+        let Some(stream) = stream else {
+            return Capabilities {
+                confinement,
+                ..over_acp
+            };
+        };
+        let with_stream = Capabilities {
             confinement,
-            metadata: self.provider_metadata(),
+            supports_stream_json: true,
+            supports_resume: true,
+            ..over_acp
+        };
+        if with_stream.installed {
+            return with_stream;
         }
-    }
-
-    fn rule_support(&self) -> RuleSupport {
-        RuleSupport {
-            acp: Some(rule_keeping(self.name, None)),
-            acp_denials: Some(denial_layers(self.name, None, AskAbility::Possible)),
-            ..RuleSupport::default()
+        // Without its adapter, the agent has only its own stream. Rules need ACP: a run with the stream refuses them.
+        let version = version_of_package(&stream);
+        Capabilities {
+            installed: true,
+            found_by: Some(FoundBy::Path),
+            cli_path: Some(stream.to_string_lossy().into_owned()),
+            version: version.as_ref().map(AgentVersion::to_string),
+            supports_acp: false,
+            rules: RuleSupport::default(),
+            ..with_stream
         }
     }
 
@@ -94,11 +79,62 @@ impl AgentSpec {
             ConfineMode::Off
         }
     }
+}
+
+impl AcpAgent {
+    /// Whether it is installed, and its abilities: also of an agent of `lapidary.toml`. An agent elsewhere is not connected.
+    pub fn capabilities(&self, environment: &SearchEnvironment) -> Capabilities {
+        let url = self.endpoint.as_ref().map(|endpoint| endpoint.url.shown());
+        let path = match &url {
+            Some(_) => None,
+            None => self.locate(environment),
+        };
+        let version = path.as_deref().and_then(version_of_package);
+        let known = AgentSpec::named(&self.name);
+        let known = known.filter(|_| url.is_none());
+        Capabilities {
+            schema: SCHEMA.into(),
+            agent: self.name.clone(),
+            installed: path.is_some() || url.is_some(),
+            found_by: path.as_ref().map(|_| FoundBy::Path),
+            cli_path: path.map(|path| path.to_string_lossy().into_owned()),
+            version: version.as_ref().map(AgentVersion::to_string),
+            tried: Vec::new(),
+            supports_slash_commands: false,
+            supports_models: false,
+            models: Vec::new(),
+            supports_web_search: false,
+            supports_thinking: false,
+            supports_stream_json: false,
+            supports_resume: false,
+            supports_plan_mode: self.modes.plan.is_some(),
+            supports_acp: true,
+            permission_modes: self.permission_modes(),
+            rules: self.rule_support(),
+            install: self.install.clone().filter(|_| url.is_none()),
+            confinement: known.map(|known| known.confinement(environment)),
+            metadata: self.provider_metadata(),
+            url,
+        }
+    }
+
+    /// How rules are kept. An agent elsewhere is told of none, whatever its family.
+    fn rule_support(&self) -> RuleSupport {
+        let family = match self.endpoint {
+            Some(_) => "",
+            None => self.provider.as_str(),
+        };
+        RuleSupport {
+            acp: Some(rule_keeping(family, None)),
+            acp_denials: Some(denial_layers(family, None, AskAbility::Possible)),
+            ..RuleSupport::default()
+        }
+    }
 
     fn permission_modes(&self) -> Vec<String> {
         let modes = [
-            (self.default_mode, PermissionMode::Default),
-            (self.plan_mode, PermissionMode::Plan),
+            (&self.modes.default, PermissionMode::Default),
+            (&self.modes.plan, PermissionMode::Plan),
         ];
         let own = modes.into_iter().filter(|(own, _)| own.is_some());
         own.map(|(_, mode)| mode.as_str().to_owned()).collect()
@@ -106,7 +142,7 @@ impl AgentSpec {
 
     fn provider_metadata(&self) -> ProviderMetadata {
         ProviderMetadata {
-            name: self.name.to_owned(),
+            name: self.name.clone(),
             description: format!("{} over the Agent Client Protocol", self.name),
             requires_config: false,
             config_keys: crate::config::PROVIDER_KEYS.map(str::to_owned).to_vec(),

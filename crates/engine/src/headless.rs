@@ -8,6 +8,7 @@ mod own_policy;
 mod permissions;
 mod problem;
 mod screen_job;
+mod settings_layer;
 mod stream_job;
 mod supervision;
 
@@ -53,6 +54,7 @@ use acp_job::{ChosenTransport, ModeFlexibility};
 pub use permissions::state_directories;
 pub use problem::JobError;
 pub use screen_job::ScreenJob;
+pub use settings_layer::settings_layer_obstacle;
 pub use supervision::CommandSupervision;
 
 /// A run as the user asks for it.
@@ -84,7 +86,7 @@ pub struct Job {
     pub with_bytes: bool,
     /// The longest line that is translated whole.
     pub max_line: usize,
-    /// Options that only an agent over ACP supports.
+    /// Options of a conversation over ACP.
     pub speaking: AcpOptions,
     /// Where sessions are kept safe while the agent runs. None to leave them to it.
     pub vault: Option<PathBuf>,
@@ -92,7 +94,7 @@ pub struct Job {
     pub output_schema: Option<OutputSchema>,
 }
 
-/// Options that only an agent over ACP supports.
+/// Options of a conversation over ACP. Gemini CLI without ACP takes the MCP servers, too.
 #[derive(Debug, Clone, Default)]
 pub struct AcpOptions {
     /// Rules that come before the rules of the configuration.
@@ -348,6 +350,7 @@ impl Job {
         let mut request = self.request_for_invocation(found.path, invocation, notices);
         request.prompt_directory = prompt_directory;
         self.deny_by_policy(&mut request, version.as_ref())?;
+        self.add_settings_layer(&mut request)?;
         Ok(request)
     }
 

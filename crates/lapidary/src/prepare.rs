@@ -40,6 +40,10 @@ use crate::agents::FAMILY;
 use crate::demo::{self, DEMO, DemoAttendance};
 use crate::directories::{self, StateError};
 
+/// The warning for an agent that would start our server on its own machine.
+const NOT_ELSEWHERE: &str =
+    "--with-agents is not used: an agent elsewhere starts MCP servers on its own machine";
+
 /// A run as a user asks for it.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
@@ -275,14 +279,18 @@ impl RunOptions {
         let output_schema = self.schema_of_output(&environment.dir)?;
         let program = &surroundings.program;
         let mut speaking = self.acp_options(&environment.dir)?;
-        if self.with_agents {
-            let server = own_server::own_server(self, program, &environment);
-            speaking.mcp_servers.push(server);
-        }
         let agent = match &self.own_agent {
             Some(_) => JobAgent::Gemini, // until the caller replaces it
             None => choose_agent(&config, program, &environment)?,
         };
+        match &agent {
+            _ if !self.with_agents => {}
+            JobAgent::Remote(remote) if !remote.url.is_loopback() => warn(NOT_ELSEWHERE.to_owned()),
+            _ => {
+                let server = own_server::own_server(self, program, &environment);
+                speaking.mcp_servers.push(server);
+            }
+        }
         if let JobAgent::Remote(remote) = &agent {
             let secrets = remote.secret_variables.iter();
             secrets.for_each(|name| drop(environment.vars.remove(OsStr::new(name))));

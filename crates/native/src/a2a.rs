@@ -13,7 +13,7 @@ mod means;
 mod result_text;
 
 pub use agent::{RemoteAgent, RemoteAnswer, RemotePrompt};
-pub use auth::CredentialSource;
+pub use auth::{CredentialSource, credential_variables};
 pub use card::{RemoteCard, RemoteInterface, RemoteSkill};
 pub use card_check::{CheckedCard, check_cards};
 pub use error::RemoteError;

@@ -1,4 +1,4 @@
-//! The HTTP client: HTTP/1.1 with TLS, proxies, company certificates and deadlines.
+//! The HTTP client: HTTP/1.1, and HTTP/2 where it is asked for, with TLS, proxies, company certificates and deadlines.
 //!
 //! Redirects are not followed: a request carries credentials, and another host must not get them. The environment is read by the
 //! caller, who passes what counts in [`HttpSettings`].
@@ -49,6 +49,18 @@ pub struct HttpSettings {
     pub connect_timeout: Duration,
     /// How long the server may take to answer, and to say more.
     pub idle_timeout: Duration,
+    /// The versions of the protocol.
+    pub versions: HttpVersions,
+}
+
+/// The versions of HTTP that a client speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HttpVersions {
+    /// HTTP/1.1. A connection that becomes a WebSocket needs it.
+    #[default]
+    Http1,
+    /// HTTP/2 where a server agrees to it in the handshake of TLS, HTTP/1.1 otherwise and without TLS.
+    Http1And2,
 }
 
 impl Default for HttpSettings {
@@ -61,6 +73,7 @@ impl Default for HttpSettings {
             certificate_file: None,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(5),
+            versions: HttpVersions::default(),
         }
     }
 }
@@ -339,9 +352,16 @@ impl HttpClient {
             let config = roots::tls_config(&self.settings).await?;
             let connector = HttpsConnectorBuilder::new()
                 .with_tls_config(config)
-                .https_only()
-                .enable_http1()
-                .wrap_connector(self.connector.clone());
+                .https_only();
+            let connector = match self.settings.versions {
+                HttpVersions::Http1 => connector
+                    .enable_http1()
+                    .wrap_connector(self.connector.clone()),
+                HttpVersions::Http1And2 => connector
+                    .enable_http1()
+                    .enable_http2()
+                    .wrap_connector(self.connector.clone()),
+            };
             Ok(Client::builder(TokioExecutor::new()).build(connector))
         };
         self.tls.get_or_try_init(make).await

@@ -20,7 +20,7 @@ use hyper::header::{HeaderMap, SET_COOKIE};
 use lapidary_rpc::{AgentLoss, AgentLossKind, LocalAgent};
 use tokio::io::DuplexStream;
 
-use crate::http::{HttpClient, HttpSettings};
+use crate::http::{HttpClient, HttpSettings, HttpVersions};
 use cookies::CookieJar;
 pub use credentials::{SecretText, TokenCommand, TokenSource};
 
@@ -94,7 +94,14 @@ impl RemoteLink {
             Some(_) if !settings.is_protected => return Err(plain_text(&settings)),
             Some(source) => Some(source.read_token().await?),
         };
-        let client = HttpClient::new(settings.http.clone());
+        let versions = match settings.transport {
+            RemoteTransport::WebSocket => HttpVersions::Http1,
+            RemoteTransport::StreamableHttp => HttpVersions::Http1And2,
+        };
+        let client = HttpClient::new(HttpSettings {
+            versions,
+            ..settings.http.clone()
+        });
         let client = client.map_err(|error| {
             AgentLoss::new(AgentLossKind::Misconfigured, error.to_string())
                 .hint("check `HTTPS_PROXY` and `HTTP_PROXY`")

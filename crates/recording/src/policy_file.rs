@@ -14,7 +14,7 @@ pub(super) const POLICY_ENDING: &str = ".policy";
 /// A file with a policy for the agent. It goes when the last of these is dropped.
 #[derive(Debug, Clone)]
 pub struct PolicyFile {
-    _directory: Arc<PolicyDirectory>,
+    directory: Arc<PolicyDirectory>,
 }
 
 #[derive(Debug)]
@@ -42,9 +42,13 @@ impl PolicyFile {
         lock.try_lock()?;
         let directory = Arc::new(PolicyDirectory { path, _lock: lock });
         fresh_file(file)?.write_all(text.as_bytes())?;
-        Ok(Self {
-            _directory: directory,
-        })
+        Ok(Self { directory })
+    }
+
+    /// Writes another file for the agent into the same directory.
+    pub fn add_file(&self, name: &str, text: &str) -> io::Result<()> {
+        let file = self.directory.path.join(name);
+        fresh_file(&file)?.write_all(text.as_bytes())
     }
 }
 

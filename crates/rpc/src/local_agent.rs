@@ -46,11 +46,21 @@ enum AgentPlace {
     Elsewhere,
 }
 
+/// How the agent of a task hands over data that fits an output schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DataForm {
+    /// With its answer to the prompt: it gets the schema when the session is opened.
+    Result,
+    /// In its messages, as any other agent: the prompt has to state the schema.
+    Messages,
+}
+
 /// An agent that runs in this process. It can be started any number of times.
 #[derive(Clone)]
 pub struct LocalAgent {
     serve: Arc<dyn Fn(DuplexStream) -> LocalTask + Send + Sync>,
     place: AgentPlace,
+    data: DataForm,
 }
 
 impl LocalAgent {
@@ -83,6 +93,7 @@ impl LocalAgent {
                 })
             }),
             place: AgentPlace::Here,
+            data: DataForm::Result,
         }
     }
 
@@ -101,7 +112,20 @@ impl LocalAgent {
                 })
             }),
             place: AgentPlace::Elsewhere,
+            data: DataForm::Messages,
         }
+    }
+
+    /// The same agent, which knows nothing of output schemas: its messages are searched for data.
+    #[must_use]
+    pub fn with_data_in_messages(mut self) -> Self {
+        self.data = DataForm::Messages;
+        self
+    }
+
+    /// Whether it takes the schema of its result from the session, and hands data over with its answer.
+    pub fn takes_output_schema(&self) -> bool {
+        self.data == DataForm::Result
     }
 
     /// Whether its end has an exit status.

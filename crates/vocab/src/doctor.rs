@@ -78,6 +78,9 @@ pub struct Check {
     /// In `prove_rules`: the attempts that were made, and what held each. Derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<ProvenDenial>,
+    /// In `prove_servers`: how MCP servers of a run reach the agent. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_reach: Option<ServerReach>,
 }
 
 impl Check {
@@ -91,6 +94,7 @@ impl Check {
             details: Vec::new(),
             duration_ms: None,
             denials: Vec::new(),
+            server_reach: None,
         }
     }
 
@@ -109,6 +113,12 @@ impl Check {
     /// Says what held attempts that rules deny.
     pub fn denials(mut self, denials: Vec<ProvenDenial>) -> Self {
         self.denials = denials;
+        self
+    }
+
+    /// Says how MCP servers of a run reach the agent.
+    pub fn server_reach(mut self, reach: ServerReach) -> Self {
+        self.server_reach = Some(reach);
         self
     }
 
@@ -156,6 +166,8 @@ open_enum! {
         ProveLeftovers = "prove_leftovers",
         /// Proven: what rules deny is not done, and what held each attempt. One for each transport.
         ProveRules = "prove_rules",
+        /// Proven: whether MCP servers of a run (`--with-agents`, `--mcp-config`) reach the agent, and how. One for each transport.
+        ProveServers = "prove_servers",
         /// Which of the agents that we know are installed.
         Agents = "agents",
         /// Over ACP: it starts and answers `initialize`.
@@ -184,6 +196,18 @@ open_enum! {
         AcpLeftovers = "acp_leftovers",
         /// Over ACP: whether its stdout holds nothing but messages.
         AcpStdout = "acp_stdout",
+    }
+}
+
+open_enum! {
+    /// How MCP servers of a run reach an agent.
+    pub enum ServerReach {
+        /// As parameters of the session (`session/new`).
+        SessionNew = "session_new",
+        /// Through a settings file of the run.
+        SettingsLayer = "settings_layer",
+        /// Not at all: the agent starts no server of a run.
+        Unreached = "unreached",
     }
 }
 

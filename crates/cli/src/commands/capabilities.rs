@@ -2,15 +2,17 @@
 
 use std::io::{self, Write as _};
 
-use clap::builder::PossibleValuesParser;
+use anyhow::anyhow;
+use clap::builder::NonEmptyStringValueParser;
+use lapidary::engine::agents::AgentSpec;
 use lapidary::engine::agents::own_policy::denial_words;
-use lapidary::engine::agents::{AgentSpec, KNOWN};
 use lapidary::engine::detect::PlaceRefusal;
 use lapidary::engine::gemini_cli;
 use lapidary::render::plain::sanitize;
 use lapidary::vocab::capabilities::{FoundBy, TriedPlace};
 use lapidary::vocab::{Capabilities, line};
 
+use super::configured_agents::{all_capabilities, read_config};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -18,15 +20,16 @@ use lapidary::directories;
 
 /// List the agents that are installed, their paths and their abilities
 ///
-/// Nothing is started to find out. An agent that is not installed is an answer, not an error.
+/// Nothing is started or connected to find out. An agent that is not installed is an answer, not an error. Agents of `lapidary.toml` are
+/// among them, those with a `url`, too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary capabilities
   lapidary capabilities --agent gemini --format json | jq -r .cliPath")]
 pub(crate) struct Args {
-    /// The agent; without it, all of them, one object a line
-    #[arg(long, value_name = "NAME", value_parser = agent_names())]
+    /// The agent, built in or of `lapidary.toml`; without it, all of them, one object a line
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     agent: Option<String>,
     /// What to print [default: text on a terminal, json when piped]
     #[arg(long, value_enum)]
@@ -46,12 +49,10 @@ const INDENT: usize = 13;
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let here = out.invocation.current_dir().unwrap_or_default();
-    let environment = directories::surroundings(out.invocation.all_variables(), here);
-    let is_meant = |name: &str| args.agent.as_deref().is_none_or(|agent| agent == name);
-    let known = KNOWN.iter().filter(|known| is_meant(known.name));
-    let agents: Vec<_> = known
-        .map(|known| known.capabilities(&environment))
-        .collect();
+    let environment = directories::surroundings(out.invocation.all_variables(), &here);
+    let config = read_config(&environment, &here, out);
+    let agents = all_capabilities(&config, &environment);
+    let agents = chosen_agents(agents, args.agent.as_deref())?;
     let usual = if out.is_terminal {
         CapabilitiesFormat::Text
     } else {
@@ -68,8 +69,18 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-fn agent_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(KNOWN.iter().map(|known| known.name))
+fn chosen_agents(
+    mut agents: Vec<Capabilities>,
+    name: Option<&str>,
+) -> Result<Vec<Capabilities>, Failure> {
+    let Some(name) = name else { return Ok(agents) };
+    let names: Vec<_> = agents.iter().map(|agent| agent.agent.clone()).collect();
+    agents.retain(|agent| agent.agent == name);
+    if agents.is_empty() {
+        let error = anyhow!("unknown agent `{}`", name.escape_debug());
+        return Err(Failure::usage(error).with_hint(format!("there are {}", names.join(", "))));
+    }
+    Ok(agents)
 }
 
 /// The agents as people read them: the abilities of installed agents, then how to install the others.
@@ -92,7 +103,8 @@ fn print_text(agents: &[Capabilities], out: &mut Printer) -> io::Result<()> {
 fn print_details(agent: &Capabilities, out: &mut Printer) -> io::Result<()> {
     let version = agent.version.as_deref();
     let version = version.map(|version| format!(" {}", sanitize(version)));
-    let path = agent.cli_path.as_deref().unwrap_or_default();
+    let path = agent.cli_path.as_deref().or(agent.url.as_deref());
+    let path = path.unwrap_or_default();
     let name = format!("{}{}", agent.agent, version.unwrap_or_default());
     writeln!(out, "{name}: {}", sanitize(path))?;
     print_tried_paths(agent, out)?;

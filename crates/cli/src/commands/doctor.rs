@@ -187,8 +187,9 @@ impl DoctorVisit<'_> {
             DoctorSubject::Acp { agent, .. } => {
                 let around = self.announce_proof(report);
                 let called = card::prove_agent(agent, &around, report).await?;
-                let check = denials::prove_over_acp(agent, called, &around).await?;
-                report.add_check(check);
+                for check in denials::prove_over_acp(agent, called, &around).await? {
+                    report.add_check(check);
+                }
                 Ok(())
             }
             DoctorSubject::Remote(agent) => {
@@ -199,7 +200,9 @@ impl DoctorVisit<'_> {
             }
             DoctorSubject::Gemini => {
                 report.announce_step("proving: Gemini CLI is run seven times against a mock model, about twenty seconds");
-                prove::prove_all(self.environment, self.supervisor, self.scratch, report).await?;
+                let records = directories::state(self.environment).join("runs");
+                let places = (self.scratch, records.as_path());
+                prove::prove_all(self.environment, self.supervisor, places, report).await?;
                 match subject::gemini_over_acp(self.environment) {
                     Some(agent) => {
                         let around = self.announce_proof(report);

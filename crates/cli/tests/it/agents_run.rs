@@ -1,9 +1,14 @@
 //! `lapidary agents run`: a definition as a run, and the reasons for which one does not begin.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use lapidary_standin::api::{FakeApi, Script, Turn};
+use lapidary_standin::api::{Chunk, FakeApi, Script, Turn};
 use lapidary_testkit::gemini::GeminiWorld;
+use lapidary_testkit::raw_server::{RawServer, answer, json as json_answer};
 use serde_json::{Value, json};
 
 use crate::support::{Ran, lapidary, output};
@@ -91,6 +96,232 @@ fn an_agent_definition_hands_over_data_that_fits_the_output_schema() {
         told.contains("params/result/lines/0 must be >= 1"),
         "{told}"
     );
+}
+
+/// The processes below this one, each with its arguments and environment, as far as they can be read.
+fn processes_below() -> Vec<(u32, String)> {
+    let mut parents = BTreeMap::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        let status = fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        let parent = parent.and_then(|parent| parent.trim().parse::<u32>().ok());
+        parents.insert(pid, parent.unwrap_or_default());
+    }
+    let is_below = |pid: u32| {
+        let mut above = std::iter::successors(Some(pid), |pid| parents.get(pid).copied());
+        above.any(|above| above == std::process::id())
+    };
+    let below = parents.keys().filter(|pid| is_below(**pid));
+    let read = |pid: u32, name: &str| {
+        let bytes = fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ")
+    };
+    below
+        .filter(|pid| **pid != std::process::id())
+        .map(|pid| {
+            (
+                *pid,
+                format!("{} | {}", read(*pid, "cmdline"), read(*pid, "environ")),
+            )
+        })
+        .collect()
+}
+
+/// A command that ends once its process was looked at.
+const WAITING: &str = "timeout 30 sh -c 'until [ -e looked-at ]; do sleep 0.05; done'";
+
+fn is_waiting((_, text): &(u32, String)) -> bool {
+    text.starts_with("sh -c until [ -e looked-at ]")
+}
+
+/// The definition of a remote agent, whose token is the value of a variable or of a command.
+fn remote_definition(url: &str, token: &str) -> String {
+    format!(
+        "---\nkind: remote\nname: far\ndescription: Far.\nagent_card_url: {url}\n\
+         auth:\n  type: http\n  scheme: Bearer\n  token: {token}\n---\n"
+    )
+}
+
+/// While the remote agent works, a command of the agent that called it is running: its process, and those around it, are looked at.
+#[test]
+fn credentials_of_a_remote_agent_are_in_no_process_file_or_output_of_a_run() {
+    const SECRET: &str = "sekrit-of-processes-0815";
+    let stage = Stage::new();
+    stage.write("token", SECRET);
+    let token_file = stage.world.root().join("token");
+    for token in [
+        "$FAR_ACCESS".to_owned(),
+        format!("'!cat {}'", token_file.display()),
+    ] {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&seen);
+        let looked_at = stage.world.project().join("looked-at");
+        let _ = fs::remove_file(&looked_at); // of the token before
+        let server = RawServer::start(move |request| {
+            if request.line.starts_with("GET") {
+                let host = request
+                    .head
+                    .lines()
+                    .find_map(|line| line.strip_prefix("host: "));
+                let url = format!("http://{}/rpc", host.unwrap());
+                return json_answer(
+                    &json!({"name": "Far", "protocolVersion": "0.3.0", "url": url}),
+                );
+            }
+            // The command is started at the same time: it may not be there yet.
+            let mut all = processes_below();
+            let end = Instant::now() + Duration::from_secs(30);
+            while !all.iter().any(is_waiting) && Instant::now() < end {
+                std::thread::yield_now();
+                all = processes_below();
+            }
+            noted.lock().unwrap().extend(all);
+            fs::write(&looked_at, "").unwrap();
+            let said = format!("you sent {}", request.head);
+            let parts = json!([{"kind": "text", "text": said}]);
+            let message = json!({"kind": "message", "role": "agent", "parts": parts});
+            json_answer(&json!({"jsonrpc": "2.0", "id": 1, "result": message}))
+        });
+        stage.write(
+            "home/.gemini/agents/far.md",
+            &remote_definition(&server.url("/card.json"), &token),
+        );
+        let waiting = json!({"command": WAITING});
+        let call = json!({"agent_name": "far", "prompt": "Hello."});
+        let both = [
+            Chunk::call("run_shell_command", waiting),
+            Chunk::call("invoke_agent", call),
+        ];
+        let script = Script::new().stream(Turn::chunks(both)).stream(Turn::call(
+            "complete_task",
+            json!({"result": {"response": "Done."}}),
+        ));
+        let api = FakeApi::start_in_thread(script).unwrap();
+        let mut command = lapidary(["agents", "run", "generalist", "--format", "events"]);
+        command
+            .args(["--permission-mode", "bypassPermissions", "go"])
+            .current_dir(stage.world.project())
+            .env_clear()
+            .envs(stage.world.environment(&api.base_url()))
+            .env("LAPIDARY_STATE_DIR", stage.world.root().join("state"));
+        if token.starts_with('$') {
+            command.env("FAR_ACCESS", SECRET);
+        }
+        let ran = output(command, b"");
+        assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+        let sent = server.requests();
+        let has_secret = |text: &str| text.contains(SECRET);
+        assert!(
+            sent.iter().any(|request| has_secret(&request.head)),
+            "{sent:?}"
+        );
+        let seen = seen.lock().unwrap();
+        assert!(seen.iter().any(is_waiting), "the command runs: {seen:?}");
+        // The process that the user started has the user's environment; no other has it, and none has it as an argument.
+        let with: Vec<_> = seen.iter().filter(|(_, text)| has_secret(text)).collect();
+        let is_ours = |(_, text): &&(u32, String)| text.contains("agents run generalist --format");
+        assert!(with.iter().all(is_ours), "{with:#?}");
+        let in_arguments =
+            |(_, text): &&&(u32, String)| has_secret(text.split(" | ").next().unwrap());
+        assert_eq!(with.iter().find(in_arguments), None);
+        let output = [ran.stdout, ran.stderr].concat();
+        assert!(!has_secret(&String::from_utf8_lossy(&output)));
+        let mut files = Vec::new();
+        for name in ["state", "home", "project"] {
+            files_with(&stage.world.root().join(name), SECRET, &mut files);
+        }
+        assert_eq!(files, Vec::<PathBuf>::new());
+    }
+}
+
+fn files_with(directory: &Path, text: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files_with(&path, text, found);
+        } else if let Ok(bytes) = fs::read(&path)
+            && String::from_utf8_lossy(&bytes).contains(text)
+        {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn a_check_online_fails_for_a_card_that_cannot_be_had() {
+    let stage = Stage::new();
+    let page = RawServer::start(|_| answer(200, "text/html", "<p>"));
+    let check = |url: &str| {
+        stage.write(
+            "home/.gemini/agents/far.md",
+            &remote_definition(url, "$FAR"),
+        );
+        let mut command = lapidary(["agents", "check", "--online", "--format", "text"]);
+        command
+            .current_dir(stage.world.project())
+            .env_clear()
+            .envs(stage.world.environment(""));
+        let ran = output(command, b"");
+        (ran.status.code(), String::from_utf8(ran.stdout).unwrap())
+    };
+    let (code, told) = check(&page.url("/card.json"));
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("error: agent `far`: "), "{told}");
+    assert!(
+        told.contains("the server answers with a web page"),
+        "{told}"
+    );
+    let (code, told) = check("http://127.0.0.1:1/card.json");
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("cannot fetch the agent card"), "{told}");
+}
+
+/// Inputs make the prompt, and the schema and its repairs follow it.
+#[test]
+fn inputs_of_a_remote_agent_are_its_prompt_and_a_schema_is_told_with_it() {
+    let stage = Stage::new();
+    stage.write("project/s.json", r#"{"type": "object", "required": ["n"]}"#);
+    let server = RawServer::start(|request| {
+        if request.line.starts_with("GET") {
+            let host = request
+                .head
+                .lines()
+                .find_map(|line| line.strip_prefix("host: "));
+            let url = format!("http://{}/rpc", host.unwrap());
+            return json_answer(&json!({"name": "Far", "protocolVersion": "0.3.0", "url": url}));
+        }
+        let said = if request.body.contains("does not fit") {
+            "{\"n\": 1}"
+        } else {
+            "one"
+        };
+        let message =
+            json!({"kind": "message", "role": "agent", "parts": [{"kind": "text", "text": said}]});
+        json_answer(&json!({"jsonrpc": "2.0", "id": 1, "result": message}))
+    });
+    let definition = remote_definition(&server.url("/card.json"), "token-4711");
+    stage.write("home/.gemini/agents/far.md", &definition);
+    let args = [
+        "far",
+        "--format",
+        "result",
+        "--output-schema",
+        "s.json",
+        "--input",
+        "query=count",
+    ];
+    let ran = stage.run("", &args, None);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(result["data"], json!({"n": 1}), "{result:#}");
+    let prompt: Value = serde_json::from_str(&server.requests()[1].body).unwrap();
+    let prompt = prompt["params"]["message"]["parts"][0]["text"]
+        .as_str()
+        .unwrap();
+    assert!(prompt.starts_with("count\n"), "{prompt}");
 }
 
 #[test]

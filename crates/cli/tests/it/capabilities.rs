@@ -167,4 +167,65 @@ fn all_that_are_known_are_told_one_a_line() {
 fn an_unknown_agent_is_wrong_usage() {
     let ran = Machine::new().run(Path::new(""), &["--agent", "nobody"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(
+        ran.stderr.contains("hint: there are gemini, claude"),
+        "{ran:?}"
+    );
+}
+
+/// Nothing listens at the address: it is not connected.
+#[test]
+fn agents_of_the_configuration_are_listed_with_their_address_or_program() {
+    let machine = Machine::new();
+    let config = "[agents.far]\nurl = 'wss://agents.example:1/acp'\ntoken_env = 'T'\nfamily = 'claude'\nplan_mode = 'plan'\n\
+                  [agents.qwen]\ncommand = '/nowhere/qwen --acp'\n";
+    let directory = machine.home.path().join(".config/lapidary");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("lapidary.toml"), config).unwrap();
+    let ran = machine.run(Path::new("/nowhere/gemini"), &["--format", "json"]);
+    let said: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let named = |name: &str| {
+        let found: Vec<_> = said.iter().filter(|it| it["agent"] == name).collect();
+        assert_eq!(found.len(), 1, "{name}: {said:?}");
+        found[0].clone()
+    };
+    let far = named("far");
+    assert_eq!(
+        (&far["url"], &far["installed"], &far["rules"]["acp"]),
+        (
+            &Value::from("wss://agents.example:1/acp"),
+            &Value::from(true),
+            &Value::from("watched")
+        )
+    );
+    assert_eq!(far["permissionModes"], serde_json::json!(["plan"]));
+    assert_eq!(far["install"], Value::Null);
+    assert_eq!(named("qwen")["installed"], false);
+    assert_eq!(named("claude")["url"], Value::Null);
+    let ran = machine.run(Path::new(""), &["--agent", "far", "--format", "text"]);
+    assert!(
+        ran.stdout.starts_with("far: wss://agents.example:1/acp\n"),
+        "{}",
+        ran.stdout
+    );
+    let mut list = lapidary(["agents", "list", "--format", "json"]);
+    list.env("HOME", machine.home.path())
+        .env("PATH", machine.home.path())
+        .current_dir(machine.home.path());
+    let list: Value = serde_json::from_slice(&output(list, b"").stdout).unwrap();
+    let programs = list["programs"].as_array().unwrap();
+    let far = programs.iter().find(|it| it["name"] == "far");
+    assert_eq!(far.unwrap()["url"], "wss://agents.example:1/acp");
+    fs::write(directory.join("lapidary.toml"), "[agents.far]\nurl = 7\n").unwrap();
+    let ran = machine.run(Path::new(""), &["--agent", "claude"]);
+    assert_eq!(ran.code, Some(0), "a broken file is a warning: {ran:?}");
+    assert!(
+        ran.stderr
+            .starts_with("warning: agents of files are left out: "),
+        "{ran:?}"
+    );
 }

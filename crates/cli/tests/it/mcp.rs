@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Output;
 
+use lapidary::engine::headless::settings_layer_obstacle;
 use lapidary_standin::api::{FakeApi, Script, Turn};
 use lapidary_testkit::a2a::{A2aPeer, A2aServer};
 use lapidary_testkit::acp::{AcpWorld, Peer};
@@ -283,9 +284,17 @@ fn gemini_cli_invokes_an_a2a_agent_through_the_server_of_its_run() {
 fn opencode_invokes_an_a2a_agent_through_the_server_of_its_run() {
     invoke_through(Peer::Opencode, "lapidary_invoke_agent");
 }
+/// Rules over ACP, where the names of tools differ.
+const BY_TOOL: [&str; 5] = [
+    "--no-config",
+    "--allow",
+    "tool=mcp_lapidary_*",
+    "--allow",
+    "tool=lapidary_*",
+];
 
 /// An agent's model calls `search_sessions`, and is told what was found.
-fn search_through(peer: Peer, tool: &str) {
+fn search_through(peer: Peer, tool: &str, options: &[&str]) {
     let world = AcpWorld::new(peer);
     let script = Script::new()
         .stream(Turn::call(tool, json!({"query": "lightship"})))
@@ -295,21 +304,24 @@ fn search_through(peer: Peer, tool: &str) {
     home.recorded_run("20260103T100000-aa", "qwen", SESSION);
     let state = home.home().join(".local/state/lapidary");
     let mark = Mark::fresh();
-    let mut command = lapidary(["run", "--no-config", "--with-agents", "--format", "events"]);
+    let settings = world.home().join(".gemini/settings.json");
+    let rules = "[[rule]]\nmcp = 'lapidary'\nthen = 'allow'\n";
+    std::fs::write(world.root().join("rules.toml"), rules).unwrap();
+    let mut command = lapidary(["run", "--with-agents", "--format", "events"]);
     command
-        .args([
-            "--allow",
-            "tool=mcp_lapidary_*",
-            "--allow",
-            "tool=lapidary_*",
-        ])
+        .args(options)
         .args(["--agent", peer.name(), "go"])
         .current_dir(world.project())
         .env_clear()
         .envs(world.named_environment(&model.base_url()))
-        .env("LAPIDARY_STATE_DIR", state)
+        .env("LAPIDARY_STATE_DIR", &state)
         .env(MARK, mark.value());
     let told = Told::by(command);
+    let settings = std::fs::read_to_string(&settings).unwrap();
+    assert!(
+        !settings.contains("mcpServers"),
+        "they are the user's: {settings}"
+    );
     let requests = model.requests();
     let bodies: Vec<_> = requests.iter().map(|made| made.body.to_string()).collect();
     assert!(
@@ -326,7 +338,42 @@ fn search_through(peer: Peer, tool: &str) {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn gemini_cli_searches_sessions_through_the_server_of_its_run() {
-    search_through(Peer::Gemini061, "mcp_lapidary_search_sessions");
+    search_through(Peer::Gemini061, "mcp_lapidary_search_sessions", &BY_TOOL);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn gemini_cli_without_acp_searches_sessions_through_a_settings_file_of_its_run() {
+    let without_acp = ["--transport", "stream-json", "--config", "../rules.toml"];
+    // Gemini CLI reads such a file only below directories of root's that no other user can write.
+    let records = tempfile::tempdir_in("/run").ok();
+    let records = records.filter(|it| settings_layer_obstacle(it.path()).is_none());
+    if let Some(records) = records {
+        let place = ["--record-dir", records.path().to_str().unwrap()];
+        let options = [&without_acp[..], &place].concat();
+        search_through(Peer::Gemini061, "mcp_lapidary_search_sessions", &options);
+        let files = std::fs::read_dir(records.path()).unwrap().flatten();
+        let names: Vec<_> = files.map(|it| it.file_name()).collect();
+        assert_eq!(names.len(), 1, "the recording alone is left: {names:?}");
+    }
+    let world = AcpWorld::new(Peer::Gemini061);
+    let mut command = lapidary(["run", "--with-agents", "--format", "events"]);
+    command
+        .args(["--no-config", "--transport", "stream-json", "go"])
+        .current_dir(world.project())
+        .env_clear()
+        .envs(world.named_environment("http://127.0.0.1:9"))
+        .env("LAPIDARY_STATE_DIR", world.root().join("state"));
+    let refused = Told::by(command);
+    assert_eq!(refused.end()["cause"], "bad_input", "{refused:?}");
+    let message = refused.end()["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("an MCP server (--with-agents, --mcp-config) needs ACP: Gemini CLI reads a settings file"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -335,5 +382,5 @@ fn gemini_cli_searches_sessions_through_the_server_of_its_run() {
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn opencode_searches_sessions_through_the_server_of_its_run() {
-    search_through(Peer::Opencode, "lapidary_search_sessions");
+    search_through(Peer::Opencode, "lapidary_search_sessions", &BY_TOOL);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Ran, lapidary, output, root, run};
 
@@ -313,6 +313,34 @@ fn compile(rules: &str, args: &[&str]) -> Ran {
         stdout: String::from_utf8(ended.stdout).unwrap(),
         stderr: String::from_utf8(ended.stderr).unwrap(),
     }
+}
+
+#[test]
+fn an_agent_elsewhere_is_told_nothing_and_one_of_the_file_is_told_as_its_family() {
+    let own = "[agents.far]\nurl = 'wss://agents.example/acp'\nfamily = 'claude'\n\
+               [agents.mine]\ncommand = 'my-claude --acp'\nfamily = 'claude'\n";
+    let rules = format!("{RULES}\n{own}");
+    let compiled = |agent: &str| -> Value {
+        let ran = compile(&rules, &["--agent", agent]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let far = compiled("far");
+    assert_eq!(
+        (&far["agent"], &far["keeping"]),
+        (&json!("far"), &json!("watched"))
+    );
+    let notice = far["notices"][0].as_str().unwrap();
+    assert!(
+        notice.starts_with(
+            "`far` is at `wss://agents.example/acp`: its configuration is not on this machine"
+        ),
+        "{notice}"
+    );
+    let (mine, claude) = (compiled("mine"), compiled("claude"));
+    assert_eq!(mine["agent"], "mine");
+    assert_eq!(mine["sessionMeta"], claude["sessionMeta"]);
+    assert!(claude["sessionMeta"].is_object(), "{claude}");
 }
 
 #[test]

@@ -154,7 +154,13 @@ fn assert_played(told: &Told, permission: &str) {
 fn the_official_server_plays_a_turn_over_each_transport_and_the_token_is_nowhere() {
     let plain = NodeServer::start(&[], &[("TOKEN", TOKEN)]);
     let (key, chain) = (certificate("server.key"), certificate("server.pem"));
-    let secure = [("TOKEN", TOKEN), ("TLS_KEY", &key), ("TLS_CERT", &chain)];
+    let noted = tempfile::NamedTempFile::new().unwrap();
+    let secure = [
+        ("TOKEN", TOKEN),
+        ("TLS_KEY", &key),
+        ("TLS_CERT", &chain),
+        ("REQUESTS", noted.path().to_str().unwrap()),
+    ];
     let secure = NodeServer::start(&[], &secure);
     let (plain_port, secure_port) = (plain.port, secure.port);
     let world = RemoteWorld::new(&format!(
@@ -168,6 +174,9 @@ fn the_official_server_plays_a_turn_over_each_transport_and_the_token_is_nowhere
         assert_played(&allowed, "yes");
         assert!(text(&allowed).contains("PATH="), "it ran `env` here");
     }
+    let requests = fs::read_to_string(noted.path()).unwrap();
+    let is_http_2 = requests.lines().all(|line| line.starts_with("2.0 "));
+    assert!(is_http_2 && requests.contains("POST"), "{requests}");
     let denied = world.run(&["--agent", "wss", "--deny", "execute", "go"]);
     assert_played(&denied, "no");
     for url in [
@@ -249,6 +258,29 @@ fn a_recorded_run_behind_a_websocket_is_the_same_run() {
     let again = world.run(&["--agent", &url, "--deny", "execute", "go"]);
     assert_eq!(text(&again), text(&first));
     assert_eq!(cause(&again), cause(&first));
+    let command = format!("'{}'", replay[1..].join("' '"));
+    let here = world.run(&["--agent", &command, "--deny", "execute", "go"]);
+    assert_eq!(text(&here), text(&first), "as a program, too");
+    assert_eq!(cause(&here), cause(&first));
+}
+
+#[test]
+fn a_proof_of_an_agent_that_is_not_there_says_so_and_ends() {
+    let world = RemoteWorld::new("[agents.far]\nurl = 'ws://127.0.0.1:1/acp'\n");
+    for agent in ["far", "http://127.0.0.1:1/acp"] {
+        let doctor = ["doctor", "--agent", agent, "--prove", "--format", "json"];
+        let ran = output(world.command(&doctor), b"");
+        assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+        let checkup: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        let mut checks = checkup["checks"].as_array().unwrap().iter();
+        let start = checks.find(|check| check["name"] == "acp_start").unwrap();
+        assert_eq!(start["state"], "problem", "{start}");
+        let message = start["message"].as_str().unwrap();
+        assert!(
+            message.contains("cannot connect to `127.0.0.1`"),
+            "{message}"
+        );
+    }
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub struct PolicyInput<'a> {
     pub asking: AskAbility,
     /// Beginnings of commands that Gemini CLI's own list of tools allows.
     pub allowed_commands: &'a [String],
+    /// The MCP servers of the run, by their names.
+    pub servers: &'a [String],
     /// Configuration files of the project that the agent would read.
     pub project_files: &'a [String],
     /// The present value of the variable that carries the agent's configuration, if it has one: see [`config_variable`].
@@ -126,6 +128,16 @@ impl PolicyInput<'_> {
         asked.map(|(name, _)| *name).collect()
     }
 
+    /// The servers of the run whose tools are all allowed.
+    fn allowed_servers(&self) -> impl Iterator<Item = &str> {
+        let servers = self.servers.iter().map(String::as_str);
+        servers.filter(|server| {
+            let name = format!("mcp_{server}_tool");
+            let coverage = self.tool_coverage(&name, &ToolKind::Mcp, Some(server));
+            coverage < ToolCoverage::Asked
+        })
+    }
+
     /// Whether tools of MCP servers have to be asked about. A rule about one server or one tool is enough: only we know which server a
     /// tool belongs to.
     fn asks_about_servers(&self) -> bool {
@@ -159,6 +171,7 @@ mod testing {
                 file: Path::new("/rules"),
                 asking,
                 allowed_commands: &["git status".to_owned()],
+                servers: &["lapidary".to_owned(), "other".to_owned()],
                 project_files,
                 agent_config: None,
             },

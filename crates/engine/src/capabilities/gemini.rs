@@ -23,6 +23,7 @@ pub fn capabilities(detected: &Result<FoundProgram, NotFound>) -> Capabilities {
         schema: SCHEMA.into(),
         agent: NAME.to_owned(),
         installed: found.is_some(),
+        url: None,
         cli_path: found.map(|found| found.path.to_string_lossy().into_owned()),
         found_by: found.map(|found| found_by(&found.how)),
         version: version.map(AgentVersion::to_string),

@@ -68,7 +68,7 @@ impl<'a> AnswerJudge<'a> {
         // An agent of our own gives its result as data.
         let own = prompted.whole.token().get("_meta");
         let own = own.and_then(|meta| meta.get("lapidary")?.get("output"));
-        let judged = match own.filter(|_| self.state.request.local.is_some()) {
+        let judged = match own.filter(|_| self.state.request.takes_output_schema()) {
             Some(output) => schema.judge_value(&Json::from(SharedToken::from(output))),
             None => schema.judge_messages(&messages),
         };

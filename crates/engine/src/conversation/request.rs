@@ -46,6 +46,14 @@ pub struct ConversationRequest {
     pub system_prompt: Option<String>,
 }
 
+impl ConversationRequest {
+    /// Whether the agent gets the output schema when a session is opened. Any other agent finds it in the prompt.
+    pub(crate) fn takes_output_schema(&self) -> bool {
+        let local = self.local.as_ref();
+        local.is_some_and(LocalAgent::takes_output_schema)
+    }
+}
+
 /// One prompt in one session.
 #[derive(Debug, Clone)]
 pub struct PromptJob {

@@ -7,6 +7,7 @@ use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
 use super::own_policy::{GivenPolicy, told_policy};
+use super::settings_layer::settings_layer_obstacle;
 use super::{AcpOptions, InProcessAgent, Job, JobAgent, JobError, RemoteAgent};
 use crate::agents::own_policy::AskAbility;
 use crate::agents::{AcpAgent, AgentSpec, ModeWords};
@@ -86,7 +87,6 @@ impl AcpOptions {
                 !self.attachments.is_empty(),
                 "something attached to the prompt",
             ),
-            (!self.mcp_servers.is_empty(), "--mcp-config"),
             (self.auth_method.is_some(), "--auth"),
         ];
         let mut asked = asked.into_iter().filter(|(is_asked, _)| *is_asked);
@@ -150,6 +150,12 @@ impl Job {
         // Without ACP the agent would take actions that such a rule denies.
         let narrowed =
             is_narrowed.then_some("a rule of `lapidary.toml` that narrows the permission mode");
+        let servers = self.unreachable_servers();
+        if let Some((what, obstacle)) = servers.filter(|_| speaking.first_asked().is_none()) {
+            let why = reason.unwrap_or_else(|| obstacle.to_owned());
+            let why = Some(why);
+            return Err(JobError::NotSpoken { what, why });
+        }
         if let Some(what) = narrowed.or_else(|| speaking.first_asked()) {
             return Err(JobError::NotSpoken { what, why: reason });
         }
@@ -158,6 +164,15 @@ impl Job {
         let reasons: Vec<_> = reason.into_iter().chain(rules).chain(hooks).collect();
         let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
         Ok(ChosenTransport::Headless(reasons))
+    }
+
+    /// MCP servers that Gemini CLI cannot be given without ACP, and why.
+    fn unreachable_servers(&self) -> Option<(&'static str, &'static str)> {
+        if self.speaking.mcp_servers.is_empty() {
+            return None;
+        }
+        let obstacle = settings_layer_obstacle(&self.records.root)?;
+        Some(("an MCP server (--with-agents, --mcp-config)", obstacle))
     }
 
     /// A notice about the rules of `lapidary.toml` in a run without ACP.
@@ -199,7 +214,8 @@ impl Job {
         self.confine_talk(&mut request)?;
         let mut prompt = self.prompt_blocks()?;
         // An agent of our own has the schema as that of its result.
-        if let (Some(schema), None) = (&self.output_schema, &request.local) {
+        let schema = self.output_schema.as_ref();
+        if let Some(schema) = schema.filter(|_| !request.takes_output_schema()) {
             prompt.push(prompt_files::text_block(&schema.instructions()));
         }
         let errand = PromptJob {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::capabilities::RuleKeeping;
 
 use super::acp_job::ModeFlexibility;
+use super::settings_layer::server_names;
 use super::{Job, JobError};
 use crate::OnViolation;
 use crate::agents::own_policy::{
@@ -85,6 +86,7 @@ impl Job {
             file: &file,
             asking,
             allowed_commands: &self.allowed_commands(),
+            servers: &server_names(&self.speaking.mcp_servers),
             project_files: &self.project_files(family, &directory),
             agent_config: configured.as_deref(),
         };

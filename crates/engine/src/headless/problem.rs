@@ -110,6 +110,14 @@ pub enum JobError {
         /// Why not.
         source: io::Error,
     },
+    /// The system's settings of Gemini CLI cannot be read, so that MCP servers cannot be added to them for the run.
+    #[error("cannot add MCP servers to the system's settings `{}` for this run: {reason}", path.display())]
+    SystemSettings {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
     /// The session to continue is not one.
     #[error(transparent)]
     Session(#[from] SelectError),
@@ -206,6 +214,7 @@ impl JobError {
             Self::HookFile { .. } | Self::NoHome | Self::CannotAsk { .. } | Self::Confine(_) => {
                 Cause::BadConfig
             }
+            Self::SystemSettings { .. } => Cause::BadConfig,
             Self::PromptFile { .. } | Self::PolicyFile { .. } => Cause::Internal,
         }
     }
@@ -298,6 +307,9 @@ impl JobError {
             | Self::Directory { .. }
             | Self::PromptFile { .. }
             | Self::PolicyFile { .. } => None,
+            Self::SystemSettings { .. } => {
+                Some("repair the file, or use `--transport acp`, which needs no settings".to_owned())
+            }
         }
     }
 }

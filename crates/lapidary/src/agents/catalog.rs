@@ -1,13 +1,14 @@
 //! The agent definitions of a workspace, as tasks of a job and as agents that a task can call.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_engine::config::PermissionMode;
+use lapidary_engine::gemini_cli::PromptText;
 use lapidary_engine::headless::{CommandSupervision, Job, JobAgent};
 use lapidary_engine::hooks::plans_directory;
 use lapidary_engine::policy::{PermissionEffect, Rule, Rules};
@@ -17,7 +18,7 @@ use lapidary_gemini::agents::{
 use lapidary_gemini::hooks::nearest;
 use lapidary_gemini::setup::Setup;
 use lapidary_gemini::{GeminiHome, Vars};
-use lapidary_native::a2a::RemoteAgent;
+use lapidary_native::a2a::{RemoteAgent, credential_variables};
 use lapidary_native::executor::RemoteCall;
 use lapidary_native::model::concrete_model;
 use lapidary_native::schema;
@@ -91,6 +92,14 @@ impl DefinitionTask {
         match self {
             Self::Local(task) => task.longest_run(),
             Self::Remote(task) => task.longest_run(),
+        }
+    }
+
+    /// The prompt for the job, if the inputs of a remote agent make it.
+    pub fn own_prompt(&self) -> Option<&str> {
+        match self {
+            Self::Local(_) => None,
+            Self::Remote(task) => task.own_prompt(),
         }
     }
 
@@ -231,7 +240,7 @@ impl AgentCatalog {
         let plans = self.opened_plans(job)?;
         let kit = ToolKit::new(ToolKitRequest {
             supervision: supervision.clone(),
-            environment: command_environment(&self.setup, &self.variables),
+            environment: self.command_variables(),
             temporary: job.records.root.join(&*job.options.run).join("agent"),
             more_directories: included.chain(plans.clone()).collect(),
             http: http_settings(&|name| self.variable_text(name)),
@@ -276,8 +285,24 @@ impl AgentCatalog {
         job.config.timeout = job.config.timeout.or(Some(task.longest_run()));
         // The model is the task's: there is no session in which it could be set.
         job.config.model = None;
+        if let Some(prompt) = task.own_prompt() {
+            job.prompt = PromptText::Text(prompt.to_owned());
+        }
         job.agent = task.into_agent();
         Ok(())
+    }
+
+    /// The variables of commands that agents run: without the credentials of remote agents, under any name.
+    fn command_variables(&self) -> BTreeMap<OsString, OsString> {
+        let mut variables = command_environment(&self.setup, &self.variables);
+        for agent in self.registry.get_all_agents() {
+            let remote = agent.as_remote();
+            let auth = remote.and_then(|remote| remote.auth.as_ref());
+            for name in auth.map(credential_variables).unwrap_or_default() {
+                variables.remove(OsStr::new(name));
+            }
+        }
+        variables
     }
 
     /// The rule that lets an agent write plans: Markdown files in the directory of plans. None unless the job may only plan.

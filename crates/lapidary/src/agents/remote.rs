@@ -91,14 +91,19 @@ pub fn remote_means(
 #[derive(Debug, Clone)]
 pub struct RemoteTask {
     agent: Arc<RemoteAgent>,
-    /// The prompt, if it is not the job's.
+    /// The prompt that the inputs make.
     prompt: Option<String>,
 }
 
 impl RemoteTask {
-    /// The task of an agent, whose prompt is the job's unless another one is given.
+    /// The task of an agent. `prompt` is the prompt that its inputs make, if they do.
     pub fn new(agent: Arc<RemoteAgent>, prompt: Option<String>) -> Self {
         Self { agent, prompt }
+    }
+
+    /// The prompt that the inputs make. It is for the job: the agent is sent the job's prompt.
+    pub fn own_prompt(&self) -> Option<&str> {
+        self.prompt.as_deref()
     }
 
     /// The name of its definition.
@@ -119,7 +124,8 @@ impl RemoteTask {
             notices: Vec::new(),
             supervision: None,
             directory: None,
-            agent: local_agent(Arc::new(self)),
+            // A2A has no place for a schema.
+            agent: local_agent(Arc::new(self)).with_data_in_messages(),
         })
     }
 }
@@ -139,7 +145,6 @@ impl AcpTask for RemoteTask {
         prompt: &str,
         _gate: Arc<dyn PermissionGate>,
     ) -> Result<AgentWork, String> {
-        let prompt = self.prompt.as_deref().unwrap_or(prompt);
         Ok(AgentWork::Remote(remote_call(
             &self.agent,
             prompt,

@@ -4,14 +4,21 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use lapidary::agents::{AgentCatalog, AgentDirectory as _, ScriptedModel, TaskRequest};
+use lapidary::agents::{
+    AgentCatalog, AgentDirectory as _, ScriptedModel, TaskRequest, check_online,
+};
 use lapidary::engine::RunHost;
 use lapidary::engine::config::Config;
 use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
+use lapidary::engine::output_schema::OutputSchema;
 use lapidary::engine::policy::{PermissionEffect, Rule, Rules};
 use lapidary::engine::process::Supervisor;
 use lapidary::engine::recording::RecordingOptions;
+use lapidary::gemini::agents::AgentRegistry;
+use lapidary::gemini::json_schema::JsonSchema;
+use lapidary::gemini::setup::Setup;
+use lapidary::gemini::{GeminiHome, Vars};
 use lapidary::normalize::views::result::ResultFold;
 use lapidary::standin::api::{Script, Turn};
 use lapidary_testkit::raw_server::{
@@ -89,14 +96,27 @@ fn bearer() -> &'static str {
 
 /// Runs an agent; `rule` allows actions.
 fn play(agent: &str, definition: &str, script: Script, rule: Option<&str>) -> Played {
+    play_job(agent, definition, script, |job| {
+        let directory = job.environment.dir.clone();
+        let rule =
+            rule.map(|it| Rule::parse_flag(PermissionEffect::Allow, it, &directory).unwrap());
+        job.speaking.rules = Rules::new(rule);
+    })
+}
+
+/// Runs an agent in a job that `change` changes.
+fn play_job(
+    agent: &str,
+    definition: &str,
+    script: Script,
+    change: impl FnOnce(&mut Job),
+) -> Played {
     let (home, mut job) = job("Say hello.", definition);
     let catalog = Arc::new(AgentCatalog::read(&job).unwrap());
     let model = ScriptedModel::new(script);
     let task = catalog.task_with_model(&job, &TaskRequest::new(agent), Arc::new(model.clone()));
     job.agent = task.unwrap().into_agent();
-    let directory = home.path().to_owned();
-    let rule = rule.map(|it| Rule::parse_flag(PermissionEffect::Allow, it, &directory).unwrap());
-    job.speaking.rules = Rules::new(rule);
+    change(&mut job);
     let mut run = job.start();
     let (mut fold, mut events) = (ResultFold::default(), Vec::new());
     while let Some(event) = run.blocking_next() {
@@ -283,6 +303,197 @@ fn a_hundred_remote_agents_are_listed_without_a_connection() {
     let remote = names.iter().filter(|(name, _)| name.starts_with("far-"));
     assert_eq!(remote.count(), 100);
     assert_eq!(server.connections(), 0);
+}
+
+/// The findings of `agents check --online` about a definition: severity and sentence, and the hint.
+fn online_findings(definition: &str) -> Vec<(String, String)> {
+    let (home, job) = job("x", definition);
+    let variables = job.environment.vars.clone();
+    let gemini = GeminiHome::at(home.path());
+    let directory = home.path().join("project");
+    let setup = Setup::read(&gemini, &directory, Vars::new(&variables));
+    let registry = AgentRegistry::load(&setup, "m");
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().unwrap();
+    let check = check_online(&registry, &variables, &directory);
+    let findings = runtime.block_on(check).unwrap().into_iter();
+    let shown = findings.map(|it| {
+        let sentence = format!("{:?}: {}", it.severity, it.sentence);
+        (sentence, it.hint.unwrap_or_default())
+    });
+    shown.collect()
+}
+
+fn only_finding(server: &RawServer, path: &str, auth: &str) -> (String, String) {
+    let definition = definition(&server.url(path), auth);
+    let findings = online_findings(&definition);
+    let [only] = &findings[..] else {
+        panic!("{findings:#?}");
+    };
+    only.clone()
+}
+
+#[test]
+fn a_check_online_says_what_a_card_offers_and_whether_credentials_are_missing() {
+    let honest = server(|_| answer(500, "text/plain", ""));
+    let (found, _) = only_finding(&honest, "/card.json", "");
+    let url = honest.url("/rpc");
+    assert_eq!(
+        found,
+        format!(
+            "Note: agent `far`: its card is `Far` without a version: A2A 0.3 over JSONRPC at {url}, streams"
+        )
+    );
+    let requests = honest.requests();
+    assert_eq!(requests.len(), 1, "no task is begun: {requests:?}");
+    let locked = RawServer::start(|request| {
+        let host = request
+            .head
+            .lines()
+            .find_map(|line| line.strip_prefix("host: "));
+        let url = format!("http://{}/rpc", host.unwrap());
+        let interface =
+            json!({"url": url, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"});
+        json_answer(&json!({
+            "name": "Locked", "version": "2", "supportedInterfaces": [interface],
+            "securitySchemes": {"company": {"type": "http", "scheme": "bearer"}},
+        }))
+    });
+    let found = online_findings(&definition(&locked.url("/card.json"), ""));
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found[0].0.contains("A2A 1.0 over HTTP+JSON"), "{found:#?}");
+    assert!(
+        found[1]
+            .0
+            .starts_with("Warning: agent `far` requires authentication: company (http)"),
+        "{found:#?}"
+    );
+    assert!(found[1].1.starts_with("add `auth`"), "{found:#?}");
+    let with_auth = online_findings(&definition(&locked.url("/card.json"), bearer()));
+    assert_eq!(with_auth.len(), 1, "{with_auth:#?}");
+}
+
+#[test]
+fn a_check_online_names_the_reason_and_the_next_step_for_each_card_that_fails() {
+    let page = RawServer::start(|_| answer(200, "text/html", "<p>log in</p>"));
+    let (found, hint) = only_finding(&page, "/card.json", "");
+    assert!(
+        found.ends_with("is not an agent card: the server answers with a web page"),
+        "{found}"
+    );
+    assert!(hint.contains("check `agent_card_url`"), "{hint}");
+    let future = json!({"name": "x", "supportedInterfaces": [
+        {"url": "https://a.example", "protocolBinding": "JSONRPC", "protocolVersion": "9.0"}]});
+    let future = RawServer::start(move |_| json_answer(&future));
+    let (found, hint) = only_finding(&future, "/card.json", "");
+    assert!(
+        found.ends_with("offers no interface that Lapidary speaks, only JSONRPC 9.0"),
+        "{found}"
+    );
+    assert!(hint.contains("A2A 0.3 or 1.0"), "{hint}");
+    let refusing = RawServer::start(|_| answer(403, "text/plain", SECRET));
+    let (found, hint) = only_finding(&refusing, "/card.json", bearer());
+    assert!(
+        found.ends_with("refuses to show the agent card (403)"),
+        "{found}"
+    );
+    assert!(hint.contains("check `auth`"), "{hint}");
+    let nothing = online_findings(&definition("http://127.0.0.1:1/card.json", bearer()));
+    assert_eq!(nothing.len(), 1, "{nothing:#?}");
+    assert!(
+        nothing[0]
+            .0
+            .starts_with("Error: agent `far`: cannot fetch the agent card http://127.0.0.1:1/"),
+        "{nothing:#?}"
+    );
+    assert!(nothing[0].1.contains("HTTPS_PROXY"), "{nothing:#?}");
+    let shown = format!("{found}{hint}{nothing:?}");
+    assert!(!shown.contains(SECRET), "{shown}");
+}
+
+#[test]
+fn a_check_online_finds_the_card_at_its_well_known_place() {
+    let elsewhere = RawServer::start(|request| {
+        if request
+            .line
+            .starts_with("GET /.well-known/agent-card.json ")
+        {
+            return json_answer(&json!({"name": "x", "url": "http://127.0.0.1:1/"}));
+        }
+        answer(404, "text/plain", "")
+    });
+    let (found, hint) = only_finding(&elsewhere, "/agent", "");
+    assert!(
+        found.starts_with("Error: agent `far`: there is no agent card"),
+        "{found}"
+    );
+    let better = elsewhere.url("/.well-known/agent-card.json");
+    assert_eq!(hint, format!("there is a card at {better}"));
+}
+
+/// Runs the remote agent with an output schema.
+fn play_with_schema(server: &RawServer) -> Played {
+    let schema =
+        r#"{"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}"#;
+    let schema = OutputSchema::new(JsonSchema::parse(schema).unwrap()).with_repairs(1);
+    let definition = definition(&server.url("/card.json"), "");
+    play_job("far", &definition, Script::new(), |job| {
+        job.output_schema = Some(schema);
+    })
+}
+
+/// The texts of the prompts that a server got.
+fn prompts_of(server: &RawServer) -> Vec<String> {
+    let bodies = server.requests().into_iter();
+    let bodies = bodies.filter_map(|request| serde_json::from_str::<Value>(&request.body).ok());
+    let parts = bodies.map(|body| body["params"]["message"]["parts"][0]["text"].clone());
+    parts
+        .filter_map(|text| text.as_str().map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn data_of_a_remote_agent_fits_the_output_schema() {
+    let server = server(|request| {
+        let is_repair = request.body.contains("does not fit the JSON Schema");
+        let data = if is_repair {
+            json!({"n": 2})
+        } else {
+            json!({"n": "two"})
+        };
+        let artifact = json!({"kind": "artifact-update", "taskId": "t", "contextId": "c", "artifact":
+            {"artifactId": "a", "name": "out", "parts": [{"kind": "data", "data": data}]}});
+        updates(&[
+            status("working", "counting"),
+            artifact,
+            status("completed", ""),
+        ])
+    });
+    let played = play_with_schema(&server);
+    let result = &played.result;
+    assert_eq!(result["success"], true, "{result:#}");
+    assert_eq!(
+        (&result["data"], &result["dataSource"]),
+        (&json!({"n": 2}), &json!("text"))
+    );
+    let prompts = prompts_of(&server);
+    assert_eq!(prompts.len(), 2, "{prompts:#?}");
+    assert!(prompts[0].starts_with("Say hello."), "{prompts:#?}");
+    assert!(prompts[0].contains(r#""required":["n"]"#), "{prompts:#?}");
+}
+
+#[test]
+fn a_remote_agent_whose_answer_never_fits_the_output_schema_fails_with_19() {
+    let server = server(|_| updates(&[status("completed", "There are two.")]));
+    let played = play_with_schema(&server);
+    let end = played.events.last().unwrap();
+    assert_eq!(
+        (&end["cause"], &end["exitCode"]),
+        (&json!("schema_mismatch"), &json!(19)),
+        "{end:#}"
+    );
+    assert_eq!(played.result["data"], Value::Null);
+    assert_eq!(prompts_of(&server).len(), 2, "it was repaired once");
 }
 
 #[test]

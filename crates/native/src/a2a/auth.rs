@@ -24,6 +24,25 @@ const API_KEY_HEADER: &str = "X-API-Key";
 /// Shorter values are not looked for in texts: they would hide ordinary words.
 const SHORTEST_SECRET: usize = 6;
 
+/// The variables that a definition's `auth` reads. They are for the agent's server, not for commands that agents run.
+pub fn credential_variables(auth: &RemoteAuth) -> Vec<&str> {
+    let values: Vec<&String> = match auth {
+        RemoteAuth::ApiKey { key, .. } => vec![key],
+        RemoteAuth::Http(HttpCredentials::Bearer { token }) => vec![token],
+        RemoteAuth::Http(HttpCredentials::Basic { username, password }) => vec![username, password],
+        RemoteAuth::Http(HttpCredentials::Raw { value, .. }) => vec![value],
+        RemoteAuth::GoogleCredentials { .. } | RemoteAuth::OAuth2(_) => Vec::new(),
+    };
+    let names = values.into_iter().filter_map(|value| variable_name(value));
+    names.collect()
+}
+
+/// The variable that a value stands for, if it does.
+fn variable_name(written: &str) -> Option<&str> {
+    let name = written.strip_prefix('$')?;
+    Some(name).filter(|name| !name.starts_with('$'))
+}
+
 /// The variables and the directory for the values of `auth`.
 #[derive(Clone, Default)]
 pub struct CredentialSource {
@@ -125,7 +144,7 @@ impl CredentialSource {
         if written.starts_with("$$") || written.starts_with("!!") {
             return Ok(written[1..].to_owned());
         }
-        if let Some(name) = written.strip_prefix('$') {
+        if let Some(name) = variable_name(written) {
             let value = self.variables.get(OsStr::new(name));
             let value = value.and_then(|value| value.to_str());
             let value = value.filter(|value| !value.is_empty());

@@ -170,7 +170,7 @@ fn check_target(url: &str, card: Option<&UrlOrigin>, has_auth: bool) -> Result<(
             });
         }
         let is_downgrade = card.is_https() && !target.is_https();
-        if is_downgrade || target.is_loopback() && !card.is_loopback() {
+        if is_downgrade || target.can_be_loopback() && !card.is_loopback() {
             return Err(RemoteError::UnsafeTarget {
                 card: card_name,
                 target: target_name,

@@ -174,7 +174,7 @@ impl RemoteError {
             Self::CardRefused { .. } | Self::Unauthorized { .. } => {
                 "check `auth` in the agent file, and the variable or command that it names".to_owned()
             }
-            Self::ForeignOrigin { target, .. } => format!(
+            Self::ForeignOrigin { target, .. } | Self::UnsafeTarget { target, .. } => format!(
                 "if you trust {target}, put the card into the agent file as `agent_card_json`"
             ),
             Self::PlainHttp { .. } => "use an `https` URL for the card".to_owned(),

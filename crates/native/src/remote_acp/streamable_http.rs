@@ -1,7 +1,9 @@
 //! An agent behind the protocol's draft of streamable HTTP: each line of ours is a POST, and the agent's messages come on event streams,
 //! one for the connection and one for each session.
 //!
-//! The draft requires HTTP/2; requests are sent over HTTP/1.1 here, on several connections, which servers of the official SDK take.
+//! The draft requires HTTP/2. With TLS the server may choose it, and all requests share one connection; without TLS, and with servers
+//! that only have HTTP/1.1, each stream is a connection of its own.
+//!
 //! Messages that a server sends while no stream is open are not sent again (draft, version 1). So a stream that ends while a request
 //! waits for its answer is the end of the connection; otherwise it is opened again.
 

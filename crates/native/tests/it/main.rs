@@ -25,6 +25,7 @@ mod model_hooks;
 mod modules;
 mod oracle;
 mod remote_http;
+mod remote_http2;
 mod remote_websocket;
 mod scene;
 mod steering;

@@ -1,5 +1,6 @@
 //! Agents behind streamable HTTP, and servers that mean harm. All of them are on loopback.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,10 +11,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::remote_websocket::{TOKEN, TestClient, read_request, settings, with_token};
+use crate::tls::{tls_before, trusting};
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
-const NEW: &str = r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}"#;
-const PROMPT: &str =
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
+pub(crate) const NEW: &str = r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}"#;
+pub(crate) const PROMPT: &str =
     r#"{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s"}}"#;
 const ACCEPTED: &str = "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
 const EVENTS: &str =
@@ -80,6 +82,12 @@ impl HttpServer {
 
     fn client(&self) -> TestClient {
         TestClient::new(self.settings())
+    }
+
+    /// Where it listens.
+    fn address(&self) -> SocketAddr {
+        let address = self.url.strip_prefix("http://").unwrap();
+        address.strip_suffix("/acp").unwrap().parse().unwrap()
     }
 
     fn settings(&self) -> RemoteAgentSettings {
@@ -161,7 +169,7 @@ fn events(lines: &[&str]) -> String {
     format!("{EVENTS}: hello\n\n{}", events.concat())
 }
 
-const OPENED: &str = r#"{"id":1,"result":{"sessionId":"s"}}"#;
+pub(crate) const OPENED: &str = r#"{"id":1,"result":{"sessionId":"s"}}"#;
 
 /// An agent that answers as the draft has it.
 fn agent(request: &str, _number: usize) -> (String, Then) {
@@ -220,6 +228,27 @@ async fn a_turn_goes_through_posts_and_streams() {
             Some(&*format!("Bearer {TOKEN}"))
         );
     }
+}
+
+#[tokio::test]
+async fn a_server_with_tls_but_without_http_2_is_spoken_to_in_http_1() {
+    let server = HttpServer::start(agent).await;
+    let tls = tls_before(server.address()).await;
+    let mut settings = server.settings();
+    settings.url = format!("https://localhost:{}/acp", tls.port);
+    settings.http = trusting();
+    let mut client = TestClient::new(settings);
+    client.send(INITIALIZE).await;
+    assert_eq!(client.line().await, "{\"id\":0, \"result\":{}}");
+    client.send(NEW).await;
+    assert_eq!(client.line().await, OPENED);
+    assert_eq!(client.hang_up().await, Ok(()));
+    let seen = server.seen.lock().unwrap().clone();
+    let is_old = |request: &SeenRequest| {
+        let line = request.head.lines().next().unwrap();
+        line.ends_with(" HTTP/1.1")
+    };
+    assert!(seen.len() >= 4 && seen.iter().all(is_old), "{seen:?}");
 }
 
 /// How a conversation up to the prompt ends, if each request is answered so.

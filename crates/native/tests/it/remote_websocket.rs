@@ -310,6 +310,39 @@ async fn a_flood_of_pings_is_not_collected() {
     assert_eq!(client.hang_up().await, Ok(()));
 }
 
+/// A server that writes the same frame for as long as the connection is there.
+async fn flooding(first: Vec<u8>, again: Vec<u8>) -> (String, JoinHandle<()>) {
+    server(move |mut stream, head| async move {
+        open(&mut stream, &head).await;
+        stream.write_all(&first).await.unwrap();
+        let part = again.repeat(1000);
+        while stream.write_all(&part).await.is_ok() {}
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_message_of_endless_empty_fragments_is_not_collected_and_can_be_hung_up_on() {
+    let (url, task) = flooding(frame(0x01, b"{"), frame(0x00, b"")).await;
+    let mut client = TestClient::new(websocket(url));
+    assert_eq!(client.pipe.read_u8().await.unwrap(), b'{');
+    drop(client.pipe);
+    let _ = client.served.await.unwrap(); // it ends; the read or the write notices first
+    task.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_flood_of_messages_waits_until_the_client_reads_them() {
+    let (url, task) = flooding(Vec::new(), frame(0x81, b"{}")).await;
+    let mut client = TestClient::new(websocket(url));
+    for _ in 0..50_000 {
+        assert_eq!(client.line().await, "{}");
+    }
+    drop(client.pipe);
+    let _ = client.served.await.unwrap();
+    task.await.unwrap();
+}
+
 #[tokio::test]
 async fn a_server_that_never_answers_the_handshake_is_late() {
     let (url, _task) = server(|stream, _| async move {

@@ -31,8 +31,8 @@ impl Drop for Listener {
     }
 }
 
-/// A server that speaks TLS, before a plain one. Its certificate is for `localhost`.
-pub(crate) async fn tls_before(plain: SocketAddr) -> Listener {
+/// The server's side of TLS, which offers these protocols. Its certificate is for `localhost`.
+pub(crate) fn tls_acceptor(protocols: &[&str]) -> TlsAcceptor {
     let chain = CertificateDer::pem_file_iter(certificate("server.pem")).unwrap();
     let chain = chain.collect::<Result<Vec<_>, _>>().unwrap();
     let key = PrivateKeyDer::from_pem_file(certificate("server.key")).unwrap();
@@ -40,7 +40,15 @@ pub(crate) async fn tls_before(plain: SocketAddr) -> Listener {
     let config = ServerConfig::builder_with_provider(provider);
     let config = config.with_safe_default_protocol_versions().unwrap();
     let config = config.with_no_client_auth().with_single_cert(chain, key);
-    let acceptor = TlsAcceptor::from(Arc::new(config.unwrap()));
+    let mut config = config.unwrap();
+    let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
+    config.alpn_protocols = protocols.collect();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// A server that speaks TLS, before a plain one.
+pub(crate) async fn tls_before(plain: SocketAddr) -> Listener {
+    let acceptor = tls_acceptor(&[]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let task = tokio::spawn(async move {
@@ -49,8 +57,10 @@ pub(crate) async fn tls_before(plain: SocketAddr) -> Listener {
             let Ok(mut stream) = acceptor.accept(stream).await else {
                 continue;
             };
-            let mut plain = TcpStream::connect(plain).await.unwrap();
-            let _ = copy_bidirectional(&mut stream, &mut plain).await;
+            tokio::spawn(async move {
+                let mut plain = TcpStream::connect(plain).await.unwrap();
+                let _ = copy_bidirectional(&mut stream, &mut plain).await;
+            });
         }
     });
     Listener { port, task }

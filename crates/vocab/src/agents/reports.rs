@@ -40,8 +40,11 @@ pub struct AgentList {
 pub struct AgentProgram {
     /// The name that `--agent` takes. Derived.
     pub name: String,
-    /// Whether it was found here. Derived.
+    /// Whether it was found here; true for an agent with a `url`. Derived.
     pub installed: bool,
+    /// The address of an agent elsewhere, without credentials. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// The program. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,

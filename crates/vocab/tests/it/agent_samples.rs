@@ -13,6 +13,7 @@ pub(crate) fn list() -> AgentList {
         programs: vec![AgentProgram {
             name: "gemini".to_owned(),
             installed: true,
+            url: Some("wss://agents.example/acp".to_owned()),
             path: Some("/usr/bin/gemini".to_owned()),
             version: Some("0.61.0".to_owned()),
         }],

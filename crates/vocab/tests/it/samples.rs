@@ -18,7 +18,7 @@ use lapidary_vocab::config_report::{
 use lapidary_vocab::content::*;
 use lapidary_vocab::doctor::{
     Card, CardAbilities, CardCancel, CardSession, CardShutdown, CardTurn, CardUnknownMethod, Check,
-    CheckName, CheckState, Checkup, DenialHolder, ProvenDenial,
+    CheckName, CheckState, Checkup, DenialHolder, ProvenDenial, ServerReach,
 };
 use lapidary_vocab::event::*;
 use lapidary_vocab::hook_test::{
@@ -682,6 +682,7 @@ pub(crate) fn capabilities() -> Capabilities {
         schema: lapidary_vocab::capabilities::SCHEMA.into(),
         agent: "gemini".to_owned(),
         installed: true,
+        url: Some("wss://agents.example/acp".to_owned()),
         cli_path: Some("/usr/local/bin/gemini".to_owned()),
         found_by: Some(FoundBy::Path),
         version: Some("0.61.0".to_owned()),
@@ -736,6 +737,7 @@ pub(crate) fn checkup() -> Checkup {
         .remedy("trust it")
         .details(["as an older version would".to_owned()])
         .took(std::time::Duration::from_millis(2100))
+        .server_reach(ServerReach::SessionNew)
         .denials(vec![ProvenDenial {
             kind: ToolKind::Delete,
             transport: "acp".to_owned(),

@@ -3,13 +3,13 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use lapidary::engine::agents::KNOWN;
 use lapidary::gemini::agents::{AgentRegistry, AgentState};
 use lapidary::vocab::agents::{AgentInfo, AgentList, AgentProgram, AgentStanding, LIST_SCHEMA};
 use lapidary::vocab::line;
 
 use super::common::{AgentsContext, Workspace};
 use super::info::agent_info;
+use crate::commands::configured_agents::{all_capabilities, read_config};
 use crate::commands::sessions::SessionsFormat;
 use crate::commands::skills::row::{on_a_line, write_row};
 use crate::exit::CommandExit;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         .filter(|agent| args.all || agent.state == AgentState::Active || is_disabled(&agent.state));
     let list = AgentList {
         schema: LIST_SCHEMA.to_owned(),
-        programs: agent_programs(&here),
+        programs: agent_programs(&here, out),
         definitions: shown.map(|agent| agent_info(&registry, agent)).collect(),
         warnings: registry_warnings(&registry),
         notes: missing_agent_notes(args, &here, &registry),
@@ -60,13 +60,14 @@ fn is_disabled(state: &AgentState) -> bool {
     matches!(state, AgentState::Disabled(_))
 }
 
-fn agent_programs(here: &AgentsContext) -> Vec<AgentProgram> {
-    let known = KNOWN
-        .iter()
-        .map(|known| known.capabilities(&here.place.environment));
+fn agent_programs(here: &AgentsContext, out: &Printer) -> Vec<AgentProgram> {
+    let environment = &here.place.environment;
+    let config = read_config(environment, &here.setup.workspace, out);
+    let known = all_capabilities(&config, environment).into_iter();
     let program = |found: lapidary::vocab::Capabilities| AgentProgram {
         name: found.agent,
         installed: found.installed,
+        url: found.url,
         path: found.cli_path,
         version: found.version,
     };
@@ -138,7 +139,10 @@ fn print_text(list: &AgentList, out: &mut Printer) -> io::Result<()> {
     };
     writeln!(out, "{bold}Programs{bold:#} (for --agent)")?;
     for program in &list.programs {
-        let about = match (&program.path, program.installed) {
+        let about = match (
+            program.path.as_ref().or(program.url.as_ref()),
+            program.installed,
+        ) {
             (Some(path), true) => match &program.version {
                 Some(version) => format!("{version}, {path}"),
                 None => path.clone(),

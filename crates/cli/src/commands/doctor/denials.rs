@@ -13,11 +13,13 @@ use lapidary::engine::headless::{Job, JobAgent};
 use lapidary::engine::policy::{PermissionEffect, Rule, Rules};
 use lapidary::vocab::Cause;
 use lapidary::vocab::capabilities::RuleKeeping;
-use lapidary::vocab::doctor::{Check, CheckName, CheckState, DenialHolder, ProvenDenial};
+use lapidary::vocab::doctor::{
+    Check, CheckName, CheckState, DenialHolder, ProvenDenial, ServerReach,
+};
 use lapidary::vocab::event::ToolKind;
 use lapidary_standin::api::{FakeApi, Script};
 use lapidary_standin::attempt::{
-    AgentTools, AttemptScene, AttemptedAction, VaultRequest, lay_out, turns_played,
+    AgentTools, AttemptScene, AttemptedAction, VaultRequest, lay_out, trace_of, turns_played,
 };
 use serde_json::Value;
 
@@ -56,6 +58,11 @@ const HOLDERS: [(DenialHolder, &str); 7] = [
 
 const RAN_HINT: &str = "a run with such a rule is stopped only once the call runs; `--confine read-only` keeps files from being changed";
 
+/// The MCP servers that a run gives to its agent, in words.
+const SERVERS: &str = "MCP servers of a run (`--with-agents`, `--mcp-config`)";
+
+const UNREACHED_HINT: &str = "add the server to the agent's own settings: see docs/mcp.md";
+
 /// Attempts that are made while these rules deny.
 struct Round {
     attempts: Vec<AttemptedAction>,
@@ -72,6 +79,8 @@ struct Found {
     refusal: Option<ObservedRun>,
     /// A run in which the model was not asked for an attempt.
     silence: Option<ObservedRun>,
+    /// Whether the agent listed the tools of the MCP server.
+    is_server_listed: bool,
 }
 
 /// Denials with one agent over one transport.
@@ -84,6 +93,17 @@ pub(super) struct DenialProof<'a> {
     pub(super) over: &'static str,
     /// The beginning of the ids of the runs.
     pub(super) id: &'a str,
+    pub(super) offer: ServerOffer,
+}
+
+/// How the MCP server of the attempts gets to the agent.
+pub(super) enum ServerOffer {
+    /// By `session/new`.
+    Session,
+    /// By a settings file of the run, below this directory.
+    Layer(PathBuf),
+    /// By the settings of the throw-away home: the run cannot be given a server, for this reason.
+    Settings(&'static str),
 }
 
 /// Proves denials with an agent over ACP, whose program is given if the agent called the mock model before.
@@ -91,12 +111,12 @@ pub(super) async fn prove_over_acp(
     agent: &AcpAgent,
     program: Option<PathBuf>,
     around: &ProofSurroundings<'_>,
-) -> Result<Check, Failure> {
+) -> Result<Vec<Check>, Failure> {
     let Some(program) = program else {
-        return Ok(unproven_check("the mock model was not called"));
+        return Ok(unproven_checks("the mock model was not called"));
     };
     let Some(tools) = AgentTools::for_family(agent.provider.as_str()) else {
-        return Ok(unproven_check(
+        return Ok(unproven_checks(
             "the names of this agent's tools are not known",
         ));
     };
@@ -115,23 +135,58 @@ pub(super) async fn prove_over_acp(
         transport: TransportChoice::Acp,
         over: "acp",
         id: &scratch.to_string_lossy(),
+        offer: ServerOffer::Session,
     };
     proof.prove_denials(tools).await
 }
 
-fn unproven_check(why: &str) -> Check {
-    Check::new(CheckName::ProveRules, CheckState::Unproven, why)
+fn unproven_checks(why: &str) -> Vec<Check> {
+    let names = [CheckName::ProveRules, CheckName::ProveServers];
+    let checks = names.map(|name| Check::new(name, CheckState::Unproven, why));
+    checks.into()
 }
 
 impl DenialProof<'_> {
     /// Attempts each kind, and reports the layer that stopped it, if any.
-    pub(super) async fn prove_denials(&self, tools: &AgentTools) -> Result<Check, Failure> {
+    pub(super) async fn prove_denials(&self, tools: &AgentTools) -> Result<Vec<Check>, Failure> {
         let tools = tools.without_commands();
         let mut found = Found::default();
         for round in self.proof_rounds() {
             self.play_round(&round, &tools, &mut found).await?;
         }
-        Ok(self.check(&found))
+        Ok(vec![self.check(&found), self.servers_check(&found)])
+    }
+
+    /// Whether MCP servers of a run reach the agent, and how.
+    fn servers_check(&self, found: &Found) -> Check {
+        let over = self.over;
+        let check = |state, message: String| Check::new(CheckName::ProveServers, state, message);
+        let (reach, how) = match &self.offer {
+            ServerOffer::Session => (ServerReach::SessionNew, "by session/new"),
+            ServerOffer::Layer(_) => (ServerReach::SettingsLayer, "by a settings file of the run"),
+            ServerOffer::Settings(why) => {
+                let message = format!(
+                    "over {over}, {SERVERS} do not reach it, so such a run goes over ACP: {why}"
+                );
+                return check(CheckState::Ok, message).server_reach(ServerReach::Unreached);
+            }
+        };
+        if found.is_server_listed {
+            let message = format!("over {over}, {SERVERS} reach it {how}");
+            return check(CheckState::Ok, message).server_reach(reach);
+        }
+        let has_begun = found
+            .held
+            .iter()
+            .any(|(_, by)| !matches!(by, DenialHolder::NotStarted | DenialHolder::NotAttempted));
+        if has_begun {
+            let message = format!("over {over}, {SERVERS} do not reach it");
+            let check = check(CheckState::Warning, message).remedy(UNREACHED_HINT);
+            return check.server_reach(ServerReach::Unreached);
+        }
+        let message =
+            format!("over {over}, no run began in which it could list the tools of a server");
+        check(CheckState::Unproven, message)
     }
 
     /// All attempts together, each denied by its rule. An agent that takes only some rules has a round for each, with that rule
@@ -163,6 +218,8 @@ impl DenialProof<'_> {
         while !left.is_empty() {
             let run = format!("{}-rules-{}-{}", self.id, self.over, found.runs);
             let (seen, results) = self.play_attempts(run, tools, (left, &round.rules)).await?;
+            let trace = self.world.project_dir().join(trace_of(VaultRequest::List));
+            found.is_server_listed |= trace.exists();
             found.runs += 1;
             found.took += seen.took;
             if seen.end_cause() == Some(&Cause::BadConfig) {
@@ -237,11 +294,18 @@ impl DenialProof<'_> {
         };
         job.config.permission_mode = Some(mode);
         job.config.on_violation = Some(OnViolation::Stop);
+        match &self.offer {
+            ServerOffer::Session => job.speaking.mcp_servers = vec![self.world.acp_server()],
+            ServerOffer::Layer(records) => {
+                job.speaking.mcp_servers = vec![self.world.acp_server()];
+                job.records.root.clone_from(records);
+            }
+            ServerOffer::Settings(_) => {}
+        }
         if let Some(agent) = &self.acp {
             let vars = proof_variables(self.world, agent, url);
             job.environment = SearchEnvironment::from_vars(vars, self.world.project_dir());
             job.config.model = None;
-            job.speaking.mcp_servers = vec![self.world.acp_server()];
             job.agent = JobAgent::Acp(AcpAgent {
                 environment: Vec::new(), // they are among the variables, but for secrets
                 ..agent.clone()

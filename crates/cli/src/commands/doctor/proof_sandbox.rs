@@ -75,14 +75,19 @@ impl<'a> ProofSandbox<'a> {
         self.root
     }
 
-    /// Adds the MCP server of the attempts to the settings of Gemini CLI: with stream-json there is no other way to add one.
+    /// Adds the MCP server of the attempts to the settings of Gemini CLI, for a run that cannot be given one.
     pub(super) fn offer_server(&self) -> io::Result<()> {
         let mut settings = proof_settings();
         settings["mcpServers"] = json!({ "vault": self.vault_mcp_server() });
         fs::write(self.settings_file(), settings.to_string())
     }
 
-    /// The same server, as a parameter of an ACP session.
+    /// Removes it again.
+    pub(super) fn withdraw_server(&self) -> io::Result<()> {
+        fs::write(self.settings_file(), proof_settings().to_string())
+    }
+
+    /// The same server, as a run has it.
     pub(super) fn acp_server(&self) -> Json {
         let mut server = self.vault_mcp_server();
         server["name"] = json!("vault");

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use lapidary::engine::config::TransportChoice;
 use lapidary::engine::detect::{self, SearchEnvironment};
 use lapidary::engine::gemini_cli;
+use lapidary::engine::headless::settings_layer_obstacle;
 use lapidary::engine::process::{self, Supervisor};
 use lapidary::vocab::doctor::{Check, CheckName, CheckState};
 use lapidary::vocab::{Body, Cause};
@@ -15,7 +16,7 @@ use lapidary_standin::api::{Chunk, FakeApi, Script, Turn};
 use lapidary_standin::attempt::AgentTools;
 use serde_json::json;
 
-use super::denials::DenialProof;
+use super::denials::{DenialProof, ServerOffer};
 use super::observed_run::{ObservedRun, RunCancel};
 use super::proof_sandbox::ProofSandbox;
 use super::report::DoctorReport;
@@ -31,7 +32,7 @@ const GONE_BY: Duration = Duration::from_secs(8);
 pub(super) async fn prove_all(
     environment: &SearchEnvironment,
     supervisor: &Supervisor,
-    scratch: &Path,
+    (scratch, records): (&Path, &Path),
     report: &mut DoctorReport<'_>,
 ) -> Result<(), Failure> {
     let Ok(found) = detect::gemini(environment) else {
@@ -52,6 +53,7 @@ pub(super) async fn prove_all(
     let name = scratch.file_name().unwrap_or_default();
     let proofs = ProofList {
         world,
+        records,
         id: name.to_string_lossy().into_owned(),
         speaks_acp: gemini_cli::speaks_acp(found.version.as_ref()),
     };
@@ -66,6 +68,8 @@ pub(super) async fn prove_all(
 
 struct ProofList<'a> {
     world: ProofSandbox<'a>,
+    /// The directory of the user's recordings.
+    records: &'a Path,
     id: String,
     speaks_acp: bool,
 }
@@ -205,21 +209,42 @@ impl ProofList<'_> {
         let Some(tools) = AgentTools::for_family(gemini_cli::NAME) else {
             return Ok(());
         };
-        self.world
-            .offer_server()
-            .context("cannot write to the throw-away home")
-            .map_err(Failure::internal)?;
         for (transport, over) in self.proof_transports() {
+            let offer = self.server_offer(transport);
+            let in_settings = matches!(offer, ServerOffer::Settings(_));
+            let written = if in_settings {
+                self.world.offer_server()
+            } else {
+                self.world.withdraw_server()
+            };
+            written
+                .context("cannot write to the throw-away home")
+                .map_err(Failure::internal)?;
             let proof = DenialProof {
                 world: &self.world,
                 acp: None,
                 transport,
                 over,
                 id: &self.id,
+                offer,
             };
-            report.add_check(proof.prove_denials(tools).await?);
+            for check in proof.prove_denials(tools).await? {
+                report.add_check(check);
+            }
         }
         Ok(())
+    }
+
+    /// How the MCP server of the attempts gets to Gemini CLI. A settings file of the run is only read from some directories: those of
+    /// the sandbox are never among them, the user's recordings may be.
+    fn server_offer(&self, transport: TransportChoice) -> ServerOffer {
+        if transport == TransportChoice::Acp {
+            return ServerOffer::Session;
+        }
+        match settings_layer_obstacle(self.records) {
+            None => ServerOffer::Layer(self.records.to_owned()),
+            Some(why) => ServerOffer::Settings(why),
+        }
     }
 
     fn run_id(&self, name: &str) -> String {

@@ -1,14 +1,15 @@
 //! `policy compile`: the rules in the words of an agent's own configuration.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use lapidary::engine::agents::KNOWN;
 use lapidary::engine::agents::own_policy::{
     AskAbility, OwnPolicy, PolicyInput, config_variable, own_policy, rule_keeping,
 };
+use lapidary::engine::agents::{AcpAgent, KNOWN};
 use lapidary::engine::config::PermissionMode;
 use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::headless::state_directories;
@@ -19,6 +20,7 @@ use lapidary::vocab::policy_report::{COMPILED_SCHEMA, CompiledPolicy};
 
 use super::report::PolicyFormat;
 use super::rules;
+use crate::commands::configured_agents::read_config;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -42,7 +44,7 @@ Exit codes:
 pub(super) struct CompileArgs {
     /// The file with the rules, such as `lapidary.toml`
     rules: PathBuf,
-    /// The agent, by its name: `gemini`, `claude`, `opencode`, `qwen`, …
+    /// The agent, by its name: `gemini`, `claude`, `opencode`, `qwen`, …, or one of `lapidary.toml`
     #[arg(long, value_name = "NAME")]
     agent: String,
     /// Permission mode, which decides where no rule does: `default`, `acceptEdits`, `bypassPermissions` or `plan` [default: from the file]
@@ -60,16 +62,25 @@ pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<CommandExit, 
         .context("cannot tell where this is");
     let here = here.map_err(Failure::bad_input)?;
     let environment = directories::surroundings(out.invocation.all_variables(), &here);
-    let agent = known_agent(&args.agent)?;
     let written = rules::read_rules(&args.rules, &here, out)?;
+    let own = written.configured_agent(&args.agent).cloned();
+    let own = own.or_else(|| {
+        read_config(&environment, &here, out)
+            .agents
+            .remove(&args.agent)
+    });
+    let subject = match own {
+        Some(own) => CompiledSubject::from_agent(&own),
+        None => CompiledSubject::known(&args.agent)?,
+    };
     let mode = args.permission_mode.as_deref();
     let mode = mode.and_then(PermissionMode::from_word);
     let policy = Policy::new(
-        written.rules.for_agent(&[agent]),
+        written.rules.for_agent(&[&subject.name, &subject.family]),
         mode.unwrap_or(written.mode),
     )
     .with_roots([&here]);
-    let compiled = compile_policy(agent, &policy, &environment);
+    let compiled = compile_policy(&subject, &policy, &environment);
     match PolicyFormat::or_usual(args.format, out) {
         PolicyFormat::Json => line::write(out, &compiled)?,
         PolicyFormat::Text => print_text(&compiled, out)?,
@@ -77,17 +88,70 @@ pub(super) fn run(args: &CompileArgs, out: &mut Printer) -> Result<CommandExit, 
     Ok(CommandExit::Success)
 }
 
-/// The name of an agent that is known.
-fn known_agent(name: &str) -> Result<&'static str, Failure> {
-    let names = || std::iter::once("gemini").chain(KNOWN.iter().map(|known| known.name));
-    names().find(|known| *known == name).ok_or_else(|| {
-        let names: Vec<_> = names().collect();
-        let failure = Failure::bad_input(anyhow!("unknown agent `{}`", name.escape_debug()));
-        failure.with_hint(format!("there are {}", names.join(", ")))
-    })
+/// The agent that is told.
+struct CompiledSubject {
+    /// Its name, as `--agent` takes it.
+    name: String,
+    family: String,
+    /// The address of an agent elsewhere. It is told nothing: its configuration is on another machine.
+    url: Option<String>,
 }
 
-fn compile_policy(agent: &str, policy: &Policy, environment: &SearchEnvironment) -> CompiledPolicy {
+impl CompiledSubject {
+    /// An agent of `lapidary.toml`.
+    fn from_agent(agent: &AcpAgent) -> Self {
+        Self {
+            name: agent.name.clone(),
+            family: agent.provider.as_str().to_owned(),
+            url: agent.endpoint.as_ref().map(|endpoint| endpoint.url.shown()),
+        }
+    }
+
+    /// An agent that is built in.
+    fn known(name: &str) -> Result<Self, Failure> {
+        let mut names = KNOWN.iter().map(|known| known.name);
+        if names.any(|known| known == name) {
+            return Ok(Self {
+                name: name.to_owned(),
+                family: name.to_owned(),
+                url: None,
+            });
+        }
+        let names: Vec<_> = KNOWN.iter().map(|known| known.name).collect();
+        let failure = Failure::bad_input(anyhow!("unknown agent `{}`", name.escape_debug()));
+        Err(failure.with_hint(format!(
+            "there are {}, and the agents of `lapidary.toml`",
+            names.join(", ")
+        )))
+    }
+}
+
+/// Nothing: rules judge the calls that the agent asks about and reports.
+fn remote_policy(name: &str, url: &str) -> CompiledPolicy {
+    let notice = format!(
+        "`{name}` is at `{url}`: its configuration is not on this machine, so it is told nothing; a call that it does not ask about is seen only once it runs, and stops the run"
+    );
+    CompiledPolicy {
+        schema: COMPILED_SCHEMA.into(),
+        agent: name.to_owned(),
+        keeping: RuleKeeping::Watched,
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        file: None,
+        session_meta: None,
+        notices: vec![notice],
+    }
+}
+
+fn compile_policy(
+    subject: &CompiledSubject,
+    policy: &Policy,
+    environment: &SearchEnvironment,
+) -> CompiledPolicy {
+    if let Some(url) = &subject.url {
+        return remote_policy(&subject.name, url);
+    }
+    let agent = subject.family.as_str();
     let variable = config_variable(agent).and_then(|name| environment.vars.get(OsStr::new(name)));
     let input = PolicyInput {
         policy,
@@ -95,6 +159,7 @@ fn compile_policy(agent: &str, policy: &Policy, environment: &SearchEnvironment)
         file: Path::new(file_name(agent)),
         asking: AskAbility::Possible,
         allowed_commands: &[],
+        servers: &[],
         project_files: &[],
         agent_config: variable.and_then(|value| value.to_str()),
     };
@@ -114,7 +179,7 @@ fn compile_policy(agent: &str, policy: &Policy, environment: &SearchEnvironment)
     let readable = |text: &OsStr| text.to_string_lossy().into_owned();
     CompiledPolicy {
         schema: COMPILED_SCHEMA.into(),
-        agent: agent.to_owned(),
+        agent: subject.name.clone(),
         keeping: rule_keeping(agent, None),
         args: args.iter().map(|word| readable(word)).collect(),
         env: env

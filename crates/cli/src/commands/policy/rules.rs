@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lapidary::engine::agents::AcpAgent;
 use lapidary::engine::config::{Config, ConfigError, PermissionMode, load_named};
 use lapidary::engine::policy::Rules;
 use lapidary::prepare::agent_names;
@@ -16,6 +17,11 @@ pub(super) struct WrittenRules {
 }
 
 impl WrittenRules {
+    /// The agent of this name, if the file defines it.
+    pub(super) fn configured_agent(&self, name: &str) -> Option<&AcpAgent> {
+        self.config.agents.get(name)
+    }
+
     /// The names of an agent: its own, and that of its family if the file defines it.
     pub(super) fn names_of(&self, agent: &str) -> Vec<String> {
         let own = self.config.agents.get(agent);

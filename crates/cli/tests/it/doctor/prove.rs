@@ -44,6 +44,14 @@ pub(super) fn holders(visit: &Visit, transport: &str) -> Vec<String> {
     holders
 }
 
+/// How MCP servers of a run reach the agent, in the order of the checks.
+pub(super) fn server_reaches(visit: &Visit) -> Vec<String> {
+    let checkup: Checkup = serde_json::from_str(&visit.stdout).unwrap();
+    let reaches = checkup.checks.into_iter();
+    let reaches = reaches.filter_map(|check| check.server_reach);
+    reaches.map(|reach| reach.to_string()).collect()
+}
+
 #[test]
 fn an_agent_that_never_begins_proves_nothing_more() {
     let world = World::with_agent(WELL);
@@ -69,7 +77,9 @@ fn an_agent_that_only_pretends_is_found_out() {
         "prove_cancel problem",
         "prove_leftovers problem",
         "prove_rules unproven",
+        "prove_servers ok",
         "prove_rules unproven",
+        "prove_servers unproven",
     ];
     assert_eq!(
         (visit.code, proofs(&visit)),
@@ -233,7 +243,9 @@ fn the_real_agent_is_proven_without_an_account() {
         "prove_cancel ok",
         "prove_leftovers ok",
         "prove_rules ok",
+        "prove_servers ok",
         "prove_rules ok",
+        "prove_servers ok",
     ];
     assert_eq!(
         (visit.code, proofs(&visit)),
@@ -246,4 +258,5 @@ fn the_real_agent_is_proven_without_an_account() {
     assert_eq!(messages(&visit, "prove_rules"), held);
     assert_eq!(holders(&visit, "stream-json"), ["no_tool"; 8]);
     assert_eq!(holders(&visit, "acp"), ["question"; 8]);
+    assert_eq!(server_reaches(&visit), ["unreached", "session_new"]);
 }

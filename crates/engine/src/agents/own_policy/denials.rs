@@ -58,6 +58,7 @@ fn keeping_layer(agent: &str, kind: &str, asking: AskAbility) -> RuleKeeping {
         file: Path::new("rules"),
         asking,
         allowed_commands: &[],
+        servers: &[],
         project_files: &[],
         agent_config: None,
     };

@@ -54,6 +54,9 @@ pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
         write_rule(&mut file, input.asking, "toolName = \"mcp_*\"", None);
         let found = "toolName = \"discovered_tool_*\"";
         write_rule(&mut file, input.asking, found, None);
+        if input.asking == AskAbility::Impossible {
+            allow_servers(&mut file, input);
+        }
     }
     (!file.is_empty()).then(|| OwnPolicy {
         args: vec!["--admin-policy".into(), input.file.into()],
@@ -69,6 +72,17 @@ fn allow_commands(file: &mut String, beginnings: &[String]) {
         let _ = write!(
             file,
             "[[rule]]\ntoolName = \"{SHELL}\"\ncommandPrefix = {beginning}\ndecision = \"allow\"\npriority = {ABOVE}\n\n"
+        );
+    }
+}
+
+/// Where it can ask, we know which server a tool belongs to.
+fn allow_servers(file: &mut String, input: &PolicyInput<'_>) {
+    for server in input.allowed_servers() {
+        let tools = toml_string(&format!("mcp_{server}_*"));
+        let _ = write!(
+            file,
+            "[[rule]]\ntoolName = {tools}\ndecision = \"allow\"\npriority = {ABOVE}\n\n"
         );
     }
 }
@@ -104,7 +118,10 @@ fn toml_string(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
     use crate::agents::own_policy::testing::given;
+    use crate::policy::{PermissionEffect, Policy, Rule, Rules};
 
     /// The file that the agent gets.
     fn file(mode: PermissionMode, deny: &[&str], asking: AskAbility) -> Option<String> {
@@ -129,6 +146,40 @@ mod tests {
             some.contains("mcp_*") && !some.contains("write_file"),
             "{some}"
         );
+    }
+
+    #[test]
+    fn gemini_may_use_a_server_that_is_allowed_where_it_cannot_ask() {
+        let rule = Rule::parse_flag(PermissionEffect::Allow, "mcp:lapidary", Path::new("/w"));
+        let policy = Policy::new(Rules::new([rule.unwrap()]), PermissionMode::Default);
+        let input = |asking| PolicyInput {
+            policy: &policy,
+            state: &[],
+            file: Path::new("/rules"),
+            asking,
+            allowed_commands: &[],
+            servers: &[],
+            project_files: &[],
+            agent_config: None,
+        };
+        let names = ["lapidary".to_owned(), "other".to_owned()];
+        let denied = own_policy(&PolicyInput {
+            servers: &names,
+            ..input(AskAbility::Impossible)
+        });
+        let denied = denied.unwrap().file.unwrap();
+        let allowed = "toolName = \"mcp_lapidary_*\"\ndecision = \"allow\"\npriority = 950";
+        assert!(denied.contains(allowed), "{denied}");
+        assert!(
+            denied.contains("\"mcp_*\"\ndecision = \"deny\""),
+            "{denied}"
+        );
+        assert!(!denied.contains("mcp_other"), "{denied}");
+        let asked = own_policy(&PolicyInput {
+            servers: &names,
+            ..input(AskAbility::Possible)
+        });
+        assert!(!asked.unwrap().file.unwrap().contains("mcp_lapidary"));
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl SessionCommands {
         let mut blocks = self.text_blocks(&session, &message.text);
         blocks.extend(message.content);
         // An agent of our own has the schema of the connection as that of its result.
-        let is_told = self.state.request.local.is_some() && message.output_schema.is_none();
+        let is_told = self.state.request.takes_output_schema() && message.output_schema.is_none();
         if let Some(schema) = schema.as_ref().filter(|_| !is_told) {
             blocks.extend(self.text_blocks(&session, &schema.instructions().into()));
         }

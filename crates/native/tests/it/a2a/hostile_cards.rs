@@ -1,11 +1,15 @@
 //! Cards that cannot be used: each is one typed error, and no request follows.
 
+use std::sync::Arc;
+
 use lapidary_gemini::agents::AgentCard;
-use lapidary_native::a2a::RemoteError;
+use lapidary_native::a2a::{CredentialSource, RemoteError, RemoteMeans};
+use lapidary_native::http::{HttpClient, HttpSettings};
 use lapidary_testkit::raw_server::{RawServer, RawStep, answer, json as json_answer};
 use serde_json::json;
 
 use super::{Scene, card, short};
+use crate::tls::{tls_before, trusting};
 
 async fn failure_of(steps: Vec<RawStep>) -> (RemoteError, RawServer) {
     let server = RawServer::start(move |_| steps.clone());
@@ -114,23 +118,87 @@ async fn a_card_of_another_version_or_binding_names_what_it_offers() {
     assert_eq!(server.requests().len(), 1);
 }
 
+/// An agent whose card comes from `url`, fetched with these settings.
+fn scene_with(url: &str, http: HttpSettings) -> Scene {
+    let means = RemoteMeans {
+        http: HttpClient::new(http).unwrap(),
+        credentials: CredentialSource::default(),
+        limits: short(),
+    };
+    Scene::new(AgentCard::Url(url.to_owned()), None, Arc::new(means))
+}
+
+fn unsafe_target(card: &str, target: &str) -> RemoteError {
+    RemoteError::UnsafeTarget {
+        card: card.to_owned(),
+        target: target.to_owned(),
+    }
+}
+
+/// A proxy plays the other machine: the request for its card goes there, whatever its name.
 #[tokio::test]
 async fn a_card_of_another_machine_cannot_lead_to_this_one() {
     let target = RawServer::start(|_| answer(200, "application/json", "{}"));
-    let means = super::means(short(), &[]);
+    let port = target.port;
+    for host in [
+        "127.0.0.1",
+        "127.0.0.2",
+        "localhost",
+        "api.localhost",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "0.0.0.0",
+        "127.1",
+        "2130706433",
+    ] {
+        let text = card(&format!("http://{host}:{port}/rpc"));
+        let elsewhere = RawServer::start(move |_| json_answer(&text));
+        let settings = HttpSettings {
+            http_proxy: Some(elsewhere.url("")),
+            ..HttpSettings::default()
+        };
+        let scene = scene_with("http://agent.example/card.json", settings);
+        let error = scene.failure("hello").await;
+        let named = format!("http://{host}:{port}");
+        assert_eq!(error, unsafe_target("http://agent.example", &named));
+        let requests = elsewhere.requests();
+        assert_eq!(requests.len(), 1, "{requests:?}");
+        assert_eq!(
+            requests[0].line,
+            "GET http://agent.example/card.json HTTP/1.1"
+        );
+    }
+    assert_eq!(target.connections(), 0);
+}
+
+#[tokio::test]
+async fn an_encrypted_card_cannot_lead_to_an_unencrypted_place() {
+    let target = RawServer::start(|_| answer(200, "application/json", "{}"));
+    for named in [
+        "http://agent.example".to_owned(),
+        format!("http://localhost:{}", target.port),
+    ] {
+        let text = card(&format!("{named}/rpc"));
+        let plain = RawServer::start(move |_| json_answer(&text));
+        let tls = tls_before(([127, 0, 0, 1], plain.port).into()).await;
+        let origin = format!("https://localhost:{}", tls.port);
+        let scene = scene_with(&format!("{origin}/card.json"), trusting());
+        let error = scene.failure("hello").await;
+        assert_eq!(error, unsafe_target(&origin, &named));
+        assert!(error.hint().unwrap().contains("agent_card_json"), "{error}");
+    }
+    assert_eq!(target.connections(), 0);
+}
+
+#[tokio::test]
+async fn cards_of_this_machine_and_of_the_definition_may_lead_where_they_say() {
     let inline = AgentCard::Json(card("http://agent.example/").to_string());
-    let scene = Scene::new(inline, None, means);
-    assert!(
-        scene.agent.card().await.is_ok(),
-        "the user vouches for an inline card"
-    );
-    // The check itself is pure: a card that came over the network from elsewhere is not at hand here.
+    let scene = Scene::new(inline, None, super::means(short(), &[]));
+    assert!(scene.agent.card().await.is_ok(), "the user vouches for it");
+    let target = RawServer::start(|_| answer(200, "application/json", "{}"));
     let text = card(&target.url("/"));
     let server = RawServer::start(move |_| json_answer(&text));
     let scene = Scene::at(server.url("/card.json"), short());
-    assert!(
-        scene.agent.card().await.is_ok(),
-        "loopback may lead to loopback"
-    );
+    assert!(scene.agent.card().await.is_ok(), "loopback to loopback");
     assert_eq!(target.connections(), 0);
 }

@@ -49,6 +49,7 @@ pub(super) fn tell_ask_rules(
         file: &file,
         asking: AskAbility::Possible,
         allowed_commands: &[],
+        servers: &[],
         project_files: &[],
         agent_config: configured.as_deref(),
     };

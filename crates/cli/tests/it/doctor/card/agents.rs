@@ -72,6 +72,7 @@ ok       acp shutdown     it ends when its stdin is closed (T)
 ok       acp leftovers    nothing of it is left running
 ok       acp stdout       nothing but messages
 unproven prove rules      the mock model was not called
+unproven prove servers    the mock model was not called
 all is well";
     assert_eq!(shown.join("\n"), expected);
     assert_all_gone(&world);
