@@ -37,6 +37,7 @@ pub use own_server::OWN_SERVER;
 use crate::agents::FAMILY;
 use crate::demo::{self, DEMO, DemoAttendance};
 use crate::directories::{self, StateError};
+use crate::submission::submission_tool;
 
 /// A run as a user asks for it.
 #[derive(Debug, Clone)]
@@ -147,6 +148,9 @@ pub enum PrepareError {
     /// The output schema cannot be used.
     #[error(transparent)]
     OutputSchema(#[from] OutputSchemaError),
+    /// The demo's words are a script, which cannot fill in a schema.
+    #[error("the demo cannot answer with data that fits an output schema: its words are scripted")]
+    ScriptedAnswer,
     /// There is no such agent.
     #[error(transparent)]
     Agent(#[from] AgentChoiceError),
@@ -188,6 +192,7 @@ impl PrepareError {
             Self::Agent(_)
             | Self::Attachment(_)
             | Self::OutputSchema(_)
+            | Self::ScriptedAnswer
             | Self::CurrentDirectory(_) => PrepareErrorKind::BadInput,
             Self::State(_) | Self::ThisProgram(_) => PrepareErrorKind::Internal,
         }
@@ -199,6 +204,9 @@ impl PrepareError {
             Self::Config(error) => error.hint(),
             Self::Agent(error) => error.hint(),
             Self::OutputSchema(error) => error.hint(),
+            Self::ScriptedAnswer => Some(
+                "name an agent with a model: `lapidary doctor` lists the installed ones".to_owned(),
+            ),
             Self::State(error) => Some(error.hint()),
             Self::CurrentDirectory(_) => {
                 Some("go elsewhere, or name a directory with -C".to_owned())
@@ -256,8 +264,9 @@ impl RunOptions {
             warn(warning.to_string());
         }
         let config = self.config.clone().over(loaded.config);
-        let output_schema = self.schema_of_output(&environment.dir)?;
         let program = &surroundings.program;
+        let output_schema = self.schema_of_output(&environment.dir)?;
+        let output_schema = output_schema.map(|schema| schema.with_tool(submission_tool(program)));
         let mut speaking = self.acp_options(&environment.dir)?;
         if self.with_agents {
             let server = own_server::own_server(self, program, &environment);
@@ -304,11 +313,14 @@ impl RunOptions {
     }
 
     /// The demo works in a directory of its own, and has rules behind those of the user.
-    fn adapt_to_demo(&self, job: &mut Job) -> Result<(), FlagError> {
+    fn adapt_to_demo(&self, job: &mut Job) -> Result<(), PrepareError> {
         let JobAgent::InProcess(agent) = &job.agent else {
             return Ok(());
         };
         if let (DEMO, Some(project)) = (agent.name.as_str(), agent.directory.clone()) {
+            if job.output_schema.is_some() {
+                return Err(PrepareError::ScriptedAnswer);
+            }
             let rules = Rules::new(demo::demo_rules(self.attendance, &project)?);
             job.speaking.rules = job.speaking.rules.clone().before(rules);
             job.notices.push(demo::demo_notice(self.attendance));

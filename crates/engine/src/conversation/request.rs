@@ -46,6 +46,16 @@ pub struct ConversationRequest {
     pub system_prompt: Option<String>,
 }
 
+impl ConversationRequest {
+    /// Whether sessions are opened with the output schema: an agent of our own has it as the schema of its result, and needs no
+    /// instructions.
+    pub(crate) fn has_schema_in_session(&self) -> bool {
+        let meta = self.session_meta.as_ref();
+        let own = meta.and_then(|meta| meta.token().get("lapidary")?.get("outputSchema"));
+        own.is_some() && self.local.is_some()
+    }
+}
+
 /// One prompt in one session.
 #[derive(Debug, Clone)]
 pub struct PromptJob {
