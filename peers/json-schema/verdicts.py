@@ -1,6 +1,6 @@
 """Writes fixtures/json-schema/verdicts.jsonl: generated schemas and values, each with the verdict of PyPI's jsonschema.
 
-    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install -r peers/json-schema/requirements.txt
+    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install --no-deps -r peers/json-schema/requirements.txt
     /tmp/venv/bin/python peers/json-schema/verdicts.py > fixtures/json-schema/verdicts.jsonl
 
 The seed is fixed, so the same version of jsonschema writes the same file. Left out on purpose: `multipleOf` with decimal fractions

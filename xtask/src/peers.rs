@@ -78,6 +78,14 @@ pub(crate) fn install_mcp_python(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs Python's `jsonschema` under `target/peers-json-schema`, unless it is there already.
+pub(crate) fn install_json_schema(workspace: &Workspace) -> Result<PathBuf> {
+    install_wheels(
+        &workspace.root.join("peers/json-schema/requirements.txt"),
+        workspace.target.join("peers-json-schema"),
+    )
+}
+
 /// Installs the core of Gemini CLI as a package under `target/peers-oracle`, unless it is there already: tests import its modules.
 pub(crate) fn install_oracle(workspace: &Workspace) -> Result<PathBuf> {
     install_from(

@@ -166,6 +166,7 @@ impl PeerFolders {
             peers::install_codex(workspace)?;
             peers::install_a2a_python(workspace)?;
             peers::install_mcp_python(workspace)?;
+            peers::install_json_schema(workspace)?;
             oracle = Some(peers::install_oracle(workspace)?);
         }
         peers::install_a2a(workspace)?;

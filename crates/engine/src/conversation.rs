@@ -26,6 +26,7 @@ mod session_commands;
 mod session_driver;
 mod session_settings;
 mod session_table;
+mod submission_desk;
 #[cfg(test)]
 mod tests;
 mod translation;

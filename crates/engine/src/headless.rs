@@ -360,7 +360,7 @@ impl Job {
             return Ok(self.prompt.clone());
         };
         let text = self.prompt_text()?;
-        let text = format!("{text}\n\n{}", schema.instructions());
+        let text = format!("{text}\n\n{}", schema.clone().without_tool().instructions());
         Ok(PromptText::Text(text))
     }
 

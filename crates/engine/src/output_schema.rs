@@ -1,10 +1,19 @@
 //! The schema that an answer must fit: how the agent is told, how its answer is found and judged, and how it is asked to repair one.
+//!
+//! An agent hands its answer over by the first rung of a ladder that it has ([`DataSource`]): an option of its own for schemas (`flag`),
+//! the tool [`SUBMIT_RESULT`] or our own agents' `complete_task` (`tool`), JSON in a message (`text`).
+
+mod submission;
+mod submission_form;
 
 use std::sync::Arc;
 
 use lapidary_gemini::json_schema::{JsonSchema, SchemaViolation};
 use lapidary_normalize::{StopCause, extract};
 use lapidary_vocab::{Cause, DataSource, DataViolation, Json, StructuredAnswer};
+
+pub use submission::{RESULT_SERVER, SUBMIT_RESULT, ServedClient, SubmissionInbox, SubmissionTool};
+pub(crate) use submission::{TurnSubmissions, submission_calls};
 
 /// How often an agent may repair its answer, unless the caller says otherwise.
 pub const DEFAULT_REPAIRS: u32 = 2;
@@ -20,6 +29,7 @@ const MOST_NAMED: usize = 5;
 pub struct OutputSchema {
     schema: Arc<JsonSchema>,
     repairs: u32,
+    tool: Option<SubmissionTool>,
 }
 
 /// An answer that does not fit.
@@ -28,6 +38,8 @@ pub struct AnswerMismatch {
     violations: Vec<SchemaViolation>,
     /// The beginning of the answer.
     excerpt: String,
+    /// Whether there is no data that could fit.
+    is_without_data: bool,
 }
 
 impl OutputSchema {
@@ -36,7 +48,26 @@ impl OutputSchema {
         Self {
             schema: Arc::new(schema),
             repairs: DEFAULT_REPAIRS,
+            tool: None,
         }
+    }
+
+    /// Offers agents that take MCP servers a tool for the answer.
+    #[must_use]
+    pub fn with_tool(mut self, tool: SubmissionTool) -> Self {
+        self.tool = Some(tool);
+        self
+    }
+
+    /// Without a tool, for an agent that cannot have it.
+    pub(crate) fn without_tool(mut self) -> Self {
+        self.tool = None;
+        self
+    }
+
+    /// The tool for the answer, if agents are offered one.
+    pub(crate) fn tool(&self) -> Option<&SubmissionTool> {
+        self.tool.as_ref()
     }
 
     /// Sets how often the agent may repair its answer.
@@ -58,10 +89,36 @@ impl OutputSchema {
 
     /// The end of a prompt whose answer is to fit.
     pub fn instructions(&self) -> String {
+        let text = "your last message must be exactly one JSON value that is valid under the JSON Schema below, without any other text and without comments.";
+        let how = match &self.tool {
+            Some(_) => format!(
+                "call the tool `{SUBMIT_RESULT}` of the MCP server `{RESULT_SERVER}` with your result. If you have no such tool, {text}"
+            ),
+            None => text.to_owned(),
+        };
         format!(
-            "When you are done, your last message must be exactly one JSON value that is valid under the JSON Schema below, without any other text and without comments.\n\n```json\n{}\n```",
+            "When you are done, {how}\n\n```json\n{}\n```",
             self.document()
         )
+    }
+
+    /// The answer of a turn: the last one that was handed over through the tool, else the data in its messages.
+    ///
+    /// # Errors
+    /// Neither fits.
+    pub(crate) fn judge_turn(
+        &self,
+        handed_over: TurnSubmissions,
+        messages: &[String],
+    ) -> Result<StructuredAnswer, AnswerMismatch> {
+        if let Some(answer) = handed_over.fitting {
+            return Ok(answer);
+        }
+        self.judge_messages(messages).map_err(|in_text| {
+            // A message without data adds nothing to a wrong call.
+            let wrong_call = handed_over.misfit.filter(|_| in_text.is_without_data);
+            wrong_call.unwrap_or(in_text)
+        })
     }
 
     /// The data in the messages of a turn. The newest message that has JSON counts; of several values in it, the last that fits.
@@ -81,10 +138,7 @@ impl OutputSchema {
                 violations => last = last.or(Some(violations)),
             }
         }
-        Err(AnswerMismatch {
-            violations: last.unwrap_or_default(),
-            excerpt: answer_excerpt(text),
-        })
+        Err(AnswerMismatch::new(last.unwrap_or_default(), text))
     }
 
     /// A value that the agent handed over through a tool.
@@ -94,10 +148,7 @@ impl OutputSchema {
     pub fn judge_value(&self, value: &Json) -> Result<StructuredAnswer, AnswerMismatch> {
         match self.schema.violations(value.as_str()) {
             none if none.is_empty() => Ok(fitting_answer(value.clone(), DataSource::Tool)),
-            violations => Err(AnswerMismatch {
-                violations,
-                excerpt: answer_excerpt(value.as_str()),
-            }),
+            violations => Err(AnswerMismatch::new(violations, value.as_str())),
         }
     }
 }
@@ -120,6 +171,15 @@ fn answer_excerpt(text: &str) -> String {
 }
 
 impl AnswerMismatch {
+    /// Data that does not fit, in an answer.
+    fn new(violations: Vec<SchemaViolation>, answer: &str) -> Self {
+        Self {
+            violations,
+            excerpt: answer_excerpt(answer),
+            is_without_data: false,
+        }
+    }
+
     /// No message has JSON.
     fn without_data(messages: &[String]) -> Self {
         let has_text = messages.last().is_some_and(|text| !text.trim().is_empty());
@@ -134,20 +194,33 @@ impl AnswerMismatch {
                 message: message.to_owned(),
             }],
             excerpt: answer_excerpt(messages.last().map_or("", String::as_str)),
+            is_without_data: true,
         }
     }
 
     /// The prompt that asks the agent to repair its answer.
     pub fn repair_prompt(&self, schema: &OutputSchema) -> String {
+        format!(
+            "Your answer does not fit the JSON Schema:\n\n{}\n\nAnswer again with the whole JSON value, corrected, and with nothing else. The schema:\n\n```json\n{}\n```",
+            self.violation_list(),
+            schema.document()
+        )
+    }
+
+    /// The answer to a call of the tool that asks the agent to call it again.
+    fn correction_text(&self) -> String {
+        format!(
+            "The result does not fit the JSON Schema:\n\n{}\n\nCall `{SUBMIT_RESULT}` again with the whole result, corrected.",
+            self.violation_list()
+        )
+    }
+
+    fn violation_list(&self) -> String {
         let lines = self.violations.iter();
         let lines: Vec<_> = lines
             .map(|it| format!("* {}", violation_text(it)))
             .collect();
-        format!(
-            "Your last message does not fit the JSON Schema:\n\n{}\n\nAnswer again with the whole JSON value, corrected, and with nothing else. The schema:\n\n```json\n{}\n```",
-            lines.join("\n"),
-            schema.document()
-        )
+        lines.join("\n")
     }
 
     /// The violations in a sentence.

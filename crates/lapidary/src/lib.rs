@@ -84,9 +84,12 @@ pub mod provider;
 mod run_builder;
 mod server_depth;
 pub mod sessions;
+mod submission;
 pub mod ticket;
 
 use std::process::ExitCode;
+
+use lapidary_engine::process::{stdio_bridge, supervisor};
 
 pub use lapidary_engine::policy::PermissionMode;
 pub use lapidary_engine::run::{Run, Subscription};
@@ -103,10 +106,11 @@ pub use lapidary_standin as standin;
 pub use lapidary_vocab as vocab;
 pub use lapidary_wire as wire;
 
-/// Supervises agents if this process was started for that, and says how it is to exit. To be called first thing in `main` by
-/// programs that run agents.
+/// Supervises agents, or connects one with a tool of its run, if this process was started for that, and says how it is to exit.
+/// To be called first thing in `main` by programs that run agents.
 pub fn supervise_if_asked() -> Option<ExitCode> {
-    lapidary_engine::process::supervisor::run_if_asked(std::env::args_os())
+    let supervised = supervisor::run_if_asked(std::env::args_os());
+    supervised.or_else(|| stdio_bridge::run_if_asked(std::env::args_os()))
 }
 
 /// The README's snippet compiles as it stands.

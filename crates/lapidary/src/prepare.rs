@@ -39,6 +39,7 @@ pub use run_bounds::{BOUNDS_VARIABLE, BoundRule, RunBounds};
 use crate::agents::FAMILY;
 use crate::demo::{self, DEMO, DemoAttendance};
 use crate::directories::{self, StateError};
+use crate::submission::submission_tool;
 
 /// The warning for an agent that would start our server on its own machine.
 const NOT_ELSEWHERE: &str =
@@ -155,6 +156,9 @@ pub enum PrepareError {
     /// The output schema cannot be used.
     #[error(transparent)]
     OutputSchema(#[from] OutputSchemaError),
+    /// The demo's words are a script, which cannot fill in a schema.
+    #[error("the demo cannot answer with data that fits an output schema: its words are scripted")]
+    ScriptedAnswer,
     /// There is no such agent.
     #[error(transparent)]
     Agent(#[from] AgentChoiceError),
@@ -205,6 +209,7 @@ impl PrepareError {
             | Self::Attachment(_)
             | Self::OutOfBounds { .. }
             | Self::OutputSchema(_)
+            | Self::ScriptedAnswer
             | Self::CurrentDirectory(_) => PrepareErrorKind::BadInput,
             Self::State(_) | Self::ThisProgram(_) => PrepareErrorKind::Internal,
         }
@@ -216,6 +221,9 @@ impl PrepareError {
             Self::Config(error) => error.hint(),
             Self::Agent(error) => error.hint(),
             Self::OutputSchema(error) => error.hint(),
+            Self::ScriptedAnswer => Some(
+                "name an agent with a model: `lapidary doctor` lists the installed ones".to_owned(),
+            ),
             Self::State(error) => Some(error.hint()),
             Self::CurrentDirectory(_) => {
                 Some("go elsewhere, or name a directory with -C".to_owned())
@@ -276,8 +284,9 @@ impl RunOptions {
         }
         let config = self.config.clone().over(loaded.config);
         let config = self.narrowed_config(config, &environment.dir)?;
-        let output_schema = self.schema_of_output(&environment.dir)?;
         let program = &surroundings.program;
+        let output_schema = self.schema_of_output(&environment.dir)?;
+        let output_schema = output_schema.map(|schema| schema.with_tool(submission_tool(program)));
         let mut speaking = self.acp_options(&environment.dir)?;
         let agent = match &self.own_agent {
             Some(_) => JobAgent::Gemini, // until the caller replaces it
@@ -354,11 +363,14 @@ impl RunOptions {
     }
 
     /// The demo works in a directory of its own, and has rules behind those of the user.
-    fn adapt_to_demo(&self, job: &mut Job) -> Result<(), FlagError> {
+    fn adapt_to_demo(&self, job: &mut Job) -> Result<(), PrepareError> {
         let JobAgent::InProcess(agent) = &job.agent else {
             return Ok(());
         };
         if let (DEMO, Some(project)) = (agent.name.as_str(), agent.directory.clone()) {
+            if job.output_schema.is_some() {
+                return Err(PrepareError::ScriptedAnswer);
+            }
             let rules = Rules::new(demo::demo_rules(self.attendance, &project)?);
             job.speaking.rules = job.speaking.rules.clone().before(rules);
             job.notices.push(demo::demo_notice(self.attendance));

@@ -29,10 +29,10 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::executor::{AgentExecutor, AgentRequest, RemoteCall, SteeringInbox};
+use crate::executor::{AgentExecutor, AgentRequest, RemoteCall, SteeringInbox, TerminateReason};
 use crate::ids::random_uuid;
 use crate::tool::{AskScope, PermissionGate};
-use answers::{answer_of, initialize_answer, new_session_answer};
+use answers::{answer_of, answer_without_result, initialize_answer, new_session_answer};
 use gate::AcpGate;
 use hooks::{AcpHooks, events_in};
 use updates::UpdateWriter;
@@ -289,6 +289,10 @@ impl AcpAgent {
         }
         let outcome = executor.run(&request, &listener, cancelled).await;
         let outcome = outcome.map_err(|error| refuse(error.to_string()))?;
+        let has_result = outcome.terminate_reason != TerminateReason::ErrorNoCompleteTaskCall;
+        if open.output_schema.is_some() && !has_result {
+            return Ok(answer_without_result(&outcome));
+        }
         answer_of(&outcome, &writer)
     }
 

@@ -34,6 +34,7 @@ mod tool;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lapidary_json::SharedToken;
 use lapidary_rpc::{
     Connection, ConnectionLimits, HandledMethods, IncomingRequest, OpenConnection, RpcError,
     connect,
@@ -207,6 +208,11 @@ impl ServerTasks {
             let refusal = RpcError::new(RpcError::BAD_PARAMS, message);
             return incoming.respond.refuse(&refusal);
         };
+        let written = incoming.params.as_ref().map(Json::token);
+        let written = written.and_then(|params| params.get("arguments")?.non_null());
+        let written_arguments = written.map_or_else(Json::empty_object, |arguments| {
+            Json::from(SharedToken::from(arguments))
+        });
         let progress = CallProgress::new(&self.connection, &params["_meta"]["progressToken"]);
         let arguments = match params.get_mut("arguments") {
             None | Some(Value::Null) => json!({}),
@@ -219,6 +225,7 @@ impl ServerTasks {
                     tool: Arc::new(tool),
                     call: ServerCall {
                         arguments,
+                        written_arguments,
                         cancelled: CancellationToken::new(),
                         progress,
                     },

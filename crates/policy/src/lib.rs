@@ -211,6 +211,36 @@ pub struct Policy {
     mode: PermissionMode,
     /// Where the agent may work, links followed.
     roots: Vec<PathBuf>,
+    answer_calls: &'static [AnswerCall],
+}
+
+/// A call by which the agent hands its answer to us, and does nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerCall {
+    /// A call of the tool with this name.
+    Named(&'static str),
+    /// A call with this title, of a tool of this MCP server. For agents that report calls of MCP tools without their names, as Codex
+    /// does, and whose titles and servers no model writes.
+    Titled {
+        /// The title.
+        title: &'static str,
+        /// The server.
+        server: &'static str,
+    },
+}
+
+impl AnswerCall {
+    fn is_made_by(self, action: &ToolAction) -> bool {
+        match self {
+            Self::Named(name) => {
+                action.tool.as_deref() == Some(name) && !has_effect_of_its_own(&action.kind)
+            }
+            Self::Titled { title, server } => {
+                action.title.as_deref() == Some(title)
+                    && action.mcp_server.as_deref() == Some(server)
+            }
+        }
+    }
 }
 
 /// A decision, and which rules had a part in it.
@@ -237,6 +267,7 @@ impl Policy {
             rules,
             mode,
             roots: Vec::new(),
+            answer_calls: &[],
         }
     }
 
@@ -247,6 +278,17 @@ impl Policy {
             .filter_map(|root: PathBuf| resolved_path::resolved(&root))
             .collect();
         self
+    }
+
+    /// Sets the calls by which the agent hands its answer to us. They are allowed where no rule denies the tool itself: the answer may
+    /// name files, commands and hosts, and has no effect on them.
+    pub fn with_answer_calls(mut self, calls: &'static [AnswerCall]) -> Self {
+        self.answer_calls = calls;
+        self
+    }
+
+    fn is_answer(&self, action: &ToolAction) -> bool {
+        self.answer_calls.iter().any(|call| call.is_made_by(action))
     }
 
     /// Changes the mode. The rules stay.
@@ -279,6 +321,8 @@ impl Policy {
     ///
     /// A line of several commands is decided command by command, and the strictest decision holds.
     pub fn judge(&self, action: &ToolAction) -> PolicyEvaluation {
+        let bare = self.is_answer(action).then(|| action.without_arguments());
+        let action = bare.as_ref().unwrap_or(action);
         let line = action.command.as_deref().map(CommandLine::parse);
         let steps: Vec<_> = match &line {
             Some(line) => line
@@ -336,13 +380,21 @@ impl Policy {
             return flag;
         }
         let own = first(RuleOrigin::User).unwrap_or_else(|| StepDecision {
-            decision: mode::decide_by_mode(self.mode, step.action, &self.roots),
+            decision: self.decide_without_rule(step.action),
             rule: None,
         });
         match first(RuleOrigin::Project) {
             Some(narrow) if narrow.decision.effect >= own.decision.effect => narrow,
             _ => own,
         }
+    }
+
+    fn decide_without_rule(&self, action: &ToolAction) -> Decision {
+        if self.is_answer(action) {
+            let reason = "it hands the answer to Lapidary";
+            return Decision::new(PermissionEffect::Allow, DecidedBy::Default, reason);
+        }
+        mode::decide_by_mode(self.mode, action, &self.roots)
     }
 
     /// Whether a rule counts before the one that has decided. The mode decides last, and a project's rule counts beside the
@@ -356,6 +408,12 @@ impl Policy {
         };
         rank(at) < rank(decided)
     }
+}
+
+/// Whether an agent says by the kind of a call that it does more than pass data.
+fn has_effect_of_its_own(kind: &ToolKind) -> bool {
+    use ToolKind::{Browse, Delete, Edit, Execute, Fetch, Move};
+    matches!(kind, Browse | Delete | Edit | Execute | Fetch | Move)
 }
 
 impl Rule {

@@ -59,6 +59,21 @@ impl ToolAction {
         }
     }
 
+    /// The same tool, without the files, commands and hosts of its arguments. A tool of an MCP server is of that kind, whatever the
+    /// agent says: Codex calls all of them commands.
+    pub(crate) fn without_arguments(&self) -> Self {
+        let kind = match &self.mcp_server {
+            Some(_) => ToolKind::Mcp,
+            None => self.kind.clone(),
+        };
+        Self {
+            tool: self.tool.clone(),
+            title: self.title.clone(),
+            mcp_server: self.mcp_server.clone(),
+            ..Self::new(kind)
+        }
+    }
+
     /// The same, with the hosts that its command names, and the files from `dir`, where it runs.
     pub fn with_files_of_command(mut self, dir: &Path) -> Self {
         let mut paths = PathList::new(dir);

@@ -44,4 +44,6 @@ pub use ending::{Exit, StartError, TreeExit, enter};
 pub use kill_timeout::KillTimeout;
 pub use short_command::{CapturedOutput, CommandEnd, FinishedCommand, MARK, ShortCommand};
 use system::{NULL, copied};
-pub use system::{Running, StdioHandle, ancestor_values, is_alive, marked, supervisor};
+pub use system::{
+    Running, StdioHandle, ancestor_values, is_alive, marked, stdio_bridge, supervisor,
+};

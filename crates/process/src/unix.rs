@@ -3,6 +3,7 @@
 mod protocol;
 mod running;
 mod saved_terminal;
+pub mod stdio_bridge;
 pub mod supervisor;
 mod sweep;
 mod tree;

@@ -5,6 +5,7 @@
 //! There are no signals. An agent shares our console, so a Ctrl-C that is typed there reaches it as it reaches us, and is all that
 //! asks it to end.
 
+pub mod stdio_bridge;
 pub mod supervisor;
 mod unsupervised;
 

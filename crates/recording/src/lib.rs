@@ -30,6 +30,7 @@ mod prompt;
 pub mod record;
 pub mod replay;
 mod run_id;
+mod side_directory;
 mod spoken;
 mod timing;
 
@@ -51,6 +52,7 @@ pub use options::RecordingOptions;
 pub use policy_file::PolicyFile;
 pub use prompt::PromptDirectory;
 pub use run_id::fresh_run;
+pub use side_directory::SideDirectory;
 pub use spoken::{ACP, UNKNOWN, spoken};
 pub use timing::{Channel, Timing, TimingEntry, TimingError, TimingReader, time_of};
 

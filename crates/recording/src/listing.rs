@@ -15,7 +15,7 @@ use super::keep::is_running;
 use super::listed_run::ListedRun;
 use super::listing_cache::{ListingCache, ManifestStamp};
 use super::manifest_facts::ManifestFacts;
-use super::policy_file::POLICY_ENDING;
+use super::side_directory::is_side_directory;
 use super::{MANIFEST, TIMING, is_name};
 use lapidary_process::platform::open_regular;
 
@@ -117,10 +117,10 @@ fn described_run(directory: &Path, id: &str, text: &str, metadata: &Metadata) ->
 }
 
 /// A directory without a manifest is a recording if it has the file that [`super::Recorder::begin`] makes first. A prompt that was
-/// too long for stdin lies in a directory of its own, which is no run, and so does a policy for the agent.
+/// too long for stdin lies in a directory of its own, which is no run, and so do other files for the agent.
 fn without_manifest(directory: &Path, id: &str) -> Option<ListedRun> {
     let timing = fs::symlink_metadata(directory.join(TIMING)).ok()?;
-    let is_beside = id.ends_with(POLICY_ENDING) || directory.join(super::PROMPT).is_file();
+    let is_beside = is_side_directory(id) || directory.join(super::PROMPT).is_file();
     if !timing.is_file() || is_beside {
         return None;
     }

@@ -325,6 +325,46 @@ fn inputs_of_a_remote_agent_are_its_prompt_and_a_schema_is_told_with_it() {
 }
 
 #[test]
+fn an_agent_definition_that_never_hands_over_data_fails_with_19() {
+    let stage = Stage::new();
+    stage.write("project/s.json", r#"{"type": "object", "required": ["n"]}"#);
+    let args = [
+        "reviewer",
+        "--format",
+        "result",
+        "--output-schema",
+        "s.json",
+        "look",
+    ];
+    let prose = Script::new().stream("It is fine.").stream("Really, it is.");
+    let api = FakeApi::start_in_thread(prose).unwrap();
+    let ran = stage.run(&api.base_url(), &args, None);
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (ran.code, &result["cause"], result.get("data")),
+        (Some(19), &json!("schema_mismatch"), None),
+        "{result:#}"
+    );
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("the agent said: It is fine."), "{message}");
+    assert_eq!(
+        api.requests().len(),
+        2,
+        "no repair: it would be another task"
+    );
+
+    let text = Script::new().stream("Done.").stream(r#"Here: {"n": 1}"#);
+    let api = FakeApi::start_in_thread(text).unwrap();
+    let ran = stage.run(&api.base_url(), &args, None);
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (ran.code, &result["data"], &result["dataSource"]),
+        (Some(0), &json!({"n": 1}), &json!("text")),
+        "{result:#}"
+    );
+}
+
+#[test]
 fn an_agent_definition_runs_on_the_api_that_the_variables_name() {
     let stage = Stage::new();
     let script = Script::new()

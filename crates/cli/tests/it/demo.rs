@@ -171,3 +171,23 @@ fn a_client_of_connect_is_asked_and_can_prompt_the_demo_again() {
     assert_eq!(ended(child).status.code(), Some(0));
     assert_nothing_is_left(&world);
 }
+
+#[test]
+fn the_demo_with_an_output_schema_is_refused_before_it_starts() {
+    let args = [
+        "run",
+        "--agent",
+        "demo",
+        "--output-schema",
+        "s.json",
+        "hello",
+    ];
+    let (world, command) = demo(&args);
+    fs::write(world.path("project/s.json"), r#"{"type": "object"}"#).unwrap();
+    let ran = output(command, b"");
+    assert_eq!(ran.status.code(), Some(13), "{ran:?}");
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert!(said.contains("its words are scripted"), "{said}");
+    assert!(said.contains("hint: name an agent with a model"), "{said}");
+    assert_nothing_is_left(&world);
+}

@@ -13,6 +13,7 @@ mod acp;
 mod acp_peers;
 mod agents;
 mod agents_run;
+mod answer_peers;
 mod bad_input;
 mod capabilities;
 mod config_command;

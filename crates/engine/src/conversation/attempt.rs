@@ -17,6 +17,7 @@ use super::permission::{self, answer_requests};
 use super::request::ConversationRequest;
 use super::session_driver::{ConversationWork, SessionDriver, never_started};
 use super::session_table::SessionTable;
+use super::submission_desk::SubmissionDesk;
 use super::translation::EventPump;
 use crate::acp::{
     AcpClient, AgentLaunch, AgentSource, ConnectionLimits, HandledMethods, RunningAgent,
@@ -162,6 +163,7 @@ impl AcpAttempt<'_> {
             prompts,
             hooks,
             table,
+            submissions: SubmissionDesk::open(request, &say),
             say,
             asked: watch::Sender::default(),
         });

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use super::line_observer::LineObserver;
 use super::request::ConversationRequest;
 use super::session_table::SessionTable;
+use super::submission_desk::{SessionServers, SubmissionDesk, tell_of_no_tool};
 use crate::acp::{AcpClient, OpenedSession, RequestError, SessionParams};
 use crate::agent_hooks::HookRunner;
 use crate::client::PromptTarget;
@@ -38,6 +39,8 @@ pub(super) struct ConversationState {
     pub(super) hooks: Option<Arc<HookRunner>>,
     /// How many prompts and hooks wait for an answer.
     pub(super) asked: watch::Sender<usize>,
+    /// Receives answers through a tool, if the run offers one.
+    pub(super) submissions: Option<SubmissionDesk>,
 }
 
 impl ConversationState {
@@ -74,6 +77,18 @@ impl ConversationState {
         safekeeping.map_or(Ok(()), |it| it.claim_loaded(session))
     }
 
+    /// The MCP servers of a session that is about to be opened: those of the request, and the one for its answer.
+    pub(super) fn session_servers(&self) -> SessionServers {
+        let others = &self.request.mcp_servers;
+        let own = self.submissions.as_ref();
+        match own.map(|desk| desk.session_servers(others)) {
+            Some(Ok(servers)) => return servers,
+            Some(Err(error)) => tell_of_no_tool(&self.say, &error),
+            None => {}
+        }
+        SessionServers::without_own(others)
+    }
+
     /// A session is open, and works in a directory.
     pub(super) fn note_opened_session(&self, opened: &OpenedSession, cwd: &Path) {
         if let Some(safekeeping) = &self.request.run.safekeeping {
@@ -81,6 +96,13 @@ impl ConversationState {
         }
         self.works_in(&opened.id, cwd);
         self.lock_table().note_opened_session(opened, cwd);
+    }
+
+    /// Answers that come through the server of these belong to this session.
+    pub(super) fn expect_submissions(&self, session: &str, servers: SessionServers) {
+        if let Some(desk) = &self.submissions {
+            desk.assign_session(session, servers);
+        }
     }
 
     /// Sets the directory of a session before the session is open: the agent's calls in it may come first.

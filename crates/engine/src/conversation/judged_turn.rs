@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use lapidary_json::SharedToken;
+use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::{Json, StructuredAnswer};
 
 use super::conversation_state::ConversationState;
@@ -11,7 +11,7 @@ use super::ending::SessionError;
 use super::session_driver::SessionDriver;
 use super::turn::has_ended_well;
 use crate::acp::PromptAnswer;
-use crate::output_schema::{AnswerMismatch, OutputSchema};
+use crate::output_schema::{AnswerMismatch, OutputSchema, TurnSubmissions};
 use crate::prompt_files::text_block;
 
 /// Judges the answers of a session by a schema, if there is one.
@@ -35,6 +35,25 @@ pub(super) enum JudgedAnswer {
     Unfit(AnswerMismatch, u32),
 }
 
+/// The end of a task of our own agent that stopped without `complete_task`. The next prompt would be another task, which knows
+/// nothing of this one: there is nothing to repair.
+const GIVEN_UP: &str = "ERROR_NO_COMPLETE_TASK_CALL";
+
+/// How an agent of our own ended its task.
+fn own_ending(prompted: &PromptAnswer) -> Option<Token<'_>> {
+    prompted.whole.token().get("_meta")?.get("lapidary")
+}
+
+/// How often the agent may repair the answer that it gave to this prompt.
+fn repairs_after(prompted: &PromptAnswer, schema: &OutputSchema) -> u32 {
+    let own = own_ending(prompted).and_then(|ending| ending.get("terminateReason"));
+    if own.is_some_and(|reason| reason.is(GIVEN_UP)) {
+        0
+    } else {
+        schema.repairs()
+    }
+}
+
 impl<'a> AnswerJudge<'a> {
     pub(super) fn new(
         state: &'a ConversationState,
@@ -53,6 +72,8 @@ impl<'a> AnswerJudge<'a> {
     pub(super) fn begin_prompt(&self) {
         if self.schema.is_some() {
             self.state.observer.begin_answer(self.session);
+            let desk = self.state.submissions.iter();
+            desk.for_each(|desk| drop(desk.take_turn(self.session))); // calls of an earlier turn
         }
     }
 
@@ -66,15 +87,14 @@ impl<'a> AnswerJudge<'a> {
             return JudgedAnswer::Final(None);
         }
         // An agent of our own gives its result as data.
-        let own = prompted.whole.token().get("_meta");
-        let own = own.and_then(|meta| meta.get("lapidary")?.get("output"));
+        let own = own_ending(prompted).and_then(|ending| ending.get("output"));
         let judged = match own.filter(|_| self.state.request.takes_output_schema()) {
             Some(output) => schema.judge_value(&Json::from(SharedToken::from(output))),
-            None => schema.judge_messages(&messages),
+            None => schema.judge_turn(self.take_submissions(schema), &messages),
         };
         let mismatch = match judged {
             Ok(answer) => return JudgedAnswer::Final(Some(answer)),
-            Err(mismatch) if self.repairs >= schema.repairs() => {
+            Err(mismatch) if self.repairs >= repairs_after(prompted, schema) => {
                 return JudgedAnswer::Unfit(mismatch, self.repairs);
             }
             Err(mismatch) => mismatch,
@@ -83,6 +103,14 @@ impl<'a> AnswerJudge<'a> {
         let notice = mismatch.notice(self.repairs, schema.repairs());
         self.state.say.inject_notice(Some(prompted.number), notice);
         JudgedAnswer::Repair(vec![text_block(&mismatch.repair_prompt(schema))])
+    }
+
+    /// The answers that came through the tool. It has the schema of the run, and a client may give another one with its prompt.
+    fn take_submissions(&self, schema: &OutputSchema) -> TurnSubmissions {
+        let desk = self.state.submissions.as_ref();
+        let desk = desk.filter(|_| schema.tool().is_some());
+        desk.map(|desk| desk.take_turn(self.session))
+            .unwrap_or_default()
     }
 }
 

@@ -160,7 +160,8 @@ impl ConversationState {
         let offered = agent.offered;
         let cwd = self.request.roots[0].as_path();
         let target = SessionTarget::new(opening, offered).map_err(failed)?;
-        self.session_params(offered, cwd).map_err(failed)?;
+        self.session_params(offered, (cwd, &self.request.mcp_servers))
+            .map_err(failed)?;
         self.note_directories(offered);
         let opened = self.open_session(target, offered, cwd).await;
         let opened = opened.map_err(failed)?;
@@ -220,7 +221,8 @@ impl ConversationState {
         offered: AgentCapabilities,
         cwd: &Path,
     ) -> Result<OpenedSession, OpenError> {
-        let setting = self.session_params(offered, cwd)?;
+        let servers = self.session_servers();
+        let setting = self.session_params(offered, (cwd, &servers.all))?;
         let latest;
         let target = match target {
             SessionTarget::Latest if !offered.list => {
@@ -241,18 +243,21 @@ impl ConversationState {
             SessionTarget::Resume(id) => self.client.resume_session(id, &setting).await?,
             SessionTarget::New | SessionTarget::Latest => self.client.new_session(&setting).await?,
         };
-        let misfit = opened.misfit().map(OpenError::Misfit);
-        misfit.map_or(Ok(opened), Err)
+        if let Some(misfit) = opened.misfit() {
+            return Err(OpenError::Misfit(misfit));
+        }
+        self.expect_submissions(&opened.id, servers);
+        Ok(opened)
     }
 
     /// The parameters of a session: its directory, and its MCP servers.
     fn session_params<'a>(
         &'a self,
         offered: AgentCapabilities,
-        cwd: &'a Path,
+        (cwd, servers): (&'a Path, &'a [Json]),
     ) -> Result<SessionParams<'a>, OpenError> {
         let request = &*self.request;
-        if let Some(lacking) = offered.lacks_for_servers(&request.mcp_servers) {
+        if let Some(lacking) = offered.lacks_for_servers(servers) {
             return Err(OpenError::Unable(lacking));
         }
         let additional = request.roots.get(1..);
@@ -260,7 +265,7 @@ impl ConversationState {
         Ok(SessionParams {
             cwd,
             additional: additional.unwrap_or_default(),
-            mcp_servers: &request.mcp_servers,
+            mcp_servers: servers,
             meta: request.session_meta.as_ref(),
         })
     }

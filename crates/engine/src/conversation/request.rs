@@ -47,10 +47,17 @@ pub struct ConversationRequest {
 }
 
 impl ConversationRequest {
-    /// Whether the agent gets the output schema when a session is opened. Any other agent finds it in the prompt.
+    /// Whether the agent is one of our own that has an output schema as the schema of its result.
     pub(crate) fn takes_output_schema(&self) -> bool {
         let local = self.local.as_ref();
         local.is_some_and(LocalAgent::takes_output_schema)
+    }
+
+    /// Whether sessions are opened with the output schema: an agent of our own needs no instructions then.
+    pub(crate) fn has_schema_in_session(&self) -> bool {
+        let meta = self.session_meta.as_ref();
+        let own = meta.and_then(|meta| meta.token().get("lapidary")?.get("outputSchema"));
+        own.is_some() && self.takes_output_schema()
     }
 }
 

@@ -9,3 +9,5 @@ mod permissions;
 mod prompts;
 mod sessions;
 mod settings;
+#[cfg(unix)]
+mod submissions;

@@ -17,8 +17,8 @@ use crate::conversation::{
 };
 use crate::detect;
 use crate::gemini_cli::{self, GeminiLaunch, LaunchError, PromptText};
-use crate::output_schema::OutputSchema;
-use crate::policy::{PermissionEffect, Policy, Rule, Rules};
+use crate::output_schema::{OutputSchema, submission_calls};
+use crate::policy::{AnswerCall, PermissionEffect, Policy, Rule, Rules};
 use crate::process::Command;
 use crate::prompt_files;
 use crate::run::GEMINI_STREAM;
@@ -41,6 +41,9 @@ fn session_meta_of(
     }
     Json::from_value(&serde_json::json!({ "lapidary": meta }))
 }
+
+/// The call by which an agent of our own ends its task. Only such an agent is known to do nothing else by it.
+const COMPLETE_TASK: AnswerCall = AnswerCall::Named("complete_task");
 
 /// The longest prompt that is said in one message.
 const LONGEST_PROMPT: u64 = 32 << 20;
@@ -213,9 +216,8 @@ impl Job {
         request.run.notices.extend(reason);
         self.confine_talk(&mut request)?;
         let mut prompt = self.prompt_blocks()?;
-        // An agent of our own has the schema as that of its result.
-        let schema = self.output_schema.as_ref();
-        if let Some(schema) = schema.filter(|_| !request.takes_output_schema()) {
+        let schema = request.run.output_schema.as_ref();
+        if let Some(schema) = schema.filter(|_| !request.has_schema_in_session()) {
             prompt.push(prompt_files::text_block(&schema.instructions()));
         }
         let errand = PromptJob {
@@ -239,6 +241,8 @@ impl Job {
         let directory = self.check()?;
         let roots = self.workspace_roots(directory.clone());
         let policy = self.effective_policy(&roots);
+        let schema = self.schema_for_agent();
+        let policy = policy.with_answer_calls(self.answer_calls(schema.as_ref()));
         let told = told_policy(&policy, mode);
         let started = match &self.agent {
             JobAgent::Acp(agent) => self.start_acp(agent, &directory, &told)?,
@@ -253,6 +257,7 @@ impl Job {
         let mut run =
             self.request_for_command(started.command, Vec::new(), &GEMINI_STREAM, notices);
         run.policy_file = file;
+        run.output_schema.clone_from(&schema);
         run.watch.is_told = is_told;
         self.mark_request(&mut run);
         let config = &self.config;
@@ -261,9 +266,8 @@ impl Job {
             JobAgent::Remote(agent) => Some(agent.agent.clone()),
             JobAgent::Gemini | JobAgent::Acp(_) => None,
         };
-        let schema = self.output_schema.as_ref();
         let is_ours = matches!(self.agent, JobAgent::InProcess(_));
-        let local_meta = is_ours.then(|| session_meta_of(&policy, hooks.as_ref(), schema));
+        let local_meta = is_ours.then(|| session_meta_of(&policy, hooks.as_ref(), schema.as_ref()));
         Ok(ConversationRequest {
             run,
             provider: started.provider,
@@ -283,6 +287,27 @@ impl Job {
                 .filter(|_| self.agent != JobAgent::Gemini),
             system_prompt: config.system_prompt.clone(),
         })
+    }
+
+    /// The output schema, with a tool for the answer if the agent can start our program: a process on this machine that takes MCP
+    /// servers over ACP.
+    fn schema_for_agent(&self) -> Option<OutputSchema> {
+        let schema = self.output_schema.clone()?;
+        Some(match &self.agent {
+            JobAgent::Gemini | JobAgent::Acp(_) => schema,
+            JobAgent::InProcess(_) | JobAgent::Remote(_) => schema.without_tool(),
+        })
+    }
+
+    /// The calls by which the agent hands over its answer.
+    fn answer_calls(&self, schema: Option<&OutputSchema>) -> &'static [AnswerCall] {
+        match &self.agent {
+            JobAgent::InProcess(_) => &[COMPLETE_TASK],
+            _ if schema.and_then(OutputSchema::tool).is_some() => {
+                submission_calls(&self.agent.provider())
+            }
+            _ => &[],
+        }
     }
 
     pub(super) fn effective_policy(&self, roots: &[PathBuf]) -> Policy {

@@ -52,6 +52,11 @@ pub(super) fn answer_of(outcome: &AgentOutcome, writer: &UpdateWriter) -> Result
     Ok(json!({"stopReason": stop_reason, "_meta": {"lapidary": ending_details(outcome)}}))
 }
 
+/// The answer to a prompt whose result was to fit a schema and was never handed over. The client judges the messages instead.
+pub(super) fn answer_without_result(outcome: &AgentOutcome) -> Value {
+    json!({"stopReason": "end_turn", "_meta": {"lapidary": ending_details(outcome)}})
+}
+
 /// How a task ended, beside ACP's own words.
 fn ending_details(outcome: &AgentOutcome) -> Value {
     let mut ending = json!({

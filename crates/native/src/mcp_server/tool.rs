@@ -25,7 +25,17 @@ pub struct ServerTool {
     pub input_schema: Value,
     /// Whether it only reads.
     pub effect: ToolEffect,
+    check: ArgumentCheck,
     function: Arc<ToolFunction>,
+}
+
+/// The place where the arguments of a call are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ArgumentCheck {
+    /// The server answers a call that does not fit the schema.
+    Server,
+    /// The function gets every call.
+    Function,
 }
 
 /// Whether a call changes the world, as a hint for the client's permission prompt.
@@ -42,6 +52,8 @@ pub enum ToolEffect {
 pub struct ServerCall {
     /// The arguments.
     pub arguments: Map<String, Value>,
+    /// The arguments token for token, as the client wrote them.
+    pub written_arguments: Json,
     /// Cancelled when the client cancels the call or is gone. The tool then ends its processes and returns; its answer is dropped.
     pub cancelled: CancellationToken,
     /// Tells the client how far it is.
@@ -84,8 +96,16 @@ impl ServerTool {
             description: description.into(),
             input_schema,
             effect,
+            check: ArgumentCheck::Server,
             function: Arc::new(move |call| Box::pin(function(call))),
         }
+    }
+
+    /// Leaves the check of arguments to the function: it gets calls that do not fit the schema too.
+    #[must_use]
+    pub fn checked_by_function(mut self) -> Self {
+        self.check = ArgumentCheck::Function;
+        self
     }
 
     /// The arguments, if they fit the schema; else the answer that says why not.
@@ -93,6 +113,12 @@ impl ServerTool {
         &self,
         arguments: Value,
     ) -> Result<Map<String, Value>, CallAnswer> {
+        if self.check == ArgumentCheck::Function {
+            return Ok(match arguments {
+                Value::Object(arguments) => arguments,
+                _ => Map::new(),
+            });
+        }
         if let Err(violations) = schema::check(&self.input_schema, &arguments) {
             let sentence = schema::sentence("arguments", &violations);
             return Err(CallAnswer::from_error(sentence));

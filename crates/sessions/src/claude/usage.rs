@@ -17,10 +17,10 @@ use memchr::memmem::Finder;
 
 use super::summary::is_titleless;
 use super::{ClaudeSessions, ProviderScope};
-use crate::store_files::FoundFiles;
 use crate::message_text::says;
 use crate::provider::{UsageFiles, UsageReader, WantedDirectories};
 use crate::stats::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes, hash};
+use crate::store_files::FoundFiles;
 use crate::times::epoch_ms;
 use crate::usage_lines::each_line;
 

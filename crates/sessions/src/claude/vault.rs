@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::ClaudeSessions;
 use super::summary::ClaudeSummary;
-use crate::store_files::FoundFiles;
 use crate::provider::{ProviderScope, VaultFolder, VaultSource, files_below};
+use crate::store_files::FoundFiles;
 use crate::vault::ContentFacts;
 
 /// `<session>/subagents/agent-<id>.jsonl` is two folders below that of the project.

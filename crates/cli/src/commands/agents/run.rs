@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::agents::{AgentCatalog, PromptUse, TaskRequest};
-use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
 
 use self::options::DefinitionOptions;

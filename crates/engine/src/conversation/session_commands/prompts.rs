@@ -34,8 +34,8 @@ impl SessionCommands {
         let schema = self.schema_of(&message)?;
         let mut blocks = self.text_blocks(&session, &message.text);
         blocks.extend(message.content);
-        // An agent of our own has the schema of the connection as that of its result.
-        let is_told = self.state.request.takes_output_schema() && message.output_schema.is_none();
+        // A schema of the prompt itself is not in the session.
+        let is_told = self.state.request.has_schema_in_session() && message.output_schema.is_none();
         if let Some(schema) = schema.as_ref().filter(|_| !is_told) {
             blocks.extend(self.text_blocks(&session, &schema.instructions().into()));
         }
