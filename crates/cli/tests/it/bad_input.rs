@@ -122,7 +122,7 @@ fn a_name_that_does_not_exist_is_wrong_usage() {
         &["man", "transalte"],
         b"",
         2,
-        "error: there is no command `transalte`\nhint: there are run, connect, runs, translate, sessions, skills, hooks, agents, mcp, record, replay, policy, config, capabilities, doctor, schema, completions, man, help\n",
+        "error: there is no command `transalte`\nhint: there are run, connect, runs, translate, sessions, skills, hooks, agents, mcp, record, replay, policy, config, capabilities, doctor, schema, serve, completions, man, help\n",
     );
     check(
         &["transalte"],
