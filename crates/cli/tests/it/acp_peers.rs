@@ -72,7 +72,8 @@ async fn check(peer: Peer, dialect: Dialect) {
     let (tool, args) = peer
         .shell_call("printf %s-%s made here | tee made")
         .unwrap();
-    // Between two prompts some agents ask what the next might be: the second is known by its words.
+    // Between two prompts some agents ask the model for a likely next prompt, so the script recognises the second prompt by its
+    // words.
     let silent = ScriptRule::new(Turn::text("Let me think").hang()).kind(RequestKind::Stream);
     let silent = silent.body("and another");
     let script = Script::new()

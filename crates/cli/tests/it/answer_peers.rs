@@ -71,7 +71,8 @@ fn corrects_itself(peer: Peer, case: &SchemaCase) -> Script {
 /// A model that refuses twice, and then answers with text. It never calls the tool.
 fn refuses_twice(case: &SchemaCase) -> Script {
     let answer = format!("```json\n{}\n```", case.0["fits"]);
-    // Between two prompts some agents ask what the next might be: repairs are known by the words before them.
+    // Between two prompts some agents ask the model for a likely next prompt, so the script recognises a repair by the words
+    // before it.
     Script::new()
         .rule(ScriptRule::new(answer).body("No, really."))
         .rule(ScriptRule::new("No, really.").body("Your answer does not fit"))

@@ -1,4 +1,4 @@
-//! What people do wrong, and what they are told. Nothing is ever printed as data then.
+//! Wrong usage, bad input, and the messages about them. Stdout stays empty then.
 
 use std::fs;
 

@@ -27,7 +27,7 @@ impl Machine {
         let about = format!(r#"{{"name": "@google/gemini-cli", "version": "{version}"}}"#);
         fs::write(package.join("package.json"), about).unwrap();
         let program = package.join("gemini");
-        // Whoever starts it hangs the test.
+        // A `capabilities` that starts this program hangs the test.
         fs::write(&program, "#!/bin/sh\nsleep 1000\n").unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         program
@@ -122,7 +122,7 @@ fn an_agent_that_is_not_installed_is_an_answer() {
     assert!(!ran.stdout.contains('\u{1b}'), "{:?}", ran.stdout);
 }
 
-/// Whoever starts one of them hangs the test.
+/// A `capabilities` that starts one of the agents hangs the test.
 #[test]
 fn all_that_are_known_are_told_one_a_line() {
     let machine = Machine::new();

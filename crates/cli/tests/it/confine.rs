@@ -1,4 +1,5 @@
-//! Confinement by the kernel: agents that try to write elsewhere, real agents that work confined, and what a user is told.
+//! Confinement by the kernel: agents that try to write outside the workspace, real agents that work confined, and the messages
+//! for the user.
 
 mod bad_input;
 mod escapes;

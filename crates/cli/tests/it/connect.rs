@@ -1,4 +1,4 @@
-//! `lapidary connect` as programs meet it: events out, commands in, and an agent that does what its prompts say.
+//! `lapidary connect` from the side of a client program: events out, commands in, and an agent that carries out its prompts.
 
 mod elicitations;
 mod endings;

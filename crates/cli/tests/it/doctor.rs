@@ -13,11 +13,10 @@ use serde_json::Value;
 use crate::run::world::World;
 use crate::support::{ended, output};
 
-/// An agent that knows its version, and a key that nobody may see.
+/// An agent that prints its version, and a key that no output may contain.
 const WELL: &str = "echo 0.61.0";
 const SECRET: &str = "top-secret-4711";
 
-/// What the doctor said.
 #[derive(Debug)]
 pub(crate) struct Visit {
     pub(crate) code: Option<i32>,
@@ -39,7 +38,7 @@ impl Visit {
         serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
-    /// What is not as it should be: name, state and message.
+    /// Checks whose state is not `ok`: name, state and message.
     fn complaints(&self) -> Vec<(String, String, String)> {
         let text = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
         let checks = self.checkup()["checks"].as_array().unwrap().clone();
@@ -163,7 +162,7 @@ fn a_pipe_gets_one_object_and_no_secret() {
     let visit = visit(&world, |_| {});
     assert_eq!(visit.stdout.lines().count(), 1);
     assert_eq!(visit.checkup()["schema"], "lapidary.doctor/1");
-    // What a program says about itself is repeated, and only that.
+    // The doctor repeats only the exit code and stderr of the program.
     assert!(visit.only_start().contains("exit code 3"));
     let well = World::with_agent(WELL);
     let said = Visit::of(doctor(&well, &[]));
@@ -392,7 +391,7 @@ fn settings_that_cannot_be_read_are_named_with_the_place_of_the_mistake() {
     assert_eq!(visit.code, Some(1));
 }
 
-/// Gemini CLI reads it, and a doctor who cannot is no reason to call it ill.
+/// Gemini CLI reads these settings. The doctor cannot read them, which is no problem of the installation.
 #[test]
 fn settings_that_only_we_do_not_read_are_no_problem() {
     let world = World::with_agent(WELL);

@@ -1,4 +1,4 @@
-//! The scripts under `examples` do what they say.
+//! The scripts under `examples` work as their comments say.
 
 use std::process::Command;
 
@@ -209,7 +209,7 @@ three
 completed: end_turn
 ";
 
-/// A client of `connect`, with the agent that does what it is told.
+/// Runs a client of `connect` with the agent that carries out its prompts.
 fn talk(interpreter: &str, client: &std::path::Path) {
     let state = tempfile::tempdir().unwrap();
     let mut command = program(interpreter);

@@ -1,4 +1,4 @@
-//! What the command says about itself.
+//! Help texts, manual pages and completions.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ const COMMANDS: [&str; 12] = [
     "man",
 ];
 
-/// All help texts as they are printed. `crates/cli/tests/it/help.txt` is what we want them to be.
+/// `crates/cli/tests/it/help.txt` has the expected text of every help page.
 #[test]
 fn help_is_what_it_is_meant_to_be() {
     let mut all = String::new();
@@ -119,7 +119,7 @@ fn tree() -> Vec<Vec<String>> {
         let help = help(&command, &[]);
         let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
         let listed = listed.take_while(|line| !line.is_empty());
-        // What is indented further goes on from the line before.
+        // A line with more indentation continues the line before.
         let listed = listed.filter(|line| !line.starts_with("   "));
         let names = listed.filter_map(|line| line.split_whitespace().next());
         for name in names.filter(|name| *name != "help") {
@@ -137,7 +137,7 @@ fn help(command: &[String], env: &[(&str, &str)]) -> String {
     String::from_utf8(output(asked, b"").stdout).unwrap()
 }
 
-/// A line that was broken by hand is broken once more on a narrow terminal, and what is left of it stands alone.
+/// A line that is wrapped by hand wraps once more on a narrow terminal, and its rest fills a line of its own.
 #[test]
 fn paragraphs_fill_their_lines_on_every_terminal() {
     const WIDTH: usize = 80;
@@ -261,7 +261,7 @@ fn commands_in_commands_have_pages_that_say_whose_they_are() {
     );
 }
 
-/// What a shell would offer for the last of these words.
+/// The completions that bash offers for the last of these words.
 fn offered(words: &[&str]) -> Vec<String> {
     const ASK: &str = r#"
         source "$1"; shift
@@ -321,7 +321,7 @@ fn every_file_here_is_a_module() {
     }
 }
 
-/// A reader that has had enough is no error, for what we print ourselves and for what clap prints.
+/// A reader that closes the pipe early is no error, for our own output and for clap's.
 #[test]
 fn a_pager_may_be_left_early() {
     for args in ["--help", "man translate", "completions zsh", "schema"] {

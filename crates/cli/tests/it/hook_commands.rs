@@ -1,4 +1,4 @@
-//! `lapidary hooks`: what runs when, why it does not, and what is wrong with it.
+//! `lapidary hooks`: the hooks of each event, the reasons for which a hook does not run, and mistakes in hook settings.
 
 mod slips;
 
@@ -63,7 +63,7 @@ impl World {
         told(command)
     }
 
-    /// What it prints, with the world's own path left out.
+    /// Stdout and stderr of the command, without the path of the world.
     fn shown(&self, args: &[&str]) -> String {
         let ran = self.run(args);
         let all = format!("{}{}", ran.stdout, ran.stderr);

@@ -1,5 +1,5 @@
-//! The command as its users meet it: the real binary, its exit codes, what it prints where.
-#![cfg(unix)] // what is only checked elsewhere is not tested there
+//! The command from its users' side: the real binary, its exit codes, its stdout and stderr.
+#![cfg(unix)] // for other systems the code is checked, not tested
 #![expect(
     clippy::disallowed_methods,
     reason = "tests start programs, and read the environment and the clock"

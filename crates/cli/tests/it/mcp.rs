@@ -293,7 +293,7 @@ const BY_TOOL: [&str; 5] = [
     "tool=lapidary_*",
 ];
 
-/// An agent's model calls `search_sessions`, and is told what was found.
+/// An agent's model calls `search_sessions`, and gets the hits.
 fn search_through(peer: Peer, tool: &str, options: &[&str]) {
     let world = AcpWorld::new(peer);
     let script = Script::new()

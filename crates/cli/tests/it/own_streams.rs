@@ -88,7 +88,6 @@ fn an_agent_without_its_adapter_runs_with_its_own_stream() {
     assert_eq!(told.end()["provider"], "claude");
 }
 
-/// What was printed live is what the recording gives.
 #[test]
 fn the_recording_of_an_own_stream_gives_the_same_events() {
     for (agent, capture) in [("claude", "tools"), ("codex", "tools")] {

@@ -238,7 +238,7 @@ fn bad_rules_are_named_with_their_place() {
     assert_eq!(ran.code, Some(0));
 }
 
-/// What an agent calls its tools reaches no terminal.
+/// The text of a tool call reaches the terminal only as sanitized text.
 #[test]
 fn hostile_calls_are_shown_on_one_harmless_line() {
     let folder = tempfile::tempdir().unwrap();

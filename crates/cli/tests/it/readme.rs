@@ -1,4 +1,4 @@
-//! The README: short, with links that lead somewhere and an excerpt that the program prints.
+//! The README: short, with links whose targets exist and an excerpt that the program prints.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ fn every_link_of_a_document_leads_to_a_file() {
     assert!(count > 20, "links are found: {count}");
 }
 
-/// The relative targets of `[text](target)`, without what is behind `#`.
+/// The relative targets of `[text](target)`, without the part from `#` on.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("](")
         .skip(1)

@@ -1,6 +1,6 @@
-//! `lapidary run` with the real Gemini CLI, on a scripted model: what it proves is not about scripts of ours.
+//! `lapidary run` with the real Gemini CLI, on a scripted model: the agent here is no script of ours.
 //!
-//! A start of the CLI costs seconds of CPU, so each run shows several things at once.
+//! A start of the CLI costs seconds of CPU, so each run checks several properties at once.
 
 mod acp;
 mod answers;

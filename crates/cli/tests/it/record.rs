@@ -1,4 +1,4 @@
-//! Any program, recorded while it does what it always does.
+//! `lapidary record`: any program, recorded while it works as usual.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -50,7 +50,7 @@ fn note(folder: &TempDir) -> String {
     format!("note: recorded in `{}`\n", here.join("./rec").display())
 }
 
-/// Waits for something that does not take long.
+/// Waits until the condition holds, at most until the deadline.
 fn wait_for(what: impl Fn() -> bool) {
     let started = Instant::now();
     while !what() {

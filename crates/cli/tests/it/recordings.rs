@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::run::world::{Told, World};
 use crate::support::{Ran, run};
 
-/// What an ACP agent in shell has at hand, up to its first prompt.
+/// Shell functions of an ACP agent, and its conversation up to the first prompt.
 const OPENING: &str = r#"#!/bin/sh
 hear() { read -r line || exit 0; id=${line#*'"id":'}; id=${id%%,*}; }
 say() { printf '%s\n' "$1"; }

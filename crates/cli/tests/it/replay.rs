@@ -55,7 +55,7 @@ impl World {
     fn run(&self, agent: &Path, records: &str, id: &str) -> Output {
         let mut command = self.lapidary(&["run", "--record-dir", records, "--run-id", id]);
         command
-            // What it plays was once allowed.
+            // The replayed actions had a permission when they were recorded.
             .args(["--trust-workspace", "--yolo"])
             .args(["--format", "events", "do it"])
             .env("GEMINI_CLI_PATH", agent);

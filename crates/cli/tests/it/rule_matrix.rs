@@ -1,5 +1,5 @@
-//! Rules and modes with real agents: eight attempts in each of four situations, each judged by its effect. What came of them is the table
-//! in `docs/permissions.md`.
+//! Rules and modes with real agents: eight attempts in each of four situations, each judged by its effect. The table in
+//! `docs/permissions.md` has the results.
 
 mod situation;
 mod table;
@@ -20,7 +20,7 @@ use table::Cell;
 use crate::run::world::{MARK, Mark, Told};
 use crate::support::lapidary;
 
-/// What came of all attempts of a run.
+/// The results of all attempts of a run.
 struct Played {
     told: Told,
     attempts: Vec<Tried>,

@@ -240,7 +240,7 @@ fn a_full_disk_is_no_error_of_a_search() {
     );
 }
 
-/// All bytes of the index: the database and what it has beside it.
+/// All bytes of the index: the database and the files beside it.
 fn bytes_of_the_index(home: &Home) -> Vec<u8> {
     let mut paths: Vec<_> = fs::read_dir(home.cache())
         .unwrap()
@@ -265,7 +265,7 @@ fn the_index_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    // Whatever the mask of who makes it.
+    // The mode of the index does not depend on the umask of the process that creates it.
     let ran = home.ran_by("umask 000; \"$0\" \"$@\"", &["index"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(mode(&home.cache()), 0o700);
@@ -274,7 +274,8 @@ fn the_index_is_readable_by_its_owner_only() {
     };
     let database = home.cache().join(name);
     assert_eq!(mode(&database), 0o600);
-    // One that an older version or somebody else left open is closed when it is next used.
+    // An older version or another program may leave an index readable for other users. The next command that uses the index
+    // corrects its mode.
     fs::set_permissions(&database, fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(home.ran(&["search", "zebra"]).code, Some(0));
     assert_eq!(mode(&database), 0o600);

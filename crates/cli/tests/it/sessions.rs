@@ -56,7 +56,7 @@ pub(crate) fn sessions(home: &RecordedHome, args: &[&str]) -> Ran {
     }
 }
 
-/// The one object that was printed, which is what the schema says.
+/// The one object on stdout, checked against the schema.
 pub(crate) fn object(ran: &Ran, schema: &str) -> Value {
     let value: Value = serde_json::from_str(&ran.stdout).unwrap();
     let schema = Published::named(schema).unwrap().schema();

@@ -73,7 +73,7 @@ fn a_reader_that_leaves_is_no_error() {
         let (mut child, mut stdin) = start(&["translate", "--format", format]);
         drop(child.stdout.take());
         let capture = read(RUN);
-        // It stops reading when nobody reads what it writes, so writing to it fails before this is over.
+        // `translate` stops reading once no process reads its stdout, so a write to its stdin fails before the loop is over.
         let unheard = (0..1000).any(|_| stdin.write_all(&capture).is_err());
         assert!(unheard, "{format}: it reads on though nobody listens");
         let output = ended(child);

@@ -52,13 +52,13 @@ pub(crate) fn with_a_small_disk(usual: &Command, directory: &Path, size: &str) -
     with_a_mount(usual, directory, &mount)
 }
 
-/// The same where a directory, with what is in it, can only be read.
+/// The same, where a directory and its content are mounted read-only.
 pub(crate) fn with_a_read_only(usual: &Command, directory: &Path) -> Command {
     let mount = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\"";
     with_a_mount(usual, directory, mount)
 }
 
-/// The same where a directory is a disk without any room left, that has what was in the directory.
+/// The same, where a directory is a full disk with the content of the directory.
 pub(crate) fn with_a_full_disk(usual: &Command, directory: &Path) -> Command {
     let mount = "cp -r \"$1\" \"$1.copy\" && mount -t tmpfs -o size=4m none \"$1\" && cp -r \"$1.copy/.\" \"$1\" && { cat /dev/zero > \"$1/.filling\" 2> /dev/null; true; }";
     with_a_mount(usual, directory, mount)
@@ -85,7 +85,7 @@ fn with_a_mount(usual: &Command, directory: &Path, mount: &str) -> Command {
     command
 }
 
-/// Runs a command on a terminal of so many columns, and passes on what that shows.
+/// Runs a command on a terminal of so many columns, and copies the terminal's output to stdout.
 const ON_A_TERMINAL: &str = "import fcntl, os, pty, struct, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
@@ -288,7 +288,7 @@ fn a_command_in_this_process_prints_and_returns_what_the_binary_does() {
     }
 }
 
-/// This test is two: as itself it starts itself again, with variables that somebody's shell may have.
+/// This test runs in two processes: the first starts the test again, with variables that a user's shell may set.
 #[test]
 fn variables_of_the_users_shell_reach_no_command_of_a_test() {
     const SET: [&str; 3] = ["GEMINI_CLI_HOME", "GOOGLE_API_KEY", "LAPIDARY_STATE_DIR"];

@@ -15,7 +15,7 @@ fn events(args: &[&str]) -> Vec<Value> {
         .collect()
 }
 
-/// Events by name, without deltas and without what is only carried.
+/// Events by name, without deltas and without diagnostics of the kind `protocol`.
 fn told(events: &[Value]) -> Vec<String> {
     let names = events.iter().map(|event| {
         let what = ["toolName", "kind", "status", "decision", "subtype"];

@@ -5,11 +5,11 @@ use crate::support::{output, program, root, run};
 const RUN: &str = "fixtures/gemini-0.61.0/sess-a.stdout.jsonl";
 const HOSTILE: &str = "fuzz/seeds/translate/escape-sequences";
 
-/// Runs a command whose stdin, stdout and stderr are one terminal, and passes on what that shows and how it ended.
+/// Runs a command whose stdin, stdout and stderr are one terminal, and passes on the terminal's output and the exit code.
 const ON_A_TERMINAL: &str =
     "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 
-/// What a terminal would show, and the exit code.
+/// The output on the terminal, and the exit code.
 pub(crate) fn on_a_terminal(
     args: &[&str],
     env: &[(&str, &str)],

@@ -1,4 +1,4 @@
-//! However and whenever an agent ends, everybody who waits for it hears so, and nothing is left.
+//! However and whenever an agent ends, every caller that waits for it learns so, and no process is left.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn open_and_later_requests_fail_with_the_agents_exit_and_stderr() {
             r#"echo no >&2; read -r line; printf '{"jsonrpc":"2.0","id":0,"resu'; kill -9 $$"#,
             Exit::Signal(9),
         ),
-        // What it leaves behind holds its stdout, and goes with it.
+        // The background process of the agent holds the agent's stdout, and ends with the agent.
         ("echo no >&2; sleep 600 & exit 4", Exit::Code(4)),
         (
             "echo no >&2; (trap '' TERM; while :; do sleep 600; done) & exit 5",

@@ -1,4 +1,4 @@
-//! Agents that print what they should not.
+//! Agents that print lines outside the protocol.
 
 use lapidary::engine::acp::{
     LineNoise, MessageContent, ReceivedMessage, RunningAgent, TrafficLine,
@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::stage::{LONG, Stage, ask};
 
-/// What a typed client drops, changes or dies of. Each is one line of the agent's.
+/// Lines of an agent that a typed client drops, changes or fails on.
 const UNUSUAL: [&str; 14] = [
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"telepathy","x":1.10}}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"smell"}}}}"#,

@@ -1,4 +1,4 @@
-//! A scripted agent that speaks, or not, and the recording of what was said.
+//! A scripted agent, silent or not, and the recording of its conversation.
 
 use std::fs;
 use std::path::PathBuf;
@@ -74,13 +74,13 @@ impl Stage {
     }
 }
 
-/// Asks, and waits until there is an answer of whatever sort.
+/// Sends a request, and waits until it has a result or an error.
 pub(super) async fn ask(agent: &RunningAgent, method: &str) -> Result<RequestAnswer, RequestError> {
     let answer = agent.connection.request(method, None, None);
     timeout(LONG, answer).await.expect("it hangs")
 }
 
-/// What whoever waits hears of an agent that has ended.
+/// The error of a request to an agent that has ended.
 pub(super) fn closed(exit: Exit, stderr: &str) -> RequestError {
     RequestError::Connection(ConnectionError::Closed {
         exit: Some(exit),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::run::world::{MARK, Mark, Told};
 use crate::support::lapidary;
 
-/// A run of an agent whose model says what the script says.
+/// A run of an agent whose model follows the script.
 fn run(peer: Peer, world: &AcpWorld, script: Script, args: &[&str]) -> Told {
     let api = FakeApi::start_in_thread(script).unwrap();
     let mark = Mark::fresh();

@@ -21,7 +21,7 @@ use crate::run::world::{MARK, Mark};
 
 /// No turn takes longer, on the slowest machine.
 const PATIENCE: Duration = lapidary_testkit::patience::HANG;
-/// What an agent has to end by itself.
+/// Time for an agent to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) struct Stage {
@@ -32,11 +32,11 @@ pub(super) struct Stage {
     session: Value,
 }
 
-/// What came of a prompt.
+/// The result of a prompt.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) stop_reason: Value,
-    /// The kinds of the updates, with the status of tools. Those that agents send at any time are left out.
+    /// The kinds of the updates, with the status of tools. Updates that agents send at any time are skipped.
     pub(super) updates: Vec<String>,
     /// The kinds of the options of each permission that was asked for.
     pub(super) permissions: Vec<String>,
@@ -87,7 +87,7 @@ impl Stage {
         assert!(self.session.is_string());
     }
 
-    /// Prompts, and allows once whatever is asked for.
+    /// Sends a prompt, and allows each permission request once.
     pub(super) async fn prompt(&mut self, text: &str) -> Turn {
         self.play(text, None).await
     }
@@ -124,7 +124,7 @@ impl Stage {
         turn
     }
 
-    /// What the agent says next. Whatever permission it asks for meanwhile it gets.
+    /// The next message of the agent. Permission requests before it are allowed once.
     async fn heard(&mut self, turn: &mut Turn) -> MessageContent {
         let last = Instant::now() + PATIENCE;
         loop {
@@ -160,7 +160,7 @@ impl Stage {
         assert!(checked >= 5, "only {checked} lines");
     }
 
-    /// What the tool wrote.
+    /// The content of the file that the tool wrote.
     pub(super) fn made(&self) -> String {
         fs::read_to_string(self.path("project/made")).unwrap()
     }
@@ -215,7 +215,7 @@ impl Turn {
     }
 }
 
-/// Selects the option that allows something once. Returns the kinds of all.
+/// Selects the option `allow_once`. Returns the kinds of all options.
 fn allow(asked: IncomingRequest) -> String {
     let params = value(&asked.params.unwrap());
     let options = params["options"].as_array().unwrap();

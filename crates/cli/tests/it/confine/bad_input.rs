@@ -1,4 +1,4 @@
-//! What a confinement cannot be made of, kernels that have none, and projects that want none.
+//! Directories that a confinement cannot use, kernels without Landlock, and projects that want no confinement.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -217,7 +217,7 @@ fn an_old_landlock_confines_as_far_as_it_can_and_says_what_it_cannot() {
         let end = on_kernel(&world, abi, ConfinementNeed::Wanted);
         assert_eq!(end.cause.as_str(), "end_turn", "{end:?}");
         assert!(!world.path("outside").exists(), "{abi}");
-        // `mv` copies what cannot be renamed.
+        // `mv` copies a file that it cannot rename.
         assert_eq!(world.path("project/moved").exists(), is_moved, "{abi}");
         let victim = fs::read_to_string(world.path("victim")).unwrap();
         assert_eq!(victim == "as it was", is_whole, "{abi}");

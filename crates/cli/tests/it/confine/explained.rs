@@ -9,7 +9,7 @@ fn a_denied_write_is_explained_with_the_line_that_allows_it() {
     let complains = [
         // On its stderr, as a program that fails does.
         "echo x > \"$OUTSIDE/file\"; init; say done; success",
-        // In what a tool answers.
+        // In the result of a tool.
         "init; call c run_shell_command; answer c \"$(sh -c 'echo x > \"$OUTSIDE/file\"' 2>&1)\"; say done; success",
     ];
     for agent in complains {

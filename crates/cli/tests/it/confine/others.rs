@@ -1,4 +1,4 @@
-//! Beyond files: ports, signals, and what is left of a run.
+//! Confinement beyond files: ports, signals, the temporary directory of a run, and the confinement in its recording.
 
 use std::fs;
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! Files that decide what is run later: a change that was not permitted is a violation.
+//! Files that decide which programs run later: a change without permission is a violation.
 
 use std::fs;
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::run::world::{MARK, Mark, Told};
 use crate::support::{lapidary, output};
 
-/// What the model does: it reads a file, writes one, and has a command write another, here and elsewhere.
+/// The model reads a file, writes one, and has a command write others, inside the project and outside.
 fn script(peer: Peer, world: &AcpWorld) -> Script {
     let path = |name: &str| world.project().join(name);
     let shell = "cat given > made; mktemp > temporary; echo x > ../outside/escaped; true";

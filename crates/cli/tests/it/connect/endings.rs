@@ -1,4 +1,4 @@
-//! The end, whoever brings it about: each command has its result, and the one `run_end` is last.
+//! The end of a conversation, for every cause: each command has its result, and the one `run_end` is last.
 
 use lapidary_testkit::patience::again_with_more_time;
 use nix::sys::signal::{Signal, kill};
@@ -19,7 +19,7 @@ fn an_agent_that_dies_fails_all_that_is_under_way() {
         "send_message",
         json!({"sessionId": "s1", "text": "say never"}),
     );
-    peer.does("interrupt", json!({"sessionId": "s2"})); // what was given before this is under way
+    peer.does("interrupt", json!({"sessionId": "s2"})); // the commands before this one are under way
     peer.make("go");
     for id in [&opened[0], &opened[2], &waiting] {
         assert_eq!(peer.failed(id), "the agent has ended with exit code 3");
@@ -123,7 +123,7 @@ fn who_thinks_is_not_idle(timeout: f64) {
     let mut idle = Peer::with("", &["--idle-timeout", &seconds, "--grace", "0.2"]);
     let asked = idle.prompt("ask edit a; hang");
     let request = idle.event("permission_request");
-    // Somebody thinks: it is not the agent that is idle.
+    // The user takes time for the answer: the agent is not idle meanwhile.
     std::thread::sleep(std::time::Duration::from_secs_f64(timeout * 1.6));
     idle.does(
         "permission_response",

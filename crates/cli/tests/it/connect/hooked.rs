@@ -1,4 +1,4 @@
-//! `connect --hooks`: hooks around what a program has an agent do.
+//! `connect --hooks`: hooks around the turns and tool calls that a client program asks for.
 
 mod afterwards;
 
@@ -28,7 +28,7 @@ fn peer_with(hooks: &Value, args: &[&str]) -> Peer {
 }
 
 impl Peer {
-    /// Ends it, and keeps what is left of the world.
+    /// Ends the conversation, and returns its world.
     fn end_of(mut self) -> World {
         self.close();
         self.event("run_end");
@@ -70,7 +70,7 @@ fn a_prompt_that_is_blocked_is_a_command_that_failed_and_the_next_goes_on() {
     assert_eq!(runs.count(), 4);
 }
 
-/// A hook that notes what it is told.
+/// A hook that appends its input to the file `seen`.
 fn noting(command: &str) -> Value {
     let command = format!("told=$(cat); printf '%s\\n' \"$told\" >> seen; {command}");
     json!([{"hooks": [{"type": "command", "command": command}]}])
@@ -203,7 +203,7 @@ fn an_answer_that_a_hook_anticipates_is_too_late() {
     assert!(peer.finish().words().starts_with("[no: a hook denied it"));
 }
 
-/// Whoever opens a session chooses its directory, and the agent may have made one.
+/// The client that opens a session chooses its directory, and the agent may have created that directory.
 #[test]
 fn the_directory_of_a_session_is_not_run() {
     let hooks = json!({"SessionStart": noting(r#"echo "$GEMINI_CWD" > where; ls $GEMINI_CWD"#)});
@@ -219,7 +219,7 @@ fn the_directory_of_a_session_is_not_run() {
     assert_eq!(noted, format!("{}\n", cwd.display()));
 }
 
-/// A hook that wants somebody to be asked where a word stands in what it is told.
+/// A hook that decides `ask` where a word occurs in its input.
 fn asks_about(word: &str) -> Value {
     let ask = json!({"decision": "ask", "systemMessage": format!("it is about {word}")});
     noting(&format!(r#"case "$told" in *{word}*) echo '{ask}';; esac"#))
@@ -238,7 +238,7 @@ fn an_edit_approved_at_a_hooks_request_is_not_asked_again() {
     assert_eq!(over.words(), "[yes: the user allowed it][written]");
 }
 
-/// What was allowed is the file, in `default` mode too. What a hook minds is what is written there.
+/// The permission is for the file, in `default` mode too. The hook asks about the content.
 #[test]
 fn a_hook_can_ask_about_the_content_of_an_allowed_file() {
     let hooks = json!({"BeforeTool": asks_about("content")});

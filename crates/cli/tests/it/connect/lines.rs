@@ -6,7 +6,7 @@ use super::peer::Peer;
 use crate::run::world::World;
 use crate::support::output;
 
-/// What a line without an id is answered.
+/// The result of a line without an id.
 fn answered(peer: &mut Peer, line: &[u8]) -> Value {
     peer.say(line);
     peer.event("command_result")

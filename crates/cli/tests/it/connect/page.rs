@@ -1,4 +1,5 @@
-//! `docs/connect.md` says what is so: each line of JSON in it is one that we print or read, and no command or field is missing.
+//! `docs/connect.md` agrees with the program: each line of JSON in it is one that we print or read, and no command or field is
+//! missing.
 
 use lapidary::vocab::schema::Published;
 use serde_json::Value;

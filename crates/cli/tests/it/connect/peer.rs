@@ -98,7 +98,7 @@ impl Peer {
         self.open.push(id);
     }
 
-    /// What was printed, to the letter.
+    /// The printed lines, unparsed.
     pub(super) fn lines(&self) -> &[String] {
         &self.printed
     }
@@ -107,7 +107,7 @@ impl Peer {
         self.give("send_message", json!({ "text": text }))
     }
 
-    /// Writes to it, whatever that is. It may be gone.
+    /// Writes any bytes to stdin of the process, which may have ended.
     pub(super) fn say(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().unwrap();
         let _ = stdin.write_all(bytes).and_then(|()| stdin.flush());
@@ -199,7 +199,7 @@ impl Peer {
         self.failed(&id)
     }
 
-    /// Nobody gives commands any more.
+    /// Closes stdin, so that no command follows, and reads to the end.
     pub(super) fn finish(mut self) -> Over {
         self.close();
         self.end()
@@ -242,7 +242,7 @@ impl Peer {
         }
     }
 
-    /// What the agent was told, as the recording has it.
+    /// The messages that the agent got, from the recording.
     pub(super) fn told(&self) -> Vec<Value> {
         let stdin = std::fs::read_to_string(self.world.path("state/runs/run/stdin")).unwrap();
         stdin

@@ -1,4 +1,5 @@
-//! Sessions that work in different directories: what an agent says of files and commands is meant from there.
+//! Sessions that work in different directories: the paths and commands of an agent are relative to the directory of their
+//! session.
 
 use std::fs;
 
@@ -10,7 +11,7 @@ use crate::run::world::World;
 /// The agent of scenes.
 const AGENT: &str = include_str!("../talk/agent.py");
 
-/// A program that keeps an agent which plays a scene, in a workspace with a directory `sub`. Hooks note what they are told.
+/// A client of `connect` whose agent plays a scene, in a workspace with a directory `sub`. Hooks append their input to `seen`.
 fn peer(scene: &str, args: &[&str]) -> Peer {
     let world = World::with_agent("exit 1");
     world.program(
@@ -136,7 +137,8 @@ done(p)
     peer.finish();
 }
 
-/// Somebody allowed a command where the session works. That it runs there is not asked again, and elsewhere it is.
+/// The client allows a command in the directory of its session. Lapidary does not ask again for that directory, and asks for
+/// another.
 #[test]
 fn a_permission_for_a_command_is_one_for_where_its_session_works() {
     let scene = r#"
@@ -164,7 +166,7 @@ done(p)
     peer.finish();
 }
 
-/// Whatever an agent says before its session is known to be open, it gains nothing by it.
+/// An agent gains no permission by messages that it sends before Lapidary knows its session to be open.
 #[test]
 fn an_edit_in_an_opening_session_is_judged_from_the_sessions_directory() {
     let scene = format!(

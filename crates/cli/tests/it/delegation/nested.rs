@@ -61,7 +61,7 @@ impl ServedWorld {
         text.unwrap_or_else(|| panic!("{answer:#}")).to_owned()
     }
 
-    /// Closes the client's end, and returns what the server printed on stderr.
+    /// Closes the client's end, and returns the stderr of the server.
     fn leave(mut self) -> (World, String) {
         drop(self.stdin.take());
         let ended = self.child.wait_with_output().unwrap();

@@ -40,7 +40,7 @@ fn message(visit: &Visit, name: &str) -> String {
     check["message"].as_str().unwrap().to_owned()
 }
 
-/// The card, after it was seen to be what the schema promises.
+/// The card of a report that fits the schema.
 fn card(visit: &Visit) -> Value {
     let schema = run(&["schema", "doctor"]).stdout;
     let schema: Value = serde_json::from_str(&schema).unwrap();
@@ -64,7 +64,7 @@ fn assert_all_gone(world: &World) {
     }
 }
 
-/// The time that a text says something took is not the same twice.
+/// Replaces the durations in a text, which differ between runs.
 fn without_times(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {

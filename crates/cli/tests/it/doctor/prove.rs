@@ -63,7 +63,7 @@ fn an_agent_that_never_begins_proves_nothing_more() {
     world.assert_nothing_is_left();
 }
 
-/// It says everything at once, calls no tool, and ends before anybody could cancel it.
+/// The agent prints everything at once, calls no tool, and ends before the doctor can cancel it.
 #[test]
 fn an_agent_that_only_pretends_is_found_out() {
     let world = World::with_agent(
@@ -181,7 +181,7 @@ fn a_version_that_cannot_be_told_of_rules_is_said_not_to_start_with_them() {
     assert_eq!(holders(&visit, "stream-json"), ["not_started"; 8]);
 }
 
-/// Neither a key nor a home: what is proven is the installation, not the account.
+/// The agent gets neither a key nor a home: the doctor proves the installation, not the account.
 #[test]
 fn an_agent_gets_nothing_of_the_users() {
     let world = World::with_agent(

@@ -1,4 +1,4 @@
-//! What people mistype, and what they are told then.
+//! Typing errors in settings and arguments, and the messages about them.
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn misspelt_keys_are_named_by_list_and_check() {
     said(&world.run(&["list", "--format", "text"]), 0, meant);
 }
 
-/// Nobody runs hooks then, and Gemini CLI does not start.
+/// With such a list no hook runs, and Gemini CLI does not start.
 #[test]
 fn a_list_of_trusted_folders_that_cannot_be_read_is_an_error() {
     let world = World::new()

@@ -1,4 +1,4 @@
-//! `hooks test`: what is shown of hooks that run.
+//! `hooks test`: the report on hooks that run.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -26,7 +26,7 @@ fn commands(commands: &[&str]) -> Value {
     json!([{"hooks": hooks.collect::<Vec<_>>()}])
 }
 
-/// What is printed for programs, which is as its schema says.
+/// The report for programs, checked against its schema.
 fn tested(world: &World, args: &[&str]) -> Value {
     let mut all = vec!["hooks", "test"];
     all.extend(args);
@@ -40,7 +40,7 @@ fn tested(world: &World, args: &[&str]) -> Value {
     report
 }
 
-/// What is printed for people: code, stdout, stderr.
+/// The report for people: exit code, stdout, stderr.
 fn shown(world: &World, args: &[&str]) -> (Option<i32>, String, String) {
     let mut all = vec!["hooks", "test"];
     all.extend(args);

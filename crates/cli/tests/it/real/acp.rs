@@ -48,7 +48,7 @@ fn text(told: &Told) -> String {
     deltas.into_iter().filter(|delta| *delta != "-").collect()
 }
 
-/// Runs until something is printed, and is interrupted then.
+/// Starts a run, and interrupts it once stdout contains the words.
 fn interrupted_at(words: &str, real: &Real, mut command: Command) -> Told {
     let stdout = real.path("printed");
     command

@@ -133,7 +133,7 @@ fn a_prompt_of_seven_megabytes_reaches_the_agent_whole() {
         .find(|event| event["event"] == "user_input")
         .unwrap();
     assert!(user["text"] == prompt, "it got it whole");
-    // It is more than the model can take. The CLI does not say so: it reports success, and has asked nobody.
+    // The prompt is longer than the model accepts. The CLI does not say so: it reports success, and sends no request.
     assert_eq!(told.verdict(), ("empty_response", Some(15)));
     assert_eq!(real.api.requests().len(), 0);
 }

@@ -1,4 +1,4 @@
-//! What the real CLI is not allowed to do, over both transports.
+//! Actions that the real CLI is not allowed to take, over both transports.
 
 use lapidary_standin::api::{Script, Turn};
 use lapidary_testkit::gemini::GeminiVersion::V0_61_0;
@@ -86,7 +86,7 @@ fn what_was_done_besides_keeps_the_outcome_and_the_denial_is_told() {
         assert_eq!(denials(&told).len(), 1);
         let warning = "warning: 1 call was denied because no person could be asked: `run_shell_command node test.js`; `--allow 'execute:node test.js'` would allow it";
         assert!(told.stderr.contains(warning), "{}", told.stderr);
-        // Over ACP `talk::denied` has it, and it is judged by what is told of the denial.
+        // `talk::denied` has the same case over ACP, where the reported denial decides the outcome.
         if transport == "stream-json" {
             let told = self::real(&calls).run(&[&["--on-denied", "fail"], &flags[..]].concat());
             assert_eq!(told.verdict(), ("permission_denied", Some(18)), "{told:?}");
@@ -119,7 +119,8 @@ fn what_plan_mode_denies_is_what_was_asked_for() {
         assert!(!real.world.project().join("made").exists());
         let denied = denials(&told);
         let tools: Vec<_> = denied.iter().map(|it| it["toolName"].clone()).collect();
-        // Over ACP the CLI (0.61) says nothing of a call that plan mode leaves out. What its policy denies it says over both.
+        // Over ACP the CLI (0.61) does not report a call that plan mode leaves out. A call that its policy denies it reports over
+        // both transports.
         match transport {
             "acp" => assert_eq!(tools, ["write_file"]),
             _ => assert_eq!(tools, ["run_shell_command", "write_file"]),

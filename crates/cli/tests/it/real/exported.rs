@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::world::Real;
 use crate::support::{lapidary, started};
 
-/// What the model was told when the CLI imported the file and asked it something.
+/// The contents of the model's request after the CLI imported the file and got a prompt.
 fn told_of(file: &std::path::Path) -> Value {
     let real = Real::new(V0_61_0, Script::new().stream("So be it."));
     let mut command = real.world.command(V0_61_0, &real.api.base_url());
@@ -63,7 +63,7 @@ fn the_real_cli_goes_on_with_what_was_exported() {
         let last = contents.as_array().unwrap().last().unwrap();
         assert!(last.to_string().contains("And the rest?"), "{contents:#}");
         assert!(!told.contains("/home/user"), "{contents:#}");
-        // All that somebody or the model said in the exported file is told.
+        // The request has every message of the model in the exported file.
         for line in fs::read_to_string(&exported).unwrap().lines().skip(1) {
             let message: Value = serde_json::from_str(line).unwrap();
             if message["type"] == "gemini" {

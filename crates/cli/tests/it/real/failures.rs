@@ -1,4 +1,4 @@
-//! What goes wrong with the real CLI, and what we make of it.
+//! Failures of the real CLI, and the outcome of a run with each.
 
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
-//! Hooks, run by the real CLI and by us on the same settings: the same hooks, told the same, with the same consequences.
+//! Hooks, run by the real CLI and by Lapidary on the same settings: the same hooks, with the same input and the same
+//! consequences.
 //!
-//! A start of the CLI costs seconds, so one start has many calls of tools, each of which is a case: its own name, its own hooks. With
-//! `LAPIDARY_FULL=1` each case has a start of its own. `LAPIDARY_SEED` makes other cases.
+//! A start of the CLI costs seconds, so one start has many calls of tools, each of which is a case: its own name, its own hooks.
+//! With `LAPIDARY_FULL=1` each case has a start of its own. `LAPIDARY_SEED` makes other cases.
 //!
-//! Left out is the one deviation, a hook that exits with 2 and does not say what is to happen.
+//! The cases skip the one deviation, a hook that exits with 2 and prints no decision.
 
 mod cases;
 mod counted;

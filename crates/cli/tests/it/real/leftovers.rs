@@ -1,4 +1,5 @@
-//! The real CLI runs shell commands in sessions of their own. They are gone with it, whoever ends it and how.
+//! The real CLI runs shell commands in process sessions of their own. They end with the CLI, no matter which process ends it, or
+//! how.
 
 use std::process::{Child, Stdio};
 use std::thread;

@@ -1,7 +1,7 @@
-//! One conversation over both transports of the real CLI: what comes out is the same.
+//! One conversation over both transports of the real CLI gives the same views.
 //!
-//! Left out of the comparison are ids, times, chunks and extensions. The CLI itself says two things differently, and neither is
-//! asked for here: over ACP it takes a new file for one that it overwrites, and of a call that failed it has other words and no type.
+//! The comparison skips ids, times, chunks and extensions. The CLI itself reports two things differently, and the conversation
+//! has neither: over ACP the CLI takes a new file for one that it overwrites, and a call that failed has other words and no type.
 
 use std::fs;
 
@@ -52,7 +52,7 @@ fn made() -> Real {
     let turns = turns
         .map(|(number, (name, args))| Turn::text(format!("Step {number}.")).and_call(name, args));
     let script = turns.fold(Script::new(), Script::stream).stream("Done.");
-    // Over ACP the CLI does not count what it asks on the side.
+    // Over ACP the CLI does not count the tokens of its requests on the side.
     let nothing = ReportedUsage {
         prompt: 0,
         output: 0,
@@ -111,7 +111,7 @@ fn views(transport: &str) -> Views {
     }
 }
 
-/// A recording has the calls as the run told them: what came from the session log is in it.
+/// A recording has the calls as the run printed them, with their parts from the session log.
 fn same_as_live(live: &[Value], translated: &[Value], root: &str) {
     let calls = |events: &[Value]| -> Vec<Value> {
         let is_call = |event: &&Value| {
@@ -131,7 +131,8 @@ fn same_as_live(live: &[Value], translated: &[Value], root: &str) {
     assert_eq!(calls(live), calls(translated));
 }
 
-/// Without ids, times, and what is only in one transport's lines. An agent over ACP that is slow to exit is ended, and has no exit code.
+/// The value without ids, times, and fields that only one transport's lines have. Lapidary ends an agent over ACP that is slow to
+/// exit, and such an agent has no exit code.
 fn plain(mut value: Value) -> Value {
     const LEFT_OUT: [&str; 15] = [
         "agentExitCode",

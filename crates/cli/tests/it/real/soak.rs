@@ -35,7 +35,7 @@ const SESSIONS: [&str; 3] = [
     "cccccccc-3333-4333-8333-333333333333",
 ];
 
-/// What was done, and what became of the prompts.
+/// Counts of the operations, and of the prompts by the command that still shows them.
 #[derive(Default)]
 struct Tally {
     rounds: usize,

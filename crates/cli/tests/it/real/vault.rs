@@ -33,7 +33,7 @@ fn begun() -> (Real, String) {
     (real, id)
 }
 
-/// What the CLI does itself, without us.
+/// Runs the CLI itself, without Lapidary.
 fn cli(real: &Real, args: &[&str]) -> (Option<i32>, String, String) {
     let mut command = real.world.command(V0_61_0, &real.api.base_url());
     command.args(args);
@@ -83,7 +83,7 @@ fn assert_nothing_is_lost(real: &Real, id: &str) {
 
 /// This is there, and stays there, and the CLI can go on with it.
 fn assert_can_go_on(real: &Real, id: &str, words: &[&str]) {
-    // Any start of the CLI deletes what an earlier one endangered.
+    // Any start of the CLI deletes the sessions that an earlier start endangered.
     let (code, listed, errors) = cli(real, &["--list-sessions"]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(listed.contains(id), "{listed}{errors}");
@@ -250,7 +250,7 @@ fn another_client_loses_nothing_if_it_starts_the_cli_through_us() {
     assert_nothing_is_lost(&real, &id);
 }
 
-/// Nobody stood between: what was in the vault before is all that is left.
+/// No guard ran around the other client: only the earlier copy in the vault is left.
 #[test]
 #[cfg_attr(
     not(feature = "peers"),
@@ -269,9 +269,10 @@ fn what_another_client_lost_comes_back_from_the_vault() {
     assert_can_go_on(&real, &id, &["first question", "First answer."]);
 }
 
-/// Loaded over ACP in the minute of its making, with nobody between. The conversation is hidden, and still in the file.
+/// A session that the CLI loads over ACP in the minute of its creation, without a guard. The load hides the conversation, which
+/// is still in the file.
 fn hidden_by_a_load() -> (Real, String) {
-    // If a minute ends meanwhile, the CLI does something else.
+    // If a minute ends between the two runs, the CLI does not hide the conversation.
     for _ in 0..3 {
         let script = ["First answer.", "Second answer.", "Third answer."];
         let script = script.into_iter().fold(Script::new(), Script::stream);

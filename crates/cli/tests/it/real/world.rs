@@ -18,7 +18,7 @@ pub(crate) struct Real {
 }
 
 impl Real {
-    /// The CLI of this version, whose model says what the script says.
+    /// The CLI of this version, whose model follows the script.
     pub(crate) fn new(version: GeminiVersion, script: Script) -> Self {
         Self::with_settings(version, script, &Value::Null)
     }

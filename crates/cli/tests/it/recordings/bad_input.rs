@@ -1,4 +1,4 @@
-//! Recordings that are not what they should be, and what is asked of them that makes no sense.
+//! Recordings that are incomplete or damaged, and options that make no sense for a recording.
 
 use std::fs;
 
@@ -56,7 +56,7 @@ fn one_that_was_not_finished_is_judged_by_what_was_said() {
         manifest.as_object_mut().unwrap().remove("end");
     });
     fs::write(rec.join("inserted"), "").unwrap();
-    // Whoever recorded it was killed over this line.
+    // The recorder was killed while it wrote this line.
     let timing = fs::read_to_string(rec.join("timing")).unwrap();
     let cut = timing.find(" out ").unwrap() + 6;
     fs::write(rec.join("timing"), &timing[..cut]).unwrap();

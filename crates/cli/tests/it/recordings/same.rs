@@ -61,7 +61,7 @@ fn a_run_over_acp_is_the_same_afterwards() {
         MAX_LINE,
         "permission_denied",
     );
-    // A recording remembers what a denial makes of the run.
+    // A recording keeps the effect of a denial on the run (`--on-denied`).
     check(
         &script(r#"answer "$prompt" '{"stopReason":"end_turn"}'; hear"#),
         &["--max-line", "1000", "--on-denied", "warn"],

@@ -1,4 +1,4 @@
-//! Recordings of ACP agents, by whoever made them, as agents.
+//! Recordings of ACP agents, from any recorder, as agents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn fixture(name: &str) -> PathBuf {
     root().join(format!("fixtures/acp-agents/{name}.acp.jsonl"))
 }
 
-/// A recording of a command in `FOLDER/NAME`, while it talks to somebody.
+/// The command that records a program in `FOLDER/NAME`, while the program talks to a client.
 fn record(folder: &Path, name: &str, command: &[&str]) -> Command {
     let folder = folder.to_str().unwrap();
     let mut record = lapidary(["record", "--record-dir", folder, "--run-id", name, "--"]);
@@ -164,7 +164,7 @@ fn a_corrupt_recording_is_not_played() {
     assert!(said.ends_with(&expected), "{said}");
 }
 
-/// It is read as it is played: what it takes does not grow with it.
+/// The replay reads the recording while it plays it: the memory does not grow with the recording.
 #[test]
 fn a_long_recording_takes_no_more_memory_than_a_short_one() {
     let folder = recorded("read -r line; echo hi", &[HELLO], 1);
@@ -182,7 +182,7 @@ fn a_long_recording_takes_no_more_memory_than_a_short_one() {
     )
     .unwrap();
     let mut limited = program("sh");
-    let limit = "ulimit -d 50000 && exec \"$@\""; // half of what is said
+    let limit = "ulimit -d 50000 && exec \"$@\""; // half of the recorded output
     limited.args([
         "-c",
         limit,

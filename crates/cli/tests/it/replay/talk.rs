@@ -16,7 +16,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Of a recording that is played without waiting for anything but this client.
+    /// The client of a replay that waits for no time, only for this client.
     pub(super) fn replay(recording: &Path) -> Self {
         let recording = recording.to_str().unwrap();
         Self::start(lapidary(["replay", "--fast", recording]))
@@ -64,7 +64,7 @@ impl Client {
         (code.expect("a refusal"), message.unwrap().to_owned())
     }
 
-    /// Asserts that the replay waits: what it says next is that it does not know what it is asked.
+    /// Asserts that the replay waits: its next line refuses an unknown method.
     #[track_caller]
     pub(super) fn is_waited_for(&mut self) {
         self.ask("\"probe\"", "no/such");
@@ -99,7 +99,7 @@ impl Client {
         output
     }
 
-    /// Hangs up. The replay exits with 0; what it says on stderr is returned.
+    /// Closes stdin, asserts that the replay exits with 0, and returns its stderr.
     pub(super) fn ended_well(self) -> String {
         let output = self.ended();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -128,7 +128,7 @@ pub(super) fn records(path: &Path) -> Vec<(String, String)> {
     text.lines().map(record).collect()
 }
 
-/// What the recorded client said, with its ids as texts, and what the agent answers to that.
+/// The ids in the recorded client's requests, each with the string that replaces it in the replay.
 #[derive(Default)]
 pub(super) struct Renumbered(Vec<(Value, String)>);
 
@@ -143,7 +143,7 @@ impl Renumbered {
         message.to_string()
     }
 
-    /// What was recorded, from what was heard: the ids put back into the text.
+    /// The recorded line for a line of the replay: the original ids put back into the text.
     pub(super) fn as_recorded(&self, heard: &str) -> String {
         let undo = |line: String, (id, fresh): &(Value, String)| {
             line.replacen(&format!("\"{fresh}\""), &id.to_string(), 1)
@@ -152,7 +152,7 @@ impl Renumbered {
     }
 }
 
-/// Says what the recorded client said, and hears what it heard.
+/// Sends the lines of the recorded client, and asserts that the replay prints the recorded lines of the agent.
 pub(super) fn talk(client: &mut Client, records: &[(String, String)]) {
     let mut ids = Renumbered::default();
     for (who, line) in records {

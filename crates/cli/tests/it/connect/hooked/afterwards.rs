@@ -1,4 +1,4 @@
-//! What comes after tools, and how long anybody waits for it.
+//! Hooks after tools, and how long turns and sessions wait for them.
 
 use std::fs;
 

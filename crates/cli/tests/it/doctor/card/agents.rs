@@ -6,7 +6,7 @@ use super::{assert_all_gone, card, message, states, visit, without_times};
 use crate::doctor::{SECRET, Visit};
 use crate::run::world::World;
 
-/// Answers each line as an agent would. What comes before it may say otherwise.
+/// Shell functions that answer each line as an agent would. A script between them and `LOOP` may redefine some.
 const AGENT: &str = r#"
 cd "$(dirname "$0")"; echo $$ > pids; env > env
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
@@ -84,7 +84,7 @@ fn a_program_gets_the_card_as_the_schema_has_it() {
     let seen = visit(&world, &agent, &["--prove"]);
     assert_eq!(seen.checkup()["agent"], agent.as_str());
     let mut card = card(&seen);
-    // It answers at once, and that is what is measured.
+    // The agent answers at once, and the card has the time of that answer.
     assert!(card["cancel"]["ms"].as_u64().unwrap() < 2000, "{card}");
     for (object, field) in [
         ("cancel", "ms"),

@@ -6,7 +6,7 @@ use super::{assert_all_gone, card, message, states, visit};
 use crate::doctor::Visit;
 use crate::run::world::World;
 
-/// What comes of this script, with two seconds for each step.
+/// The doctor's report on this script, with two seconds for each step.
 fn check(script: &str) -> Visit {
     check_within("2", script)
 }
@@ -46,7 +46,7 @@ fn one_that_never_answers() {
 
 #[test]
 fn one_that_floods() {
-    // It is ended long before, but not before a busy machine has read what is too much.
+    // The doctor ends the agent long before the timeout. A busy machine still needs seconds to read more bytes than the limit.
     let seen = check_within(
         "30",
         "yes '{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{}}'",

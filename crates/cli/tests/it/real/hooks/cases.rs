@@ -34,7 +34,7 @@ pub(super) struct Call {
     pub(super) input: Value,
 }
 
-/// What stands in the arguments of a call, and in no others.
+/// A text that stands in the arguments of this call and of no other.
 pub(super) fn mark(number: usize) -> String {
     format!("m{number}x")
 }
@@ -221,12 +221,12 @@ fn says(chance: &mut Chance, name: &str) -> (&'static str, &'static str, &'stati
     says
 }
 
-/// Where a command turns to what it says about a call.
+/// The shell pattern at which a hook command handles a call.
 fn branch(number: usize) -> String {
     format!(" *{}*) ", mark(number))
 }
 
-/// A command that notes what it is told, and then says and does what it says about the call.
+/// A hook command that logs its input, and then prints and exits as `says` lists for the call.
 fn noting(name: &str, says: &[(&str, &str, &str)]) -> String {
     let branches = says
         .iter()

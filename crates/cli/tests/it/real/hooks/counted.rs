@@ -29,7 +29,7 @@ struct Counted {
     start_context: usize,
 }
 
-/// A hook for every event, which notes what it is told. Two of them add something for the model.
+/// A hook for every event, which logs its input. Two of them add context for the model.
 fn settings() -> Value {
     let hooks: Map<String, Value> = HookEvent::ALL
         .into_iter()

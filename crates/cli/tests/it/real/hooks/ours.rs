@@ -1,4 +1,4 @@
-//! What we do with the same hooks.
+//! Lapidary with the same hooks.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,17 +15,17 @@ use super::cases::Case;
 use super::theirs::{Seen, about, log_of_ours, read};
 
 pub(super) struct Expected {
-    /// What our hooks were told.
+    /// The inputs of our hooks.
     pub(super) told: Vec<Value>,
     pub(super) consequence: Consequence,
 }
 
-/// What has to come of a call.
+/// The consequence that a call must have.
 #[derive(Debug, PartialEq)]
 pub(super) enum Consequence {
     /// It does not run, for this reason.
     Blocked(String),
-    /// It does not run with what a hook wants.
+    /// The call does not run: the input that a hook gives it fails validation.
     Invalid,
     /// It has run, but its result is hidden, for this reason.
     Hidden(String),
@@ -116,7 +116,7 @@ impl Scene {
                 _ => {}
             }
         }
-        // If the CLI has told nobody what came of it, there should be nobody to be told.
+        // If the CLI ran no hook after the call, our settings must have no hook to run either.
         let response = response.cloned().unwrap_or_default();
         for effect in self.effects(EventDetails::AfterTool(call, response)).await {
             match effect {

@@ -1,4 +1,4 @@
-//! What the CLI did: what its hooks were told, and what its model was told.
+//! The behaviour of the CLI: the inputs of its hooks, and the messages to its model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,15 +16,15 @@ pub(super) struct Seen {
     pub(super) world: GeminiWorld,
     pub(super) base_url: String,
     told: Vec<Told>,
-    /// What the model was told about each call.
+    /// The result of each call, as the model got it.
     answers: Vec<Value>,
 }
 
-/// What a hook noted.
+/// One entry of a hook in the log.
 pub(super) struct Told {
     pub(super) hook: String,
     pub(super) places: String,
-    /// What it was told, and the same as it stood there.
+    /// The input of the hook; `text` is its original text.
     pub(super) payload: Value,
     text: String,
 }
@@ -78,12 +78,12 @@ impl Seen {
         }
     }
 
-    /// What the hooks of a call were told, whichever came first.
+    /// The inputs of the hooks of a call, independent of the order in which the hooks ran.
     pub(super) fn told_about(&self, number: usize) -> Vec<Value> {
         about(&self.told, number)
     }
 
-    /// What the hooks were told after a tool had run: its response.
+    /// The response of the tool, as the hooks after it got it.
     pub(super) fn after(&self, number: usize) -> Option<&Value> {
         let mark = mark(number);
         let mut told = self.told.iter();
@@ -99,7 +99,7 @@ impl Seen {
         self.answers.get(number).cloned().unwrap_or_default()
     }
 
-    /// What the session is called, and where it is recorded.
+    /// The id of the session, and the path of its session file.
     pub(super) fn session(&self) -> (String, String) {
         let first = &self.told[0].payload;
         let last = &self.told[self.told.len() - 1].payload;
@@ -107,7 +107,7 @@ impl Seen {
         (text(&first["session_id"]), text(&last["transcript_path"]))
     }
 
-    /// Whatever a hook was told can be read and written again, byte for byte.
+    /// Hook inputs that are not the same, byte for byte, after they are parsed and written again.
     pub(super) fn round_trips(&self) -> Vec<String> {
         let wrong = self.told.iter().filter_map(|told| {
             let read = told.payload.as_object().and_then(HookInput::from_object);
@@ -119,7 +119,7 @@ impl Seen {
     }
 }
 
-/// What the hooks noted.
+/// Reads the log of the hooks.
 pub(super) fn read(log: &Path) -> Vec<Told> {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines = text.lines().map(|line| {
@@ -136,8 +136,8 @@ pub(super) fn read(log: &Path) -> Vec<Told> {
     lines.collect()
 }
 
-/// What the hooks of a call were told: who, where and what, without the time and where the session is recorded, in some order that does
-/// not depend on who was quicker.
+/// The hooks of a call: name, directories and input of each, without the time, sorted so that the order does not depend on the
+/// speed of a hook.
 pub(super) fn about(told: &[Told], number: usize) -> Vec<Value> {
     let mark = mark(number);
     let told = told.iter().filter(|told| {

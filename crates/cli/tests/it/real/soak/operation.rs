@@ -1,4 +1,4 @@
-//! What a round of the soak does at once: runs, resumes, starts of the bare CLI, and who is killed when.
+//! The operations of one round of the soak, which run at the same time: runs, resumes, starts of the bare CLI, and kills.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(super) enum Operation {
     BareResume(&'static str, String),
 }
 
-/// Who is killed.
+/// The process that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Us,
@@ -176,7 +176,7 @@ impl Doing {
         )
     }
 
-    /// Kills who is to be killed, when it is time, and waits until nothing of it is left.
+    /// Kills the victim when it is time, and waits until no process of the operation is left.
     pub(super) fn finish(mut self) {
         if let Some((victim, when)) = self.victim {
             let mut is_due = self.is_due(when);
