@@ -1,4 +1,4 @@
-//! In which situation an agent tries something.
+//! The situations in which an agent attempts an action.
 
 use std::fs;
 use std::path::Path;

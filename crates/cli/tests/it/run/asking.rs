@@ -30,7 +30,7 @@ while True:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 "#;
 
-/// What the terminal shows of a run of the example agent, without colours.
+/// The output of a run of the example agent on a terminal, without colours.
 fn shown(world: &World, prompt: &str, answers: &str) -> String {
     let agent = root().join("examples/agent.py");
     let args = ["run", "--agent", agent.to_str().unwrap(), prompt];

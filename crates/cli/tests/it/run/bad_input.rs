@@ -1,4 +1,4 @@
-//! What cannot be run: one clear message, the right cause, nothing lost.
+//! Bad input and surroundings in which a run cannot work: one clear message, the right cause, nothing lost.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Every wait has a deadline, every buffer a bound, and whoever wants a run to end gets their way.
+//! Every wait has a deadline, every buffer a bound, and the user or a reader of the output can always end a run.
 
 use std::io::Read as _;
 use std::process::{Child, Stdio};
@@ -198,7 +198,7 @@ fn listens_or_works(child: &Child) -> bool {
 
 #[test]
 fn a_run_terminated_right_after_its_start_writes_a_run_end() {
-    // What comes before `main` has run ends us without a word: that cannot be helped.
+    // A signal before `main` ends Lapidary without a `run_end`, which is unavoidable: wait for `listens_or_works` first.
     for micros in (0..20).map(|n| n * n * 20) {
         let world = World::with_agent(WAITS);
         let mut command = world.lapidary(&["run", "go"]);
@@ -240,7 +240,7 @@ fn a_timeout_holds_while_stdout_is_not_read() {
     );
     let mut child = at_work(&world, &["--timeout", "3"]);
     let mut stdout = child.stdout.take().unwrap();
-    // Nobody has read a byte, and the pipe is full long since. The agent is gone all the same.
+    // The test has read no byte, and the pipe has long been full. The agent ends all the same.
     let works = |(_, line): &(i32, String)| line.contains("sleep 600");
     wait_until("the agent is gone", || !world.processes().iter().any(works));
     let mut text = String::new();

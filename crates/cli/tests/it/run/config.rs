@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::world::World;
 
-/// Writes down what it is told.
+/// An agent that writes its arguments to a file.
 const NOTES: &str = r#"printf '%s\n' "$@" > ../args; init; say a; success"#;
 
-/// A world with a file of the user, one of the project and one that nobody looks for.
+/// A world with a configuration of the user, one of the project, and one that a run reads only with `--config`.
 fn world() -> World {
     let world = World::with_agent(NOTES);
     write(
@@ -28,7 +28,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// What the agent was told.
+/// The arguments that the agent got.
 fn args(world: &World, flags: &[&str]) -> String {
     let told = world.run(&[flags, &["go"]].concat());
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");

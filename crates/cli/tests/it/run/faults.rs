@@ -8,7 +8,7 @@ use super::world::World;
 
 const AT_A_TIME: usize = 4;
 
-/// A way to fail: what the agent does, how it is run, and what must come of it. `$n` is the number of the run.
+/// A way to fail: the agent's script, the arguments of the run, and its possible verdicts. `$n` is the number of the run.
 struct Fault {
     name: &'static str,
     script: &'static str,

@@ -1,4 +1,4 @@
-//! Nothing outlives its run, whatever dies first.
+//! No process outlives its run, whichever process dies first.
 
 use std::process::{Child, Stdio};
 use std::thread;
@@ -71,7 +71,7 @@ fn nothing_is_left_when_we_are_killed() {
     send(child.id().cast_signed(), Signal::SIGKILL);
     ended(child);
     world.assert_nothing_is_left();
-    // What the agent had written is not lost with us.
+    // The recording has the agent's output although Lapidary was killed.
     let stdout = std::fs::read_to_string(world.recording().join("stdout")).unwrap();
     assert_eq!(stdout.lines().count(), 2);
 }
@@ -115,7 +115,7 @@ fn an_agent_cannot_get_rid_of_its_supervisor() {
         // It is killed before it can say that the agent runs, or later.
         ("kill -KILL $PPID; sleep 610", &[]),
         ("init; sleep 0.3; kill -KILL $PPID; sleep 611", &[]),
-        // It is stopped, and then nobody ends the agent.
+        // The agent stops its supervisor, which then cannot end the agent.
         ("init; kill -STOP $PPID; sleep 612", &["--timeout", "1"]),
         (
             "init; kill -STOP $PPID; while :; do say aaaaaaaaaaaaaaaaaaaaaaaaaaaaa; sleep 0.02; done",

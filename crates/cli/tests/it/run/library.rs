@@ -24,7 +24,7 @@ use lapidary_testkit::patience::with_enough_time;
 use super::world::World;
 use crate::support::DEADLINE;
 
-/// Writes down what it is given, and answers.
+/// An agent that writes its arguments, stdin and working directory to files, and answers.
 const NOTES: &str = r#"
     printf '%s\n' "$@" > ../args; cat > ../stdin; pwd > ../pwd
     init; say 'the answer'
@@ -342,7 +342,7 @@ fn a_turn_that_is_over_does_not_end_the_next_one() {
     world.assert_nothing_is_left();
 }
 
-/// Says something as soon as the last turn is over.
+/// Sends a prompt as soon as the last turn is over.
 fn next_turn(chat: &mut Chat, prompt: &str) -> ChatTurn {
     let last = Instant::now() + DEADLINE;
     loop {

@@ -1,4 +1,4 @@
-//! What a person sees: the real binary on a real pseudo-terminal, looked at through a terminal's model.
+//! The view of a user: the real binary on a real pseudo-terminal, read through a terminal's model.
 
 use std::num::NonZeroU16;
 
@@ -47,7 +47,7 @@ fn demo(world: &World, terminal: &str) -> Pty {
     Pty::spawn(&command, (80, 100))
 }
 
-/// Types Ctrl-C as soon as there is something to see.
+/// Types Ctrl-C as soon as the terminal shows the session.
 const CTRL_C: &str = r#"
 import os, pty, sys
 pid, terminal = pty.fork()

@@ -1,4 +1,4 @@
-//! How a prompt reaches the agent: whole, at once, and as what it is.
+//! How a prompt reaches the agent: whole, at once, and unchanged.
 
 use std::fs;
 

@@ -7,7 +7,7 @@ use super::world::{Told, World};
 /// An agent that leaves a trace of having been started.
 const AGENT: &str = "touch started; init; say hello; success";
 
-/// Runs without anybody's word for the folder.
+/// Runs without `GEMINI_CLI_TRUST_WORKSPACE`, which `World` sets to trust the folder.
 fn run(world: &World, args: &[&str]) -> Told {
     let mut command = world.lapidary(&[&["run", "go"], args].concat());
     command.env_remove("GEMINI_CLI_TRUST_WORKSPACE");

@@ -1,4 +1,4 @@
-//! Runs that are not to be recorded, and users without a home: their files are nobody else's business and do not stay.
+//! Runs that are not recorded, whose files do not stay, and runs of users without a home, whose files other users cannot read.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -60,7 +60,7 @@ fn without_a_home_recordings_are_private_all_the_same() {
     let mode = fs::metadata(&directory).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 
-    // Somebody may have been there first.
+    // Another user may have created the directory first: open to all, or as a link.
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
     refused(&world);
     fs::rename(&directory, world.path("theirs")).unwrap();

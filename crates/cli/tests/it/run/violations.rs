@@ -1,4 +1,4 @@
-//! Calls of an agent that never asks: what the permission mode does not allow ends the run.
+//! Tool calls of an agent that never asks: a call that the permission mode does not allow ends the run.
 
 use serde_json::json;
 

@@ -53,8 +53,8 @@ impl World {
         self.program("gemini", &format!("#!/bin/sh\n{LINES}\n{script}"));
     }
 
-    /// Makes a program. Another process writes it: a file that somebody has open for writing cannot be executed, and of what this
-    /// process has open, every child has a copy for a moment.
+    /// Makes a program. Another process writes it: the kernel executes no file that a process has open for writing, and each
+    /// child of this process has a copy of its open files for a moment.
     pub(crate) fn program(&self, name: &str, text: &str) {
         let mut shell = Command::new("sh");
         shell
@@ -102,7 +102,7 @@ impl World {
         command
     }
 
-    /// What a program needs to run the agent of this world through the library.
+    /// The host that a program needs to run the agent of this world through the library.
     pub(crate) fn host(&self) -> RunHost {
         let vars = self.lapidary(&[]);
         let vars = vars
@@ -234,7 +234,7 @@ fn is_killed(pid: i32) -> bool {
     status.is_empty() || pending.fold(0, |all, some| all | some) & SIGKILL != 0
 }
 
-/// What a run printed and how it ended.
+/// The output, exit code and duration of a run.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) code: Option<i32>,

@@ -107,7 +107,7 @@ fn bash_completes_the_ids_of_runs() {
 #[test]
 fn zsh_completes_the_ids_of_runs() {
     let shelf = shelf();
-    // The functions of the completion system print what they are given.
+    // Stubs of zsh's completion system: `_describe` prints the candidates that it gets.
     let ask = r#"
         compdef() { : }
         _describe() { print -rl -- "${(@P)argv[-1]}" }

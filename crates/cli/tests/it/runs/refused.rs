@@ -17,7 +17,7 @@ fn printed(command: Command) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// What `runs list` and `runs show` say of the only run there is agrees with what the run itself said.
+/// Asserts that `runs list`, `runs show` and the exported page agree with the `run_end` of the only run.
 #[track_caller]
 fn check(world: &World, told: &Told, cause: &str, in_words: &str) {
     let list = printed(world.lapidary(&["runs", "list"]));

@@ -33,7 +33,8 @@ fn many() -> Shelf {
     shelf
 }
 
-/// Everything that only reads works, with nothing on stderr, and a page that cannot be beside its recording is elsewhere.
+/// Commands that only read succeed with nothing on stderr. `runs open` writes its page among temporary files if it cannot write
+/// beside the recording.
 fn check_a_home_that_takes_nothing(shelf: &Shelf, bounded: impl Fn(&Command) -> Command) {
     let run = |args: &[&str]| ran(bounded(&shelf.world.lapidary(args)));
     for args in [

@@ -57,7 +57,7 @@ fn a_hundred_processes_list_search_index_and_vault_without_an_error() {
         }
         assert!(!stderr.contains("warning"), "{verb:?}: {stderr}");
     }
-    // What is left is a vault without a flaw, in which everything is, and an index as good as any.
+    // Afterwards the vault is intact and complete, and the index gives the same answers as before.
     let verified = home.ran(&["vault", "verify"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
     let kept = home.ran(&["vault", "log", "--session", "many-29"]);

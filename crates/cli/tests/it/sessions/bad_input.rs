@@ -228,7 +228,7 @@ fn a_file_that_may_not_be_read_is_said_to_be_so() {
         .arg(&path)
         .status()
         .unwrap();
-    // Root may read anything.
+    // Root may read every file.
     let is_locked = fs::read(&path).is_err();
     let ran = sessions(&home, &["list", "--hidden"]);
     let list = object(&ran, "sessions");

@@ -1,4 +1,4 @@
-//! The browser as somebody sees it who sits at a terminal.
+//! `sessions browse` as a user at a terminal sees it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ impl Home {
         self.path(".gemini/tmp/shop/chats")
     }
 
-    /// Records a session; what is said is said by user and model in turn.
+    /// Writes a session file. The texts are messages of the user and the model in turn.
     pub(super) fn session(&self, number: u32, summary: Option<&str>, said: &[&str]) -> PathBuf {
         let id = format!("{number:08x}-1111-4222-8333-444444444444");
         let time = format!(

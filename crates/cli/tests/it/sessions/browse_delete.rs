@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::browse::{DELETE, DONE, DOWN, Home, LEAVE, titles};
 use super::pty::Pty;
 
-/// Every file below a directory, and what is in it.
+/// Every file below a directory, with its content.
 fn tree(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut left = vec![at.to_owned()];

@@ -63,7 +63,7 @@ fn compare(home: &Home) {
     pty.ended();
 }
 
-/// What was written just now is not taken into an index yet.
+/// Makes the session files older: the index does not take in files that were written just now.
 fn age(home: &Home) {
     let then = SystemTime::UNIX_EPOCH + Duration::from_mins(29_500_000);
     for file in fs::read_dir(home.chats()).unwrap() {

@@ -1,4 +1,5 @@
-//! What happens to sessions while an agent runs: it crashes and is tried again, we are killed, somebody deletes, it has another home.
+//! Sessions during a run: the agent crashes and starts again, Lapidary is killed, the user deletes a session, the agent has
+//! another home.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,7 +93,7 @@ fn the_next_run_restores_messages_lost_in_a_killed_run() {
     }
 }
 
-/// What the CLI writes on after another start has deleted its file.
+/// The line that Gemini CLI still writes after another start has deleted its session file.
 const LATE: &str = r#"{"id":"late","timestamp":"2026-01-02T10:05:00.000Z","type":"user","content":[{"text":"late words"}]}
 "#;
 
@@ -106,7 +107,7 @@ fn destroys(path: &Path, world: &World) -> String {
     )
 }
 
-/// Every message is there, and what came late.
+/// Asserts that the session file has every message, and the late one.
 fn assert_is_whole(path: &Path, text: &str) {
     let now = fs::read_to_string(path).unwrap();
     let messages = text.lines().filter(|line| line.contains("\"type\""));
@@ -204,7 +205,7 @@ fn the_vault_guards_the_home_that_the_configuration_sets() {
     );
 }
 
-/// Somebody else has the vault for a while: the reader is told why nothing happens.
+/// Another process holds the vault for a while: the run tells its reader the reason for the wait.
 #[test]
 fn a_run_that_waits_for_the_vault_says_so() {
     let (home, path, text) = begun();

@@ -33,7 +33,7 @@ fn inside_a_hook_its_own_session_is_marked() {
     assert_eq!(elsewhere["sessions"][1]["isCurrentSession"], false);
 }
 
-/// What was added to last comes first, and the numbers stay Gemini CLI's. JSON is in the order of the numbers.
+/// The session with the latest message comes first, and the numbers stay Gemini CLI's. JSON is in the order of the numbers.
 #[test]
 fn the_newest_session_comes_first_and_the_time_can_be_narrowed() {
     let home = RecordedHome::new();

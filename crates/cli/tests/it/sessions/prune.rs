@@ -208,7 +208,7 @@ fn of_all_projects_each_goes_by_its_own_settings() {
             .filter_map(|one| one["id"].as_str().map(str::to_owned));
         (ids.collect::<Vec<_>>(), shown["warnings"].clone())
     };
-    // A workspace that nobody trusts has no say, not even to keep.
+    // The settings of an untrusted workspace do not count, not even to keep sessions.
     let (gone, _) = ids(&["prune", "--all"]);
     assert_eq!(gone, ["others", "old-one", "old-two"]);
     home.put(

@@ -13,7 +13,7 @@ use crate::support::DEADLINE;
 /// What lets a test type and resize.
 const PTY: &str = include_str!("pty.py");
 
-/// A program, and what its terminal shows.
+/// A program, and the content of its terminal.
 pub(crate) struct Pty {
     child: Child,
     commands: ChildStdin,
@@ -46,7 +46,7 @@ impl Pty {
         let mut python = Command::new("python3");
         python
             .args(["-c", PTY, &rows.to_string(), &columns.to_string()])
-            // Not Python's own: it adds to them what it thinks of the locale.
+            // The script gets the variables as arguments: Python adds variables for the locale to its own environment.
             .args(variables)
             .arg(command.get_program())
             .args(command.get_args())
@@ -130,7 +130,7 @@ impl Pty {
         }
     }
 
-    /// What is on the screen.
+    /// The text on the screen.
     pub(crate) fn screen(&mut self) -> String {
         while let Ok(bytes) = self.shown.try_recv() {
             self.take(&bytes);

@@ -29,7 +29,7 @@ fn listed(home: &RecordedHome) -> Vec<String> {
         .collect()
 }
 
-/// What the CLI left of a session that was loaded over ACP in the minute of its making.
+/// A session file that Gemini CLI wiped: it loaded the session over ACP in the minute of its creation.
 fn wiped() -> (RecordedHome, String) {
     let home = RecordedHome::new();
     let text = String::from_utf8(read(WIPED)).unwrap();

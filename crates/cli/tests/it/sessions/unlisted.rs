@@ -105,7 +105,6 @@ fn sessions_that_only_the_vault_has_can_be_shown_and_searched() {
     );
 }
 
-/// What was deleted through us is deleted.
 #[test]
 fn a_session_that_was_deleted_on_purpose_is_not_listed() {
     let home = RecordedHome::new();

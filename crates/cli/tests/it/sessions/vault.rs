@@ -180,7 +180,7 @@ fn a_stub_does_not_take_away_what_is_back() {
     assert!(said.contains("Moved an empty session file aside"), "{said}");
 }
 
-/// Otherwise it would be back for a moment only, and nobody would know why.
+/// Without the note, Gemini CLI would delete the restored session again and the user would not know why.
 #[test]
 fn restore_warns_of_sessions_that_the_settings_delete() {
     let home = home();
@@ -286,7 +286,7 @@ fn damage_is_named_and_what_is_still_in_its_place_is_copied_again() {
         (ran.code, &found["soundness"]["sound"]),
         (Some(1), &false.into())
     );
-    // What is damaged is never passed off as what was said.
+    // The vault never restores damaged content.
     let content = fs::read(&path).unwrap();
     fs::remove_file(&path).unwrap();
     let ran = vault(&home, &["restore", ONE]);
@@ -392,7 +392,7 @@ fn a_vault_that_is_a_file_is_named() {
     assert_eq!(fs::read(directory(&home)).unwrap(), b"not a directory");
 }
 
-/// What is in files and names is hostile on a terminal.
+/// Names and contents of session files may hold characters that a terminal obeys.
 #[test]
 fn nothing_of_theirs_reaches_the_reader_unfiltered() {
     let home = RecordedHome::new();
@@ -417,7 +417,7 @@ fn nothing_of_theirs_reaches_the_reader_unfiltered() {
     }
 }
 
-/// Somebody prunes meanwhile, which takes a while: who looks at a terminal sees what is being waited for, and no trace of it after.
+/// Another process holds the vault for a while, for example to prune it: the terminal shows the wait, and no trace of it after.
 #[test]
 fn a_terminal_shows_the_wait_for_the_vault_and_erases_it() {
     let home = home();

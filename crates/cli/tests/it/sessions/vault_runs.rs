@@ -1,4 +1,4 @@
-//! Runs whose vault cannot be written, and what the user's own settings delete.
+//! Runs whose vault cannot be written, and sessions that the user's own settings delete.
 
 use std::fs;
 use std::process::Command;
@@ -118,7 +118,8 @@ fn an_unreadable_state_directory_stops_a_resume_but_not_a_run() {
     assert_goes_on(&Told::by(command(&world, &home, &run)), "state/vault");
 }
 
-/// What the user has the CLI delete is not brought back; what it deletes beyond that is.
+/// The guard does not put back sessions that the user's settings let Gemini CLI delete. It puts back the other sessions that
+/// Gemini CLI deletes.
 #[test]
 fn sessions_that_the_users_settings_delete_are_not_restored() {
     let home = RecordedHome::new();
@@ -137,7 +138,7 @@ fn sessions_that_the_users_settings_delete_are_not_restored() {
     let sentence = "Restored 1 session that Gemini CLI had deleted";
     assert!(said.contains(sentence), "{said}");
 
-    // Who says that everything is to be kept gets everything back.
+    // With retention disabled in the settings, the guard puts back every session.
     let settings = json!({ "general": { "sessionRetention": { "enabled": false } } });
     home.put("settings.json", &settings.to_string());
     fs::write(&old, recorded::log("old", START, &["long ago"])).unwrap();

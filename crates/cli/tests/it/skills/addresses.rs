@@ -1,4 +1,4 @@
-//! Addresses: what is cloned, by which ssh, and what is never said of them.
+//! Addresses of repositories: which ssh clones them, and that no message or file shows their passwords.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use super::hostile::{assert_nothing_temporary_is_left, repository};
 use super::stage::{Stage, ran};
 use crate::support::output;
 
-/// Says that it was called and whether it could ask somebody, then does what would be done on the other side.
+/// A fake ssh: it logs its call and whether it has a terminal for questions, then serves the repository as the remote side would.
 const SSH: &str = r#"#!/bin/sh
 if [ "$1" = -G ]; then exit; fi
 if (exec </dev/tty) 2>/dev/null; then tty=terminal; else tty=nobody; fi
@@ -134,7 +134,7 @@ fn a_password_in_an_address_is_never_said_and_stays_nowhere() {
     );
 }
 
-/// Waits for the question on a terminal, prints what was fetched, and says no.
+/// Waits for the question on a terminal, lists the cloned files and the mode of their directory, and answers no.
 const WHILE_ASKED: &str = r"import os, pty, subprocess, sys
 pid, terminal = pty.fork()
 if pid == 0: os.execv(sys.argv[1], sys.argv[1:])

@@ -2,7 +2,7 @@
 
 use lapidary_testkit::mutate::SeededRng;
 
-/// What stands behind a key: what YAML reads in many ways, and what it does not read.
+/// Values of a key: values that YAML reads in many ways, and values that it rejects.
 const VALUES: [&str; 100] = [
     "a",
     "reviewer",
@@ -106,7 +106,7 @@ const VALUES: [&str; 100] = [
     "{a: b,\n  c: d}",
 ];
 
-/// What stands beside name and description.
+/// Lines beside the name and the description.
 const LINES: [&str; 24] = [
     "# comment",
     "",
@@ -146,7 +146,8 @@ const BEGINNINGS: [&str; 3] = [" ---", "----", "\n---"];
 const ENDINGS: [&str; 4] = ["--- x", "----", "---\n", "..."];
 const BODIES: [&str; 4] = ["\n body \n", "", "---\nx", "\u{a0}b\u{a0}"];
 
-/// Something odd now and then, in one of so many cases: a file in which all is odd is no skill for any of the reasons.
+/// Returns an odd text in one of `one_of` cases. A file with only odd parts is no skill for many reasons at once, and tests none
+/// of them.
 fn odd<'a>(rng: &mut SeededRng, one_of: usize, usual: &'a str, odd: &[&'a str]) -> &'a str {
     if rng.below(one_of) == 0 {
         pick(rng, odd)

@@ -1,4 +1,4 @@
-//! Repositories, and those who serve them, that would take all there is of a machine.
+//! Repositories and servers that try to use up the disk and memory of the machine.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::hostile::assert_nothing_temporary_is_left;
 use super::stage::{Stage, ran};
 
-/// Whoever answers for the other side says 40 MB of nothing, and then how much memory it may have.
+/// A command in place of ssh: it writes 40 MB without content to stderr, and then its memory limit.
 const LOUD: &str =
     r#"sh -c 'head -c 40000000 /dev/zero | tr "\0" x >&2; echo >&2; ulimit -v >&2; exit 1'"#;
 

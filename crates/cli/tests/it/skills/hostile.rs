@@ -1,4 +1,4 @@
-//! Archives, repositories and homes that nobody should trust.
+//! Hostile archives, repositories, addresses and homes.
 
 use std::fs;
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use crate::run::world::{MARK, Mark};
 use super::peers::pack;
 use super::stage::{Stage, ran, skill};
 
-/// Archives that Python makes and nobody should unpack, by name.
+/// Archives that Python makes and an install must refuse, by name.
 const ARCHIVES: &str = "import struct, sys, zipfile, zlib
 kind, path = sys.argv[1:]
 def entry(name, mode=0):
@@ -126,7 +126,7 @@ fn an_invalid_skill_archive_is_refused_with_a_reason() {
     assert!(stage.path("home/.gemini/skills/fine/SKILL.md").is_file());
 }
 
-/// Archives that are odd and fine: behind something else, with a comment that looks like an end, with large numbers.
+/// Odd but valid archives: behind other data, with a comment that looks like an end record, with large numbers.
 const ODD_ARCHIVES: &str = "import io, sys, zipfile
 kind, path = sys.argv[1:]
 if kind == 'large': zipfile.ZIP_FILECOUNT_LIMIT = 0
@@ -228,7 +228,7 @@ fn install_reads_no_link_that_leaves_the_repository() {
 #[test]
 fn an_address_that_does_not_answer_is_given_up_in_time() {
     let stage = Stage::new();
-    // Somebody listens and never says anything.
+    // The server listens and never answers.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/x.git", listener.local_addr().unwrap());
     let mark = Mark::fresh();

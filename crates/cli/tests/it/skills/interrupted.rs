@@ -1,4 +1,4 @@
-//! Those who are killed, or told to end, while skills come.
+//! Installs of skills that are killed or cancelled while they work.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,7 +39,7 @@ fn fill(stage: &Stage, place: &str, word: &str) {
     }
 }
 
-/// How many are of which kind. Each is whole: what its two files say is the same.
+/// The number of skills of each kind. Each skill is whole: its two files have the same word.
 fn kinds(stage: &Stage) -> BTreeMap<String, usize> {
     let mut kinds = BTreeMap::new();
     for number in 0..COUNT {
@@ -73,7 +73,7 @@ fn install(stage: &Stage) -> Child {
     command.stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Kills it as soon as something is so.
+/// Kills the install as soon as the condition holds.
 fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() && child.try_wait().unwrap().is_none() {
@@ -87,7 +87,7 @@ fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) {
 fn an_install_killed_before_the_first_skill_changes_nothing() {
     let stage = new_over_old();
     for _ in 0..20 {
-        // Until it has its mark, nobody knows whose it is.
+        // Until the staging directory has its mark, no command knows that it belongs to an install.
         kill_when(install(&stage), || is_marked(&stage));
         let before = kinds(&stage);
         if desks(&stage).len() == 1 && before.get("old") == Some(&COUNT) {
@@ -103,7 +103,7 @@ fn an_install_killed_before_the_first_skill_changes_nothing() {
     panic!("it was never killed in time: the test is blind");
 }
 
-/// What a check takes for what somebody left who was killed.
+/// The staging directories that a check reports as left behind by a killed install.
 fn interrupted(checked: &Value) -> Vec<&Value> {
     let candidates = checked["candidates"].as_array().unwrap().iter();
     candidates
@@ -141,7 +141,7 @@ fn an_install_killed_midway_leaves_whole_skills_and_its_leftovers_are_removed_la
     panic!("it was never killed in the middle: the test is blind");
 }
 
-/// Waits for the question on a terminal, then types or sends something, and prints how it ended.
+/// Waits for the question on a terminal, then types Ctrl-C or sends a signal, and prints the output and the exit code.
 const AT_THE_QUESTION: &str = r"import os, pty, signal, sys
 how, *command = sys.argv[1:]
 pid, terminal = pty.fork()

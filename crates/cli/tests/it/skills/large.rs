@@ -1,4 +1,4 @@
-//! What is small and becomes large: in bytes, in files, in time, in words.
+//! Small packages that become large: in bytes, in files, in time, in words.
 
 use std::fs;
 use std::os::unix::fs::symlink;

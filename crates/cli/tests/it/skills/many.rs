@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt as _;
 
 use super::stage::{Stage, skill};
 
-/// What the kernel says that a process and its children used, in milliseconds.
+/// The CPU time that a process and its children used according to the kernel, in milliseconds.
 const MEASURE: &str = "import json, resource, subprocess, sys
 spent = []
 for _ in range(5):
@@ -14,7 +14,7 @@ for _ in range(5):
     spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 print(min(spent) * 1000)";
 
-/// What a debug build may take. Released, it is a tenth of that (see docs/skills.md); the bench measures it.
+/// The limit for a debug build. A release build takes a tenth of that (see docs/skills.md); the bench measures it.
 const DEBUG_MS: f64 = 600.0;
 
 #[test]

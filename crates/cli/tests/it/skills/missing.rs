@@ -1,4 +1,5 @@
-//! What is not there, or not where it was looked for: where it is, or what was meant.
+//! Skills that are missing, or not in the place where the command looks: the message says where they are, or which name the user
+//! meant.
 
 use std::fs;
 

@@ -21,7 +21,7 @@ fn sizes() -> (usize, usize) {
     }
 }
 
-/// The same cases in every run, or those of a seed that somebody names.
+/// The same cases in every run, or the cases of the seed in `LAPIDARY_SEED`.
 fn seed() -> u64 {
     let named = std::env::var("LAPIDARY_SEED").ok();
     named.map_or(1, |seed| seed.parse().unwrap())
@@ -248,7 +248,7 @@ fn gemini_cli_installs_links_and_uninstalls_alike() {
 }
 
 impl Twins {
-    /// The same, where what is said on the way has names of temporary files, or another order.
+    /// Like `both`, but compares only the success messages: the others name temporary files, or come in another order.
     fn both_but_their_words(&self, args: &[&str]) {
         let theirs = self.theirs.gemini(args);
         let ours = self.ours.run(args);

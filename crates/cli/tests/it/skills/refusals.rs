@@ -1,4 +1,4 @@
-//! What cannot be done: how it is said, with which exit code, and that all is as it was.
+//! Refused commands: their messages, their exit codes, and that all files stay as they were.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -302,7 +302,7 @@ fn an_overlong_skill_name_and_a_link_over_itself_are_bad_input() {
     assert!(said.ends_with(words), "{said}");
 }
 
-/// Runs a command on a terminal, and prints what it shows.
+/// Runs a command on a terminal, and prints the terminal's output.
 const ON_A_TERMINAL: &str = r"import os, pty, sys
 pid, terminal = pty.fork()
 if pid == 0: os.execv(sys.argv[1], sys.argv[1:])

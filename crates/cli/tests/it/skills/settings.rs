@@ -1,4 +1,4 @@
-//! The files of settings that are changed, and those that are not.
+//! The settings files that commands change, and the settings files that they leave alone.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! What `check` takes for an error or a warning, and what it exits with then.
+//! The errors and warnings of `check`, and its exit codes for them.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! A world for skills: a home, a project, and whoever looks at them.
+//! A world for skills: a home, a project, and the commands that run in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ impl Stage {
         ran(command)
     }
 
-    /// All files and links below a directory, with what they hold, without the name of this world.
+    /// All files and links below a directory, with their contents and targets, without the path of this world.
     pub(super) fn files(&self, directory: &str) -> Vec<(String, String)> {
         let mut found = Vec::new();
         self.collect(&self.path(directory), &mut found);

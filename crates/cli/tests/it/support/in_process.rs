@@ -1,5 +1,5 @@
-//! Runs a command of our binary in this process, on a thread of its own: most tests are about what a command does, and a start
-//! of the binary costs more than most commands.
+//! Runs a command of our binary in this process, on a thread of its own: most tests are about the effect of a command, and a
+//! start of the binary costs more than most commands.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What agents ask of whoever runs them: every question has an answer.
+//! Requests of agents to the client: every request has an answer.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Somebody wants it to end.
+//! Runs that the user cancels or kills.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};

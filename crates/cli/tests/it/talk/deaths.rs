@@ -1,4 +1,4 @@
-//! Agents that die, at whichever moment, and those that do not.
+//! Agents that die, at any moment, and agents that do not end.
 
 use super::scene::{Row, ends, play, row};
 

@@ -1,4 +1,4 @@
-//! What a denial makes of a run.
+//! The effect of a denial on the outcome of a run.
 
 use serde_json::json;
 

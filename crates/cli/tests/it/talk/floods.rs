@@ -61,7 +61,7 @@ fn too_much_of_everything() {
     play(ROWS);
 }
 
-/// What an agent may not say for ever.
+/// Output without end, which the limit stops.
 const ENDLESS: [&str; 3] = [
     "say('x' * 100000)",
     "write('x' * 100000)",

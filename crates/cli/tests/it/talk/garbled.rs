@@ -1,4 +1,4 @@
-//! What real agents once said, garbled, and said again by one that minds nobody.
+//! Lines of real agents, garbled, and sent again by an agent that ignores the client's lines.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `--hooks`: what hooks see of an agent that is spoken to, and what they can keep it from.
+//! `--hooks`: the events that hooks see of an agent over ACP, and the actions that they can prevent.
 
 mod around;
 mod asked;
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::scene::{Played, command, staged};
 use crate::run::world::{Told, World};
 
-/// A hook, which notes what it is told.
+/// A hook that appends its payload to the file `seen`.
 fn hook(command: &str) -> Value {
     let command = format!("told=$(cat); printf '%s\\n' \"$told\" >> seen; {command}");
     json!({"hooks": [{"type": "command", "command": command}]})
@@ -78,7 +78,7 @@ fn play_until_late(
 const DONE: (&str, i32) = ("end_turn", 0);
 
 impl Played {
-    /// What the hooks were told, one after the other.
+    /// The payloads that the hooks got, in their order.
     fn seen(&self) -> Vec<Value> {
         let seen = fs::read_to_string(self.world.path("project/seen")).unwrap_or_default();
         let lines = seen.lines().filter(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! What was allowed, and no more: what agents try to make of a permission.
+//! A permission covers the allowed action and no more: agents try to use it for other actions.
 
 use std::fs;
 

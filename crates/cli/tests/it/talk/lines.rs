@@ -1,4 +1,4 @@
-//! Agents that print what is no message.
+//! Agents that print lines that are no messages.
 
 use super::scene::{Played, Row, ends, play, row};
 
@@ -101,7 +101,7 @@ fn noise_between_messages_does_not_disturb_a_turn() {
     play(ROWS);
 }
 
-/// Larger than what is kept of an answer, and larger than what is kept at all.
+/// A line longer than the part of an answer that Lapidary keeps, and a line longer than any that it keeps.
 const LONG: &[Row] = &[
     row(
         "a line of 60 MB is read whole",

@@ -1,4 +1,4 @@
-//! A scene: what a scripted agent does, what came of it, and whether all of it was told.
+//! A scene: the script of an agent, the outcome of its run, and the check that every line has its event.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +29,7 @@ pub(super) struct Row {
     pub(super) scene: &'static str,
     pub(super) args: &'static [&'static str],
     pub(super) ends: (&'static str, i32),
-    /// What else has to be true.
+    /// A check of the run beyond its end.
     pub(super) check: fn(&Played),
 }
 
@@ -116,7 +116,7 @@ pub(super) fn play(rows: &[Row]) {
     assert!(wrong.is_empty(), "{count} scenes: {}", wrong.join("\n\n"));
 }
 
-/// Does something so many times, some at a time. Returns what went wrong.
+/// Calls `work` so many times, `AT_A_TIME` at a time. Returns the failures.
 pub(super) fn in_parallel(
     count: usize,
     work: impl Fn(usize) -> Option<String> + Sync,
@@ -148,8 +148,8 @@ pub(super) fn staged(scene: &str) -> World {
     world
 }
 
-/// The command that plays it. Most scenes are about something else than what a denial or a violation makes of a run: see `denied` and
-/// `violations`.
+/// The command that plays a scene. Denials and violations do not change its outcome unless the arguments say so: the modules
+/// `denied` and `violations` test them.
 pub(super) fn command(world: &World, args: &[&str]) -> Command {
     let agent = "python3 -I -S ../agent.py ../scene.py";
     let mut all = vec!["run", "--agent", agent];
@@ -178,7 +178,7 @@ impl Played {
         {
             let checked = oracle.check_recording(recording.as_ref());
             let wrong = checked.err().unwrap_or_default();
-            // An answer carries the agent's own id, whatever that is.
+            // An answer carries the agent's own id, which may break the schema.
             assert!(
                 wrong.is_empty() || wrong.starts_with("RequestId: "),
                 "{wrong}"
@@ -186,7 +186,7 @@ impl Played {
         }
     }
 
-    /// What the agent was told, line by line.
+    /// The lines that the agent got from Lapidary.
     pub(super) fn heard(&self) -> Vec<Value> {
         let stdin = fs::read(self.world.recording().join("stdin")).unwrap();
         let lines = stdin.split(|byte| *byte == b'\n');
@@ -259,7 +259,7 @@ impl Played {
         assert_same(&counted(lines), &self.carried());
     }
 
-    /// What the events carry, and how often.
+    /// The lines that the events carry, and how often.
     fn carried(&self) -> BTreeMap<String, i32> {
         let events = self.told.events.iter();
         let raw = events.filter(|event| !event["raw"].is_null());
@@ -275,7 +275,7 @@ impl Played {
     }
 }
 
-/// Asserts that each line is there as often as it should be, and shows those that are not.
+/// Asserts that each line occurs as often as it should, and shows the lines that do not.
 fn assert_same(lines: &BTreeMap<String, i32>, carried: &BTreeMap<String, i32>) {
     let count = |lines: &BTreeMap<String, i32>, line: &str| lines.get(line).copied().unwrap_or(0);
     let wrong = lines.keys().chain(carried.keys());

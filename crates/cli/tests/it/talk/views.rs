@@ -34,7 +34,7 @@ fn a_conversation_in_every_view() {
     goldens.finish();
 }
 
-/// Without what is different every time: where it was, when, and how long it took. Of a page, only what it says.
+/// Without the parts that differ in every run: directories, times and durations. Of a page, only its body.
 fn tidy(text: &str, here: &str) -> String {
     let text = text.replace(here, "/here");
     let text = text
@@ -55,7 +55,7 @@ fn tidy(text: &str, here: &str) -> String {
     without_durations(&text)
 }
 
-/// Without what stands from one mark to the next.
+/// Without the text from each `from` to the next `to`.
 fn without(text: &str, from: &str, to: &str) -> String {
     let mut parts = text.split(from);
     let first = parts.next().unwrap_or_default().to_owned();

@@ -8,7 +8,8 @@ const DONE: (&str, i32) = ("end_turn", 0);
 const REFUSED: (&str, i32) = ("permission_denied", 18);
 const STOP: &[&str] = &["--on-violation", "stop"];
 
-/// A command that the agent does not ask about. What comes behind it waits for its end, so that a run that is not stopped hangs.
+/// A command that the agent does not ask about. The rest of the script waits for the end of the run, so that a run that is not
+/// stopped hangs.
 macro_rules! unasked {
     ($rest:literal) => {
         concat!(

@@ -16,7 +16,7 @@ const RULES: &[&str] = &[
     "execute:touch *",
 ];
 
-/// An agent that tells of each way and asks, and does what it may.
+/// An agent that reports each way, asks for permission, and does the allowed ways.
 const ASKS: &str = r#"
 import subprocess
 p = prompted()
@@ -35,7 +35,7 @@ for number, way in enumerate(ways):
 done(p)
 "#;
 
-/// An agent that asks about something harmless, and does the way under the same id.
+/// An agent that asks about a harmless call, and does the way under the same id.
 const LIES: &str = r#"
 p = prompted()
 ways = json.loads(open("../ways.json").read().replace("CWD", os.getcwd()))
@@ -59,7 +59,7 @@ update("tool_call_update", toolCallId="c", status="completed")
 hear("never")
 "#;
 
-/// An agent that asks about something harmless, and does another thing through the client.
+/// An agent that asks about a harmless edit, and does other actions through the client.
 const LIES_TO_US: &str = r#"
 p = prompted()
 path = os.path.abspath("secret.txt")
@@ -151,7 +151,7 @@ fn no_way_that_is_not_asked_about_goes_unnoticed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Ways that say clearly what they do.
+/// Whether the arguments of a way state its action clearly.
 fn is_clear(way: &CallWay) -> bool {
     let input = way.asked["rawInput"].to_string();
     match &way.action {

@@ -70,14 +70,14 @@ impl Bench {
         self.about("wait_for_exit", id).await.unwrap()
     }
 
-    /// What a terminal has written once it has ended.
+    /// The output of a terminal after its end.
     pub(super) async fn written(&self, id: &str) -> String {
         self.wait(id).await;
         let answer = self.about("output", id).await.unwrap();
         answer["output"].as_str().unwrap().to_owned()
     }
 
-    /// Runs a script and answers what it wrote.
+    /// Runs a script and returns its output.
     pub(super) async fn says(&self, script: &str) -> String {
         let id = self.run(script).await;
         self.written(&id).await
@@ -96,7 +96,7 @@ impl Bench {
         }
     }
 
-    /// Drops the workspace. The mark still finds what it has left behind.
+    /// Drops the workspace. The mark still finds the processes that it has left behind.
     pub(super) fn let_go(self) -> Mark {
         self.mark
     }
@@ -105,7 +105,7 @@ impl Bench {
         self.mark.assert_nothing_is_left();
     }
 
-    /// What runs here, supervisors included.
+    /// The processes of this workspace, supervisors included.
     pub(super) fn processes(&self) -> Vec<(i32, String)> {
         self.mark.processes()
     }

@@ -48,7 +48,7 @@ async fn a_line_is_for_the_shell_unless_it_is_a_program() {
     );
     let id = bench.create(json!({"command": "./a tool"})).await.unwrap();
     assert_eq!(bench.written(&id).await, "the tool itself\n");
-    // With arguments it is a program, whatever is in its name.
+    // With arguments, `command` is the name of a program, even if it contains spaces.
     let refused = bench
         .create(json!({"command": "echo one", "args": ["two"]}))
         .await;
@@ -111,7 +111,7 @@ async fn a_terminal_that_cannot_start_is_refused_and_leaves_no_process() {
         let words = refused.message.to_str();
         assert!(words.starts_with(wanted), "{words}");
     }
-    // It has not taken anybody's place, once its supervisor is gone.
+    // A terminal that cannot start does not count towards the limit once its supervisor is gone.
     bench.assert_nothing_is_left();
     assert_eq!(bench.says("echo still here").await, "still here\n");
 }

@@ -1,4 +1,4 @@
-//! Terminals that write more than anybody wants to keep.
+//! Terminals that write more output than Lapidary keeps.
 
 use std::fs;
 

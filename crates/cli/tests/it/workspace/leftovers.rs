@@ -14,7 +14,7 @@ use super::bench::{Bench, LONG, setup};
 use crate::run::world::{MARK, Mark};
 use crate::support::{ended, program};
 
-/// Something in a session of its own, a daemon, and something that ignores what it can.
+/// A process in a session of its own, a daemon, and a process that ignores the signals that it can ignore.
 const FAMILY: &str = "setsid sleep 601 & (setsid sleep 602 &); sh -c 'trap \"\" TERM HUP INT; sleep 603; sleep 604' & echo ready; sleep 605";
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn a_workspace_that_is_dropped_leaves_nothing() {
     until_nothing_is_left(&mark).await;
 }
 
-/// Waits without keeping the runtime from what it has to do.
+/// Waits without blocking the runtime.
 async fn until_nothing_is_left(mark: &Mark) {
     let last = Instant::now() + LONG;
     while !mark.processes().is_empty() {
@@ -91,13 +91,13 @@ async fn closing_while_terminals_are_made_leaves_nothing() {
         .expect("it hangs");
     assert_eq!(bench.processes(), []);
     while let Some(made) = making.join_next().await {
-        // Somebody may have heard of one that has ended since.
+        // A task may have got the id of a terminal that has ended since.
         let _ = made.unwrap();
     }
     assert_eq!(bench.processes(), []);
 }
 
-/// What tells the process below where to work, and by which mark it is found.
+/// The variable that makes this test the host of a workspace and names its directory.
 const HOST: &str = "LAPIDARY_TEST_HOST";
 
 /// This test is two: as itself it starts itself again, as the host of a workspace, and kills that.

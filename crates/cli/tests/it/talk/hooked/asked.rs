@@ -1,17 +1,17 @@
-//! Hooks that want somebody to be asked: no permission that was given without asking takes the place of that.
+//! Hooks that require a permission prompt: a permission that was given without a prompt does not replace it.
 
 use serde_json::{Value, json};
 
 use super::{DONE, hook, play};
 
-/// A hook that wants somebody to be asked about secrets.
+/// A hook that requires a permission prompt for secrets.
 fn asks() -> Value {
     hook(
         r#"grep -q SECRET <<<"$told" && echo '{"decision":"ask","systemMessage":"it writes a secret"}'; true"#,
     )
 }
 
-/// Asks about a file without a word on what is to be written, and writes a secret then.
+/// An agent that asks about a file without its content, and then writes a secret.
 const SCENE: &str = r#"
 p = prompted()
 path = os.path.join(os.getcwd(), "a.txt")

@@ -35,7 +35,7 @@ fn assert_ended(run: &Value, signal: &str, error: &str) {
 
 const CUT_OFF: &str = "it was ended before it had answered";
 
-/// A hook with a name that does not end by itself, nor leave anybody in peace.
+/// A hook with a name that does not end by itself, and has a process in a session of its own.
 fn hangs() -> Value {
     let mut hook = hook("(setsid sleep 60 &); sleep 60");
     hook["hooks"][0]["name"] = "guard".into();
@@ -173,7 +173,7 @@ fn nothing_is_done_because_the_hook_that_was_asked_is_cut_off() {
         "BeforeTool": [hangs()],
         "BeforeAgent": [hook(blocks)],
     });
-    // There is no turn that could be cancelled: it asks before it is asked anything.
+    // There is no turn that could be cancelled: the agent asks before it gets a prompt.
     let scene = r#"
 hello(); session()
 while not os.path.exists("started"):
@@ -201,7 +201,7 @@ fn a_timed_out_run_does_not_wait_for_after_tool_hooks() {
     assert_eq!(played.seen_events(), ["AfterTool", "SessionEnd"]);
 }
 
-/// Plays a scene until its hooks have begun, and then does something to it.
+/// Plays a scene until its hooks have begun, and then calls `meanwhile` with the process of the run.
 fn until_hooked(hooks: &Value, scene: &str, meanwhile: impl FnOnce(&mut Child)) -> Played {
     let world = staged(scene);
     write_hooks(&world, hooks);

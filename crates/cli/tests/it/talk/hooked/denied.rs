@@ -1,10 +1,10 @@
-//! Calls that were denied, and what an agent does about it.
+//! Denied tool calls, and agents that do them anyway or ask again.
 
 use serde_json::json;
 
 use super::{DONE, hook, matching, play};
 
-/// It asks for `rm`, and does it whatever it is told.
+/// An agent that asks for `rm`, and runs it even if the answer is no.
 const ANYWAY: &str = r#"
 p = prompted()
 ask(0, "session/request_permission", toolCall={"toolCallId": "c", "title": "rm x", "kind": "execute", "rawInput": {"command": "rm x"}}, options=OPTIONS)
@@ -13,7 +13,7 @@ update("tool_call_update", toolCallId="c", status="completed", content=[{"type":
 done(p)
 "#;
 
-/// What is told of it.
+/// The message of the violation.
 fn went_on(why: &str) -> String {
     format!("`rm x` ran although it was denied: {why}")
 }

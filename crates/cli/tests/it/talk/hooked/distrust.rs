@@ -1,4 +1,4 @@
-//! Hooks that do not run because nobody has trusted the folder: whoever wants them is not left without them.
+//! Hooks that do not run because the folder is untrusted: Lapidary refuses a run with `--hooks` rather than drop them.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const SCENE: &str = "open('../started', 'w').close(); p = prompted(); done(p)";
 const SETTINGS: &str = "project/.gemini/settings.json";
 const USER: &str = "home/.gemini/settings.json";
 
-/// A folder that nobody has trusted, with settings in these files.
+/// An untrusted folder, with settings in these files.
 fn world_with(files: &[(&str, Value)]) -> World {
     let world = staged(SCENE);
     for (name, settings) in files {

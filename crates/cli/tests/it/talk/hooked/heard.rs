@@ -1,4 +1,4 @@
-//! What hooks hear of calls, however an agent dresses them up: a hook that would hold something back is not to be got around.
+//! The payloads of hooks for tool calls: an agent cannot get around a hook by describing a call in another way.
 
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn a_call_with_a_diff_reaches_the_edit_hooks() {
     }
 }
 
-/// What was shown of a call is not forgotten, however little is said when it is asked about.
+/// Hooks still see the diff of a call when its permission request leaves the diff out.
 #[test]
 fn a_diff_stays_one() {
     let scene = r#"

@@ -1,4 +1,4 @@
-//! Agents that try to keep a hook from hearing what they do, or from running at all.
+//! Agents that try to hide their actions from a hook, or to keep it from running at all.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{DONE, hook, matching, play, write_hooks};
 use crate::run::world::Told;
 use crate::talk::scene::{Played, command, staged};
 
-/// Holds back whatever has one of these words in what it is told, as its reader reads it.
+/// Denies a tool call whose arguments, once decoded, contain one of these words.
 const GUARD: &str = r#"python3 -I -S -c "import json, sys; told = json.dumps(json.loads(sys.argv[1])['tool_input'], ensure_ascii=False); sys.exit(2 if '.env' in told or 'SECRET' in told or 'rm ' in told else 0)" "$told""#;
 
 /// Plays a scene of an agent whose lines no test could read: its events have them, too.
@@ -79,7 +79,7 @@ done(p)
     assert_eq!(played.runs()[0]["exitCode"], 0);
 }
 
-/// Whatever an agent calls a session that nobody has opened, hooks run.
+/// Hooks run under any id that an agent gives to a session that the client has not opened.
 #[test]
 fn after_tool_hooks_run_for_a_session_that_was_never_opened() {
     let hooks = json!({"AfterTool": [hook("true")]});
@@ -154,7 +154,7 @@ done(p)
     assert_eq!(seen[2]["tool_input"], told);
 }
 
-/// What Rust's, or anybody's, reader of JSON rejects.
+/// Arguments that JSON readers, such as Rust's, reject.
 #[test]
 fn arguments_that_are_hard_to_read_are_told_all_the_same() {
     let scene = r#"

@@ -37,7 +37,7 @@ done(p)
 /// Leaves its process id for the agent, which kills it.
 const LEAVES_PID: &str = "echo $$ > pid.new; mv pid.new pid; exec sleep 60";
 
-/// The same for what the shell runs: the shell itself ends with an exit code, and without a word.
+/// The same for a child of the shell: the shell itself ends with an exit code, and without a message.
 const LEAVES_CHILD: &str =
     "exec 2>/dev/null; sleep 60 & echo $! > pid.new; mv pid.new pid; wait $!";
 

@@ -135,7 +135,7 @@ fn no_more_than_64_run_at_once_and_all_of_them_run() {
 
 #[test]
 fn a_guard_does_not_wait_for_what_comes_after_tools() {
-    // Those that come after tools wait until the guard has spoken.
+    // The `AfterTool` hooks wait until the guard has answered.
     let scene = r#"
 import fcntl
 gate = open("gate", "w"); fcntl.flock(gate, fcntl.LOCK_EX)
@@ -160,7 +160,7 @@ done(p)
     assert_eq!(played.runs().len(), 81);
 }
 
-/// Whoever asks about many things at once does not make a guard so slow that its time is up.
+/// An agent that asks about many calls at once does not make a guard so slow that it times out.
 #[test]
 fn no_more_calls_than_the_machine_can_bear_are_put_to_hooks_at_once() {
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -213,7 +213,7 @@ done(p)
     }
 }
 
-/// A hook may write as much as it likes: what is kept of it does not grow with the files of a call.
+/// A hook may write as much as it likes: the output that Lapidary keeps does not grow with the number of files of a call.
 #[test]
 fn hook_output_is_not_kept_once_per_file_of_a_call() {
     let scene = r#"

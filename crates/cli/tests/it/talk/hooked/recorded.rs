@@ -1,4 +1,4 @@
-//! `hooks test --recording`: what hooks are told of a recorded run is what they were told when it ran.
+//! `hooks test --recording`: hooks get the same payloads for a recorded run as they got in the run.
 
 use serde_json::{Value, json};
 
@@ -32,13 +32,13 @@ update("tool_call_update", toolCallId="c4", status="completed")
 done(p)
 "#;
 
-/// A hook that notes what it is told, all at once: what comes after a call does not wait for what comes before the next.
+/// A hook that appends its payload to `seen` in one write: hooks before a call do not wait for hooks after the previous call.
 fn noting(matcher: &str, more: &str) -> Value {
     let command = format!(r#"printf '%s\n' "$(cat)" >> seen; {more}"#);
     json!({"matcher": matcher, "hooks": [{"type": "command", "command": command}]})
 }
 
-/// What hooks of an event were told, without what tells the two runs apart.
+/// The payloads of an event, without the fields that differ between the two runs.
 fn told(payloads: impl IntoIterator<Item = Value>, event: &str) -> Vec<Value> {
     let payloads = payloads.into_iter();
     let payloads = payloads.filter(|payload| payload["hook_event_name"] == event);
@@ -53,7 +53,7 @@ fn told(payloads: impl IntoIterator<Item = Value>, event: &str) -> Vec<Value> {
         .collect()
 }
 
-/// What hooks of an event are told of the recording.
+/// The payloads that hooks of an event get from the recording.
 fn tested(played: &Played, event: &str) -> Vec<Value> {
     let report = report(played, event);
     let moments = report["moments"].as_array().unwrap().iter();
@@ -116,7 +116,7 @@ fn a_recording_tells_hooks_of_questions_what_the_run_told_them() {
     );
 }
 
-/// A rule allows the edit; nobody is there to be asked about the commands.
+/// A rule allows the edit; no person can be asked about the commands.
 const REFUSED: &str = r#"
 import os
 here = os.getcwd()

@@ -1,4 +1,4 @@
-//! When hooks are heard: not once for all, but whenever it is certain what is done.
+//! When hooks run: not once per tool call, but whenever its exact action is known.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `transcript_path`: a file that hooks can read, whatever the agent.
+//! `transcript_path`: a file that hooks can read, with every agent.
 
 use std::fs;
 
@@ -64,7 +64,7 @@ fn a_recorded_run_is_what_hooks_read_and_so_does_a_test_of_them() {
     is_stdout(&tested["moments"][0]["payload"]);
 }
 
-/// An agent that keeps its session as Gemini CLI does, once there is something to be kept.
+/// An agent that keeps its session as Gemini CLI does: it writes the session file only after the first prompt.
 const KEEPS: &str = r#"
 import pathlib
 hello(); answer(hear("session/new"), {"sessionId": "5e551011-0000-4000-8000-000000000001"})

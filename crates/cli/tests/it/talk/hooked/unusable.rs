@@ -1,4 +1,4 @@
-//! Files that may hold hooks and cannot be used: whoever wants hooks is not left without them.
+//! Files that may hold hooks and cannot be used: Lapidary refuses a run with `--hooks` rather than start it without them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
