@@ -163,7 +163,8 @@ impl HookRunner {
         self.running.fire_plan(plan, input, around, report).await
     }
 
-    /// What is waited for, if it is a hook. Those that come after a tool hold up nobody as long as the agent is at work.
+    /// The hook that the run waits for, if any. `AfterTool` hooks count only while the agent is idle: an agent at work does not
+    /// wait for them.
     pub(crate) fn waited_for(&self, is_at_work: bool) -> Option<String> {
         let running = &self.hooks.around.running;
         let holds_up = |event| event != HookEvent::AfterTool;

@@ -82,7 +82,7 @@ impl AgentSpec {
 }
 
 impl AcpAgent {
-    /// Whether it is installed, and its abilities: also of an agent of `lapidary.toml`. An agent elsewhere is not connected.
+    /// Whether the agent is installed, and its abilities: also of an agent of `lapidary.toml`. A remote agent is not connected.
     pub fn capabilities(&self, environment: &SearchEnvironment) -> Capabilities {
         let url = self.endpoint.as_ref().map(|endpoint| endpoint.url.shown());
         let path = match &url {
@@ -118,7 +118,7 @@ impl AcpAgent {
         }
     }
 
-    /// How rules are kept. An agent elsewhere is told of none, whatever its family.
+    /// How rules are kept. A remote agent of any family gets no rules.
     fn rule_support(&self) -> RuleSupport {
         let family = match self.endpoint {
             Some(_) => "",

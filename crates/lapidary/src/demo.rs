@@ -1,7 +1,7 @@
 //! `--agent demo`: our own executor on a scripted model, in a throw-away project.
 //!
-//! It shows a run to a person who has installed nothing. The model's words are a script ([`lapidary_standin::demo`]); calls, rules, the
-//! permission prompt, the test and the recording are those of every run.
+//! It shows a run to a person without any installed agent. The model's words are a script ([`lapidary_standin::demo`]); calls,
+//! rules, the permission prompt, the test and the recording are real, as in every run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -37,14 +37,14 @@
 //! | [`sessions`] | recorded sessions: lists, search, statistics, the vault; one session as messages |
 //! | [`agents`] | agents of our own as agents of a run |
 //! | [`demo`] | `--agent demo`: one of them on a scripted model |
-//! | [`native`] | what they are made of: model client, tools, executor |
+//! | [`native`] | the parts of these agents: model client, tools, executor |
 //! | [`engine`] | running agents: configuration, detection, runs, recordings |
 //! | [`gemini`] | the files in `.gemini`: settings, trust, extensions, hooks, skills |
 //! | [`wire`] | the formats that agents write, field for field |
 //! | [`normalize`] | from these formats to our events: pure state machines |
 //! | [`vocab`] | our published vocabularies and their JSON Schemas |
 //! | [`render`] | events as text, Markdown and HTML |
-//! | [`standin`] | what stands in for models: a scripted API, the script of the demo |
+//! | [`standin`] | stand-ins for models: a scripted API, the script of the demo |
 //!
 //! A stream in, events out:
 //!

@@ -67,7 +67,7 @@ pub enum Delegation {
 }
 
 impl McpOptions {
-    /// A server without delegation. The servers above it are those that the environment shows.
+    /// A server without delegation. The environment names the servers above it.
     pub fn new(surroundings: RunSurroundings, run: RunOptions) -> Self {
         Self {
             ancestry: ServerAncestry::from_environment(&surroundings.environment),

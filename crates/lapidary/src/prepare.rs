@@ -351,7 +351,7 @@ impl RunOptions {
         Ok(config)
     }
 
-    /// The names of agents that a run can be asked for by name: those that we know, and those of the settings.
+    /// The names of agents that a run can be asked for by name: the known agents, the agents of the settings, and the demo.
     pub fn named_agents(
         &self,
         environment: &SearchEnvironment,

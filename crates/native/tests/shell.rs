@@ -152,7 +152,7 @@ mod tests {
             self.run_until(arguments, &CancellationToken::new(), async {})
         }
 
-        /// Runs a command while something else happens.
+        /// Runs a command while `beside` runs.
         fn run_until(
             &self,
             arguments: &Value,

@@ -47,7 +47,7 @@ impl<T> PendingById<T> {
         self.take_newest(|known| known == id)
     }
 
-    /// What waits under this id; the newest, if there are several.
+    /// The value that waits under this id; the newest, if there are several.
     pub(crate) fn newest(&self, id: &str) -> Option<&T> {
         let item = self.items.iter().rev().find(|item| item.id == id);
         item.map(|item| &item.value)

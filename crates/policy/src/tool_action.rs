@@ -59,8 +59,8 @@ impl ToolAction {
         }
     }
 
-    /// The same tool, without the files, commands and hosts of its arguments. A tool of an MCP server is of that kind, whatever the
-    /// agent says: Codex calls all of them commands.
+    /// The same tool, without the files, commands and hosts of its arguments. A tool of an MCP server always has the kind `mcp`:
+    /// the agent's kind does not count, because Codex calls all of them commands.
     pub(crate) fn without_arguments(&self) -> Self {
         let kind = match &self.mcp_server {
             Some(_) => ToolKind::Mcp,

@@ -1,4 +1,4 @@
-//! A line for every request that changes something: time, method, path and status, never a token or a body.
+//! A line for every request that is not a `GET`: time, method, path and status, never a token or a body.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};

@@ -69,7 +69,7 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
         .with_state(Arc::clone(state))
 }
 
-/// Writes a line of the access log for every request that changes something.
+/// Writes a line of the access log for every request that is not a `GET`.
 async fn log_changes(
     State(state): State<Arc<ServerState>>,
     request: Request,

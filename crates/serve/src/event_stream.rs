@@ -97,7 +97,7 @@ impl EventEncoder {
         }
     }
 
-    /// Blocks are made of all events. A client that comes back gets only those that have changed since.
+    /// Blocks are made of all events. A client that comes back gets only the blocks that have changed since.
     fn push_to_fragments(&mut self, event: &Event) {
         let seq = event.base.seq;
         if self.resumes_at == Some(seq) {

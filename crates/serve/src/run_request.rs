@@ -91,7 +91,7 @@ impl RunBounds {
         if let Some(agent) = &request.agent {
             options.config.agent = Some(agent.clone());
         }
-        // Without the client's wishes first: they are compared with what the server's settings come to.
+        // First a job without the client's wishes: they are compared with the settings of the server.
         let own = self.job_of(&options)?;
         check_agent(request.agent.as_deref(), &own.config)?;
         let widest = own.config.permission_mode.unwrap_or_default();

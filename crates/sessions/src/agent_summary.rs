@@ -56,7 +56,7 @@ pub(crate) struct SessionPlace {
     pub(crate) modified: SystemTime,
 }
 
-/// The row of a session, if its directory is among those that count.
+/// The row of a session; `None` if its directory belongs to no project of `places`.
 pub(crate) fn listed_session(
     place: SessionPlace,
     summary: AgentSummary,

@@ -26,7 +26,7 @@ pub struct AgentTranscriptFiles {
 }
 
 impl AgentTranscriptFiles {
-    /// Those that belong to a session file of Claude Code.
+    /// The transcript files that belong to a session file of Claude Code.
     pub fn of_claude(session_file: &Path) -> Self {
         let shared = session_file.parent().unwrap_or(Path::new(""));
         Self {
@@ -35,7 +35,7 @@ impl AgentTranscriptFiles {
         }
     }
 
-    /// Those that belong to a session file of Qwen Code: `<project>/chats/<session>.jsonl`, or `chats/archive`.
+    /// The transcript files that belong to a session file of Qwen Code: `<project>/chats/<session>.jsonl`, or `chats/archive`.
     pub fn of_qwen(session_file: &Path) -> Self {
         let is_archived = |it: &&Path| it.file_name().is_some_and(|name| name == "archive");
         let chats = session_file.parent();

@@ -66,7 +66,7 @@ struct FoundSession {
     parent: Option<String>,
 }
 
-/// What a generation has.
+/// The sessions, hidden files and warnings of one generation.
 #[derive(Debug, Default)]
 struct FoundSessions {
     sessions: Vec<FoundSession>,

@@ -1,4 +1,4 @@
-//! The agents of `lapidary.toml` among those that are built in.
+//! The agents of `lapidary.toml` beside the built-in agents.
 
 use std::path::Path;
 
@@ -24,8 +24,8 @@ pub(crate) fn read_config(environment: &SearchEnvironment, here: &Path, out: &Pr
     }
 }
 
-/// The capabilities of all agents: those that are built in, then those of the configuration. An agent of the configuration stands in
-/// for a built-in one of its name, as it does in a run.
+/// The capabilities of all agents: the built-in agents, then the agents of the configuration. An agent of the configuration
+/// stands in for a built-in one of its name, as it does in a run.
 pub(crate) fn all_capabilities(
     config: &Config,
     environment: &SearchEnvironment,

@@ -111,7 +111,7 @@ impl HookRunner {
         let _ = changed.wait_for(is_over).await;
     }
 
-    /// Reports calls without hooks: those that were too many, and those whose hooks were cut off.
+    /// Reports calls without hooks: calls beyond the limit, and calls whose hooks were cut off.
     pub(super) fn report_missed(&self, more: usize, why: &str) {
         let (left_out, cut_off) = self.lock_calls().take_missed();
         self.not_after(

@@ -23,7 +23,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// So many bytes of an agent's text in a turn are kept for hooks.
 const MOST_WORDS: usize = 1 << 20;
 
-/// The calls that have not ended, those that wait for their hooks, and the agent's text.
+/// The calls that have not ended, the calls that wait for their hooks, and the agent's text.
 #[derive(Debug, Default)]
 pub(super) struct HookCalls {
     open: BTreeMap<String, OpenCall>,

@@ -42,7 +42,7 @@ pub(crate) enum ModelReach {
 }
 
 impl HookRunner {
-    /// The agent has said who it is. Says which hooks we do not run for it.
+    /// Takes the agent's answer to `initialize`, and reports the hooks that we do not run for this agent.
     pub(crate) fn meet_agent(
         &self,
         provider: &Provider,

@@ -1,10 +1,11 @@
 //! MCP servers of a run for Gemini CLI without ACP: a settings file of the run, in the place of the system's.
 //!
-//! Gemini CLI merges its settings files, and only `session/new` has parameters for servers. So the run gets a copy of the system's
-//! settings with the servers in it, by a variable. No file of the user or the system is changed, and the user's own servers stay.
+//! Gemini CLI merges its settings files, and only `session/new` has parameters for servers. So the run gets a copy of the
+//! system's settings with the servers in it, by a variable. No file of the user or the system is changed, and the user's own
+//! servers stay.
 //!
-//! Gemini CLI (0.61) reads such a file only if root owns it and every directory above, and no other user can write them. That is so in
-//! containers that run as root. Elsewhere the servers need ACP.
+//! Gemini CLI (0.61) reads such a file only if root owns it and every directory above, and no other user can write them. That is
+//! so in containers that run as root. On other machines the servers need ACP.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Copies of the session files of agents other than Gemini CLI, taken before and after each run.
 //!
-//! These agents do not lose a session that they continue, so nothing is held or repaired. But Claude Code deletes sessions after a
-//! month, and the vault has what a run through us has left.
+//! These agents do not lose a session that they continue, so nothing is held or repaired. But Claude Code deletes sessions after
+//! a month, and the vault keeps the session files of a run through us.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

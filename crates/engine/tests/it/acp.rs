@@ -1,4 +1,4 @@
-//! The connection of ACP, with an agent in memory: what it says is typed here, byte by byte where that matters.
+//! The connection of ACP, with an agent in memory: the tests contain its output, byte by byte where that matters.
 
 mod answers;
 mod bounds;

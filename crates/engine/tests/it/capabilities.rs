@@ -1,4 +1,4 @@
-//! What is said about Gemini CLI.
+//! The capabilities that we report for Gemini CLI.
 
 use lapidary_engine::capabilities::{
     gemini_capabilities as capabilities, gemini_metadata as metadata,

@@ -1,4 +1,4 @@
-//! Settings: what is accepted, what is refused, and in which words.
+//! Settings: accepted values, refused values, and the text of the errors.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -372,7 +372,7 @@ fn waiting_for_a_sign_of_life_can_be_without_limit() {
         ..Config::default()
     };
     assert_eq!(config.build().unwrap(), expected);
-    // What is nearly nothing is a mistake, not a limit that was lifted.
+    // A value next to zero is a mistake, and does not lift the limit.
     for (value, shown) in [("-1", "-1"), ("1e-300", "1e-300"), ("-inf", "-inf")] {
         let message = format!("idle_timeout must be a time, or 0 for no limit, got: {shown}");
         check_refused(&format!("idle_timeout = {value}"), "1:16", &message);

@@ -1,4 +1,4 @@
-//! `lapidary.toml`: where it is found, and what a project's may not say.
+//! `lapidary.toml`: its places, and the settings that a project's file may not have.
 
 use std::fs;
 use std::os::unix::fs::{chown, lchown, symlink};
@@ -41,7 +41,7 @@ impl Files {
     }
 }
 
-/// What is left of a project's file, and what is said about the rest, each with its place in front.
+/// Checks the settings that a project's file keeps, and the warnings about the refused ones, each with its place in front.
 #[track_caller]
 fn check_project(text: &str, config: &Config, refused: &[&str]) {
     let files = Files::new("", text);
@@ -299,7 +299,7 @@ fn a_project_configuration_owned_by_another_user_is_ignored() {
     let words = format!("{} ignored: it belongs to another user", project.display());
     assert_eq!(said, words);
 
-    // What cannot be read is no reason to fail if it is not ours: anybody could see to that.
+    // An unreadable file of another user is no error: any user could put one there.
     fs::remove_file(&project).unwrap();
     fs::create_dir(&project).unwrap();
     chown(&project, Some(4242), None).unwrap();

@@ -1,4 +1,4 @@
-//! Recorded dialogues: however the bytes came, and whatever the client writes.
+//! Replays of recorded dialogues, with bytes in pieces of any size, and with any input of the client.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -59,7 +59,7 @@ fn recording(pieces: &[usize]) -> TempDir {
     directory
 }
 
-/// What is said to a client that writes this, and hangs up.
+/// The output and notes of a replay for a client that writes these bytes and closes its end.
 fn played(recording: &Path, client: &[u8]) -> (Vec<u8>, Vec<String>) {
     let file = recording.join("client");
     fs::write(&file, client).unwrap();

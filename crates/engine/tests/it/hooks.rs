@@ -1,4 +1,4 @@
-//! Hooks that run: what they are told, what is made of what they say, and what becomes of those that do not end.
+//! Hooks that run: their input, the effect of their output, and the end of hooks that hang.
 
 mod faults;
 mod ordinary;
@@ -84,7 +84,7 @@ impl Scene {
         fire(plan, input, &self.around(), &CancellationToken::new()).await
     }
 
-    /// What is about to happen: a file is read.
+    /// The input of a hook before a file is read.
     fn call(&self) -> HookInput {
         self.around().input(EventDetails::BeforeTool(HookToolCall {
             name: "read_file".to_owned(),

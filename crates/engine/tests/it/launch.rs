@@ -1,4 +1,4 @@
-//! What is started: arguments, environment, notices.
+//! The launch of Gemini CLI: arguments, environment, notices.
 
 use std::ffi::OsString;
 use std::path::Path;

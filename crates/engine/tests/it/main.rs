@@ -1,6 +1,6 @@
-//! What has to be right before an agent is started (what is configured, where the agent is, what it is told) and after it has ended:
-//! recordings, and what is played from them.
-#![cfg(unix)] // what is only checked elsewhere is not tested there
+//! The steps before an agent starts (configuration, detection, arguments and environment), and the steps after its end:
+//! recordings and their replay.
+#![cfg(unix)] // other systems are compiled, but not tested
 #![expect(
     clippy::disallowed_methods,
     reason = "tests start programs, and read the environment and the clock"

@@ -1,4 +1,4 @@
-//! Recordings that are read: every line of both sides, in the order in which it was said, whatever is in it and however it came.
+//! Recordings that are read: every line of both sides in its order, with any content and in pieces of any size.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const LIMIT: usize = 2000;
 
-/// What was said, by whom.
+/// A line, and whether the agent wrote it.
 type Said = (bool, Vec<u8>);
 
 fn manifest(agent: &str, argv: &str, transport: &str) -> String {
@@ -27,8 +27,8 @@ fn write(directory: &Path, name: &str, bytes: impl AsRef<[u8]>) {
     fs::write(directory.join(name), bytes).unwrap();
 }
 
-/// A recording of these lines, which came in pieces of these sizes. The last line of each side may lack its end, and of the last of
-/// all nobody took the time.
+/// A recording of these lines, in pieces of these sizes. The last line of each side may lack its newline, and the timing file has
+/// no entry for the last line of all.
 fn recording(said: &[Said], pieces: &[usize], ends: bool) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let (mut channels, mut timing) = ([Vec::new(), Vec::new()], String::new());
@@ -94,7 +94,7 @@ proptest! {
         let all = read(directory.path());
         let (read, times): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         prop_assert_eq!(&read, &said);
-        // The last line has the latest time that anybody took.
+        // The last line gets the latest time of the timing file.
         for (number, time) in times.iter().enumerate().take(said.len() - 1) {
             let expected = format!("2026-01-01T00:00:00.{number:03}Z");
             prop_assert_eq!(time.as_deref(), Some(expected.as_str()));
@@ -107,7 +107,7 @@ proptest! {
     ) {
         let directory = recording(&said, &[7], false);
         let mut all: Vec<_> = read(directory.path()).into_iter().map(|(said, _)| said).collect();
-        // Nobody knows when such a line would have ended, so it comes behind all others.
+        // The end of such a line has no time, so the line comes behind all others.
         let mut expected = said;
         all.sort_by_key(|(is_agent, _)| *is_agent);
         expected.sort_by_key(|(is_agent, _)| *is_agent);

@@ -1,4 +1,4 @@
-//! Permissions: what rules, modes and files say about what an agent wants to do.
+//! Permissions: the decisions of rules, modes and files about actions of an agent.
 
 mod actions;
 mod files;

@@ -1,4 +1,4 @@
-//! Recordings are kept within bounds, and nobody else's files are touched.
+//! Recordings are kept within bounds, and no other files are touched.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -20,7 +20,8 @@ fn old(root: &Path, name: &str, size: usize, age: Duration, now: SystemTime) {
     aged(&root.join(name).join(TIMING), now - age);
 }
 
-/// Waits until nobody holds a recording: a process that another test is just starting has a copy of what was open here, for a moment.
+/// Waits until no process holds a recording: a process that another test is just starting has copies of our open files for a
+/// moment.
 fn released(recording: &Path) {
     let last = Instant::now() + HANG;
     let timing = File::open(recording.join(TIMING)).unwrap();
@@ -36,7 +37,7 @@ fn aged(file: &Path, modified: SystemTime) {
     file.set_modified(modified).unwrap();
 }
 
-/// What is left, without what is hidden.
+/// The names that are left, without hidden ones.
 fn left(root: &Path) -> Vec<String> {
     let entries = fs::read_dir(root).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 const SESSION: &str = "cccccccc-0000-4000-8000-000000000001";
 const START: &str = "2026-11-01T08:00:00.000Z";
 
-/// What Claude said over ACP: a thought, a tool, an answer, and what it used.
+/// A conversation of Claude over ACP: a thought, a tool call, an answer, and the usage.
 const CONVERSATION: &[(&str, &str)] = &[
     (
         "in",
@@ -66,7 +66,7 @@ const CONVERSATION: &[(&str, &str)] = &[
     ),
 ];
 
-/// The same session, loaded by a later run: the agent repeats what was said.
+/// The same session, loaded by a later run: the agent repeats the conversation.
 const CONTINUED: &[(&str, &str)] = &[
     (
         "in",
@@ -195,7 +195,7 @@ impl Shelf {
         })
     }
 
-    /// Sessions of Gemini CLI, and those that are in recordings only.
+    /// Sessions of Gemini CLI, and sessions that are in recordings only.
     fn list(&self) -> SessionListing {
         let mut files = FromFiles;
         let mut gemini = GeminiSessions::new(&mut files);

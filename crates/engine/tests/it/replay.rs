@@ -1,4 +1,4 @@
-//! Recordings played back, and recordings that cannot be: where they are wrong is said before anything is played.
+//! Recordings that replay, and recordings with a fault: the error names its place before the replay begins.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -53,7 +53,7 @@ fn recording() -> TempDir {
     directory
 }
 
-/// What is played, on stdout and on stderr.
+/// The output of a replay on stdout and on stderr.
 fn played(path: &Path, pace: ReplayPace) -> (String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let replay = Replay::open(path).unwrap();

@@ -1,4 +1,4 @@
-//! Versions, and what they stand for.
+//! Versions of agents: their text, their order, and the abilities that come with them.
 
 use lapidary_engine::detect::AgentVersion;
 use lapidary_engine::detect::parse_version_output;

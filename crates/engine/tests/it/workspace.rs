@@ -1,5 +1,5 @@
-//! Files for an agent: what is read and written, and that nothing leads out of the roots. Terminals need a supervisor, and are tested
-//! where there is one: with the command.
+//! Files for an agent: reads and writes, and that no path leads out of the roots. Terminals need a supervisor, so the tests of
+//! the command cover them.
 
 mod ambush;
 mod confined;

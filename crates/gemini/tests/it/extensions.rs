@@ -1,4 +1,4 @@
-//! Extensions: what is installed, what counts, and what is in them.
+//! Extensions: which are installed, which count, and their content.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -212,7 +212,7 @@ fn settings_decide_what_may_be_installed_from_where() {
             .extensions
             .is_empty()
     );
-    // Where a link leads counts, not what it is called.
+    // The target of a link counts, not its name.
     for (pattern, count) in [("/allowed$", 0), ("/other$", 1)] {
         let linked = machine()
             .file(USER, &allow(pattern))
@@ -273,7 +273,7 @@ fn links_to_an_extension_and_to_the_workspace_are_followed() {
     assert_eq!(one.hydrate("${workspacePath}"), workspace);
 }
 
-/// What the CLI tells of an extension too.
+/// The fields of an extension that the CLI reports too.
 fn outline(found: &Extension) -> Value {
     json!({
         "name": found.name,

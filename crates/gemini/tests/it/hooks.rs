@@ -30,13 +30,13 @@ fn one(event: &str, command: &str) -> Value {
     json!({"hooks": {event: [{"hooks": [{"type": "command", "command": command}]}]}})
 }
 
-/// The hooks that would run, by what they are called.
+/// The display names of the hooks that would run.
 fn running(registry: &HookRegistry) -> Vec<&str> {
     let enabled = registry.hooks.iter().filter(|entry| entry.enabled);
     enabled.map(|entry| entry.hook.display_name()).collect()
 }
 
-/// What is left out, as one line each: what, where, why.
+/// The skipped entries, one line each: entry, place, reason.
 fn left_out(registry: &HookRegistry) -> Vec<String> {
     let line = |left: &lapidary_gemini::hooks::LeftOut| {
         format!("{} at {}: {}", left.what, left.place.join("."), left.why)

@@ -81,7 +81,7 @@ impl Machine {
     }
 }
 
-/// Whoever owns a file or directory may change it, and root may change all: not in this thread.
+/// Drops the capabilities of this thread, so that root has no more rights to files and directories than another user.
 #[cfg(target_os = "linux")]
 pub(crate) fn without_privileges() {
     use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};

@@ -1,4 +1,4 @@
-//! Memory files: which count, and what a model is told of them.
+//! Memory files: which count, and the text that a model gets of them.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Settings: what holds, what is said about the files, and how they are changed.
+//! Settings: the values in effect, the notices about the files, and changes of the files.
 
 mod edit;
 mod edit_anywhere;
@@ -111,7 +111,7 @@ fn variables_are_filled_in_and_texts_are_read_kindly_if_the_file_is_sound() {
     check(&machine, &["general", "vimMode"], &json!(true));
     check(&machine, &["general", "maxAttempts"], &json!(16));
     check(&machine, &["x"], &json!("d $NO"));
-    // One mistake elsewhere, and a text is a text.
+    // With one invalid value in the file (`ui`), texts are not converted to other types.
     let odd = text.replace("\"x\"", "\"ui\": 5, \"x\"");
     let machine = machine.file(USER, &odd);
     check(&machine, &["general", "vimMode"], &json!("TRUE"));
@@ -143,7 +143,7 @@ fn variables_of_a_dotenv_reach_what_is_run_but_not_the_settings() {
         (get("A"), get("PATH"), get("DEBUG")),
         (Some("1"), Some("/bin"), None)
     );
-    // What is excluded is so in the files of projects only, not in those for Gemini CLI.
+    // Excluded variables are excluded from the `.env` files of projects only, not from those in `.gemini`.
     let machine = machine.file("home/code/project/.gemini/.env", "DEBUG=1\n");
     let all = machine
         .setup()

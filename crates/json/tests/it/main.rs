@@ -1,4 +1,4 @@
-//! The scanner against an oracle: what it accepts, finds and decodes is what `serde_json` accepts, finds and decodes.
+//! The scanner against `serde_json` as its oracle: both accept, find and decode the same.
 
 use std::sync::Arc;
 
@@ -284,7 +284,7 @@ proptest! {
         prop_assert_eq!(object, oracle_accepts(&text) && text.trim_start().starts_with('{'));
     }
 
-    /// Strings of several blocks, full of what could be an escape, an end or a mistake.
+    /// Strings of several blocks, full of bytes that could be an escape, an end or a mistake.
     #[test]
     fn long_strings_end_where_serde_json_has_them_end(
         pieces in proptest::collection::vec(

@@ -27,7 +27,7 @@ impl ServerAncestry {
         Self::from_values(value(DEPTH_VARIABLE), value(BOUNDS_VARIABLE))
     }
 
-    /// The servers that an environment shows, and those that the processes above this one show.
+    /// The servers that the given environment and the environments of this process's ancestors name.
     pub fn of_this_process(environment: &SearchEnvironment) -> Self {
         let value = |name: &str| {
             let own = environment.vars.get(OsStr::new(name)).cloned();

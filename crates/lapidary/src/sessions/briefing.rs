@@ -45,7 +45,7 @@ pub struct SessionBriefing {
     pub todos: Vec<String>,
     /// The agent's last text.
     pub last_words: Option<String>,
-    /// True if something was cut or left out.
+    /// True if a text was cut or an entry was skipped.
     pub is_cut: bool,
 }
 

@@ -12,7 +12,7 @@ fn request(home: &RecordedHome) -> LoadRequest {
     LoadRequest::new("gemini", home.project(), GeminiHome::at(home.home()))
 }
 
-/// What was said, message by message.
+/// The text of each message of a session.
 fn said(request: &LoadRequest) -> Vec<String> {
     let messages = load_messages(request).unwrap();
     let texts = messages.iter().map(|message| {
@@ -154,7 +154,7 @@ fn u31_a_trailing_slash_or_a_relative_path_is_the_same_directory() {
     ] {
         assert_eq!(said(&named(Path::new(path))), ["found"], "{path}");
     }
-    // What a link leads to is the same directory, too.
+    // A link to the directory names the same directory.
     std::os::unix::fs::symlink(home.project(), root.join("link")).unwrap();
     assert_eq!(said(&named(Path::new("link"))), ["found"]);
 }

@@ -1,7 +1,8 @@
-//! Sub-agents of the real Gemini CLI and ours on the same scripts: what reaches the model, and what the calling model is told.
+//! Sub-agents of the real Gemini CLI and ours on the same scripts: the requests to the model, and the responses to the calling
+//! model.
 //!
-//! All scenes are calls of one conversation, so that they need one start of Gemini CLI. Prose is ours (system prompts, descriptions) and
-//! is not compared, nor are ids and temporary paths. [`DEVIATIONS`] names the rest.
+//! All scenes are calls of one conversation, so that they need one start of Gemini CLI. Prose is ours (system prompts,
+//! descriptions) and is not compared, nor are ids and temporary paths. [`DEVIATIONS`] names the rest.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -196,7 +197,7 @@ fn script(end: Turn) -> Script {
     script.stream(end)
 }
 
-/// What is compared of one program: the requests of each agent by its prompt, and the responses to the calling model.
+/// The compared data of one program: the requests of each agent by its prompt, and the responses to the calling model.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     requests: BTreeMap<String, Vec<Value>>,
@@ -294,7 +295,7 @@ fn shape(schema: &Value) -> Value {
     }
 }
 
-/// What the real Gemini CLI says and is told.
+/// The requests and responses of the real Gemini CLI.
 fn theirs(world: &GeminiWorld) -> Told {
     let api = FakeApi::start_in_thread(script(Turn::text("Done."))).unwrap();
     let arguments = [
@@ -330,7 +331,7 @@ impl AgentDirectory for OneAgent {
     }
 }
 
-/// What our executor says and is told.
+/// The requests and responses of our executor.
 async fn ours(world: &GeminiWorld) -> Told {
     let file = world.home().join(".gemini/agents/scout.md");
     let scout = load_agent_file(&file)

@@ -512,7 +512,7 @@ async fn a_call_without_a_signature_gets_the_word_that_the_api_takes_for_one() {
     let synthetic = json!("skip_thought_signature_validator");
     assert_eq!(signatures(1), [synthetic.clone(), Value::Null]);
     assert_eq!(signatures(2), [synthetic, Value::Null, json!("own")]);
-    // The recovery message is a text of the user: what comes before it is not checked.
+    // The recovery message is a text of the user: the contents before it are not checked.
     assert_eq!(signatures(3), [Value::Null, Value::Null, json!("own")]);
 }
 

@@ -1,5 +1,5 @@
 //! Our own agents: model client, executor and ACP; tools beside those of Gemini CLI and on files that mean harm.
-#![cfg(unix)] // what is only checked elsewhere is not tested there
+#![cfg(unix)] // other systems are compiled, but not tested
 #![expect(
     clippy::disallowed_methods,
     reason = "tests start programs, and read the environment and the clock"

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{Scene, Stage};
 
-/// Hooks that answer each event with the next of their answers, and keep what they are told.
+/// Hooks that answer each event with the next of their answers, and keep their inputs.
 #[derive(Debug)]
 pub(crate) struct ScriptedHooks {
     answers: Mutex<Vec<(HookEvent, Value)>>,

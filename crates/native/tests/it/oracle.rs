@@ -31,7 +31,7 @@ const CASES: usize = 6000;
 /// Ways in which our tools may differ.
 const MOST_DEVIATIONS: usize = 20;
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Verdict {
     /// The same, or the same but for the order that the file system has.
@@ -204,7 +204,7 @@ fn told_count(named: &BTreeMap<&'static str, Vec<String>>) -> usize {
     named.values().map(Vec::len).sum()
 }
 
-/// One case and what came of it on both sides.
+/// One case, and the answers and files of both sides.
 struct Compared<'a> {
     case: &'a Case,
     tree: &'a Tree,

@@ -46,7 +46,7 @@ impl SeenRequest {
     }
 }
 
-/// What the server does with a connection once it has answered.
+/// The server's action on a connection after its answer.
 enum Then {
     Close,
     Hold,

@@ -82,7 +82,7 @@ impl TestClient {
     }
 }
 
-/// Reads the head of a request, byte for byte: what follows is not HTTP.
+/// Reads the head of a request, byte for byte: the bytes behind it are not HTTP.
 pub(crate) async fn read_request(stream: &mut TcpStream) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -98,7 +98,7 @@ impl Scene {
         content["parts"].as_array().unwrap().clone()
     }
 
-    /// What the functions answered in the last content of a request: `name: output` or `name! error`.
+    /// The function responses in the last content of a request: `name: output` or `name! error`.
     pub(crate) fn responses(&self, request: usize) -> Vec<String> {
         let parts = self.told(request).into_iter();
         let responses = parts.filter_map(|part| part.get("functionResponse").cloned());

@@ -17,7 +17,7 @@ pub(crate) struct TestWorkspace {
     temporary: PathBuf,
 }
 
-/// What a model and a person get.
+/// The answer of a tool to the model and the person.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) text: String,

@@ -58,7 +58,7 @@ const BLOCKED: [&str; 5] = [
     "echo $((1 + 1))",
 ];
 
-/// The calls: each command once, some of them wrapped or elsewhere, and calls that are refused.
+/// The calls: each command once, some of them wrapped in `bash -c` or in another directory, and calls that are refused.
 fn calls() -> Vec<Value> {
     let plain = COMMANDS
         .iter()

@@ -107,8 +107,8 @@ pub(super) fn picture(address: Token<'_>) -> Option<(String, String)> {
     Some((media_type.to_owned(), data.to_owned()))
 }
 
-/// The tokens of a response under the names of `usage_update`. opencode counts what was read from and written to the cache, and
-/// reasoning, apart; everywhere else here the input is the whole prompt, and the output has the reasoning in it.
+/// The tokens of a response under the names of `usage_update`. opencode counts cache reads, cache writes and reasoning apart; in
+/// our events the input is the whole prompt, and the output includes the reasoning.
 pub(super) fn step_usage(tokens: Token<'_>) -> Option<Json> {
     let count = |token: Option<Token<'_>>| token.and_then(Token::u64);
     let (input, output) = (count(tokens.get("input"))?, count(tokens.get("output"))?);

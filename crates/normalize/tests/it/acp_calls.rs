@@ -234,7 +234,7 @@ fn after_a_cancel_calls_end_as_the_wire_says_or_as_cancelled() {
     );
 }
 
-/// Two calls under one id, one after the other: each is told as what is said of it, and asked about as that.
+/// Two calls under one id, one after the other: the events and the permission request of each have its own data.
 #[test]
 fn an_ended_call_whose_id_is_used_again_is_another() {
     let first = r#"<{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"ls","kind":"execute","status":"completed","rawInput":{"command":"ls"},"locations":[{"path":"/a"}]}}}"#;

@@ -1,4 +1,4 @@
-//! What the client decides, and the files and terminals that it has for the agent.
+//! The decisions of the client, and the files and terminals that it has for the agent.
 
 use lapidary_normalize::NormalizeOptions;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn decided(options_list: &Value, answer: &str) -> Value {
     assert!(told.base.raw.is_some(), "the client's line is carried");
     let mut told = body(told);
     let members = told.as_object_mut().unwrap();
-    // What was asked is in `a_question_and_its_answer_say_what_is_to_be_approved`.
+    // `a_question_and_its_answer_say_what_is_to_be_approved` tests these members of the request.
     for name in [
         "toolKind",
         "toolInput",
@@ -171,7 +171,7 @@ fn a_command_that_is_refused_is_a_call_for_those_who_want_to_see_files() {
     );
 }
 
-/// A terminal's life: what the agent asks about it and what it is answered, then the end of the turn.
+/// The events of a terminal: the agent's requests and the client's answers, then the end of the turn.
 fn terminal(steps: &[(&str, &str)]) -> Vec<Value> {
     let mut lines = vec![ACP_PROMPT.to_owned()];
     let steps = [("terminal/create", r#"{"terminalId":"t"}"#)]
@@ -249,7 +249,7 @@ fn a_terminal_ends_once_however_it_ends() {
     );
 }
 
-/// An agent may use the id of an earlier request again; whoever reads events can tell them apart.
+/// An agent may use the id of an earlier request again; a number in the events tells the requests apart.
 #[test]
 fn an_id_that_is_used_again_is_told_with_a_number() {
     let ask = |id: &str| {
@@ -314,7 +314,7 @@ fn an_elicitation_is_emitted_with_its_answer() {
     );
 }
 
-/// A request for permission and its decision, without what the other tests look at.
+/// A permission request and its decision, without the members that other tests cover.
 fn asked_and_decided(call: &Value) -> (Value, Value) {
     let asked = format!(
         "<{}",

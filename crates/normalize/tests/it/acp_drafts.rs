@@ -9,7 +9,7 @@ const NEXT: [&str; 2] = [
     r#"<{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":2,"info":{"name":"x"}}}"#,
 ];
 
-/// What follows a prompt to an agent of the next protocol, up to the end of the run.
+/// The events after a prompt to an agent of the next protocol, up to the end of the run.
 fn of_the_next_protocol(lines: &[&str]) -> Vec<Value> {
     let all = [&NEXT[..], &[crate::support::ACP_PROMPT], lines].concat();
     let events = connection(&all, &options());

@@ -352,7 +352,7 @@ fn a_program_that_does_not_speak_acp_is_told_so() {
     let end = judged(Provider::Acp, &[INITIALIZE, "< "], &exited(0));
     assert_eq!(end.cause, Cause::NoResult);
     assert!(end.hint.unwrap().contains("--acp"));
-    // An agent that greets us may print what it likes.
+    // An agent that answers `initialize` may print any text.
     let greeted = [
         INITIALIZE,
         r#"<{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#,

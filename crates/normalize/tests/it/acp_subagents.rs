@@ -1,4 +1,4 @@
-//! What a sub-agent does within a call, as `_meta` tells it.
+//! The actions of a sub-agent within a call, as `_meta` reports them.
 
 use serde_json::{Value, json};
 

@@ -216,7 +216,7 @@ fn a_required_field_of_another_kind_is_an_invalid_field_for_every_type_of_line()
     }
 }
 
-/// A line that can be used, but has something wrong with it: its event, then one diagnostic.
+/// A line that can be used, but has a fault: its event, then one diagnostic.
 #[track_caller]
 fn check_odd(line: &str, expected: &Value, kind: &str, message: &str) {
     let events = survived(line.as_bytes());

@@ -1,4 +1,4 @@
-//! Calls that were denied, and what that makes of a run.
+//! Denied calls, and their effect on the outcome of a run.
 
 use lapidary_normalize::Normalizer as _;
 use lapidary_normalize::acp::{AcpNormalizer, LineDirection};

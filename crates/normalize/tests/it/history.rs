@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 /// A model of a generation whose thoughts the CLI sends back as they were: with newer ones it leaves them out of the request.
 const MODEL: &str = "gemini-1.5-flash";
 const PROMPT: &str = "And what about the rest?";
-/// What the CLI puts between results that the model never answered and what is said next.
+/// The text that the CLI puts between results that the model never answered and the next message.
 const INTERRUPTED: &str = "[The previous response was interrupted before it completed.]";
 
 fn lines(items: &[impl Serialize]) -> String {
@@ -75,7 +75,7 @@ impl Stage {
         command.output().unwrap()
     }
 
-    /// What the model was told.
+    /// The contents of the CLI's request to the model.
     fn contents(&self) -> Value {
         let output = self.resume();
         let requests = self.api.requests();
@@ -102,7 +102,7 @@ fn without_prefix(mut turn: Value) -> Value {
     turn
 }
 
-/// Our history as the CLI sends it: its own context first, the prompt last, and nobody says two things in a row.
+/// Our history as the CLI sends it: its own context first, the prompt last, and no two turns in a row of the same role.
 fn as_sent(session: &[u8], context: &Value) -> Value {
     let log = ReplayedLog::read(session);
     let history = serde_json::to_value(client_history(&log)).unwrap();
@@ -199,7 +199,8 @@ fn gemini_cli_tells_the_model_what_we_say_it_does_of_every_form() {
         r#"{"id":"u-4","type":"user","content":"<hook_context>x</hook_context>"}"#,
     ];
     check_log(&[&[hello, hi], &notes[..]].concat());
-    // What a user message of results only says is the word for them: it is told, and the results are told twice.
+    // The text of a user message with results only is `[Function Response: …]`, which is not empty: the CLI sends the message,
+    // and so sends the results twice.
     let called = r#"{"id":"g-2","type":"gemini","content":"Look.","thoughts":[{"subject":"Plan","description":"look there"},{"subject":"","description":"bare"}],"toolCalls":[{"id":"c-1","name":"glob","args":{"pattern":"*"},"status":"success","result":[{"functionResponse":{"id":"c-1","name":"glob","response":{"output":"a.txt"}}}]},{"id":"c-2","name":"read_file","args":{},"status":"error","result":"as text"},{"id":"c-3","name":"ls","args":{},"status":"cancelled"},{"id":"c-4","name":"ls","args":{},"status":"success","result":{"functionResponse":{"id":"c-4","name":"ls","response":{"output":"b"}}}}]}"#;
     let results = r#"{"id":"u-5","type":"user","content":[{"functionResponse":{"id":"c-1","name":"glob","response":{"output":"a.txt"}}}]}"#;
     let done = r#"{"id":"g-3","type":"gemini","content":[{"text":"Done."},"Really."]}"#;
@@ -221,7 +222,7 @@ fn gemini_cli_tells_the_model_what_we_say_it_does_of_every_form() {
         r#"{{"$set":{{"messages":[{hello},{{"type":"user","content":"without an id"}},{done}]}}}}"#
     );
     check_log(&[hello, hi, &checkpoint]);
-    // Empty ones, media, and what was shown instead.
+    // Empty messages, media, and the text that the CLI shows instead.
     check_log(&[
         r#"{"id":"u-8","type":"user","content":[{"text":"See"},{"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgo="}}],"displayContent":"@a.png"}"#,
         r#"{"id":"g-5","type":"gemini","content":""}"#,

@@ -1,5 +1,5 @@
-//! The translation, from lines to every vocabulary: what the specifications ask for, one sentence at a time, and what holds for any
-//! input.
+//! The normalisers, from lines to every vocabulary: the demands of the specifications, one sentence at a time, and the properties
+//! that hold for any input.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop where it stands"

@@ -55,7 +55,7 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// The lines that hold anything: the ones that must be accounted for.
+/// The number of lines that are not blank: each of them must be accounted for.
 fn filled_lines(input: &[u8]) -> usize {
     input
         .split(|&byte| byte == b'\n')

@@ -1,4 +1,4 @@
-//! Running the translations, and looking at what comes out as JSON.
+//! Runs the normalisers, and returns their events as JSON.
 
 use lapidary_json::Token;
 use lapidary_normalize::Normalizer as _;
@@ -218,7 +218,7 @@ pub(crate) fn connection(lines: &[&str], options: &NormalizeOptions) -> Vec<Even
     events
 }
 
-/// What the agent tells within a turn of session `s`.
+/// The agent's events within a turn of session `s`.
 pub(crate) fn acp_turn(updates: &[&str]) -> Vec<Value> {
     let updates: Vec<_> = updates.iter().map(|update| acp_update(update)).collect();
     let mut lines = vec![ACP_PROMPT];

@@ -453,7 +453,7 @@ fn u37_a_line_split_over_chunks_is_one_event_and_the_last_needs_no_newline() {
     }
 }
 
-// What a live stream becomes, in the same shape.
+// The messages of a live stream, in the same shape.
 
 const PROMPT: &str =
     r#"{"type":"message","timestamp":"2026-11-15T18:00:01.000Z","role":"user","content":"do"}"#;

@@ -645,7 +645,7 @@ fn a_timeout_while_the_agent_retries_is_told_as_what_it_retries() {
         "{evidence}"
     );
     assert!(evidence.contains("timeout_total"), "{evidence}");
-    // A run that the user cancels is cancelled, whatever the agent was doing.
+    // A run that the user cancels is cancelled, even if the agent was stalled.
     let cancelled = ProcessEnd {
         stopped: Some(stopped(Cause::CancelledByClient)),
         stall: Some(stall),

@@ -48,7 +48,7 @@ fn cost(amount: f64) -> Value {
     json!({"event": "usage_update", "stepUsage": {"used": 5, "size": 9}, "extensions": {"acp.cost": cost}})
 }
 
-/// One model has a price: 0.3 dollars for a million tokens that are read, 2.5 for those that are written or thought.
+/// One model has a price: 0.3 dollars for a million tokens of input, 2.5 for a million of output or thoughts.
 fn prices() -> TokenPrices {
     TokenPrices::new(|model, used| {
         let count = |count: u64| f64::from(u32::try_from(count).unwrap());
@@ -149,7 +149,7 @@ fn money_that_is_not_reported_is_priced_by_model() {
             json!({"inputTokens": 1_000_000, "outputTokens": 100_000, "totalTokens": 1_200_000});
         ended(&json!({"modelUsage": {model: used}, "usage": {"totalTokens": 1_200_000}}))
     };
-    // 0.3 for what was read, 2.5 a million for what was written and thought.
+    // 0.3 for a million tokens of input, and 2.5 a million for output and thoughts.
     let said = "the budget of cost=0.5 is exceeded: 0.8 so far (the agent reports no cost: tokens by Lapidary's price table)";
     check(
         "cost=0.5",
@@ -161,7 +161,7 @@ fn money_that_is_not_reported_is_priced_by_model() {
     check("cost=0.5", &[turn("no-such-model")], None, &["cost"]);
 }
 
-/// What a conversation spends, as both sides put it on the wire.
+/// The amount that exceeds the budget in a conversation, from the lines of both sides.
 fn spent(lines: &[(LineDirection, Value)]) -> Option<String> {
     let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
     let mut meter = BudgetMeter::new(Budget::parse("cost=0.0001").unwrap());
@@ -292,7 +292,7 @@ fn replayed_history_was_paid_for_by_another_run() {
     check("tool-calls=0", &[replayed], None, &[]);
 }
 
-/// What the recorded agents report of their use: in four places, or nowhere.
+/// The recorded agents report their usage in four places, or not at all.
 #[test]
 fn real_agents_are_measured() {
     let measured = |golden: &str, budget: &str| {

@@ -1,4 +1,4 @@
-//! Who has the events twice writes as they come, and writes the same.
+//! A renderer that knows the outline of all events writes each event as it comes, and its output is the same.
 
 use lapidary_render::Renderer;
 use lapidary_render::html::HtmlRenderer;

@@ -72,7 +72,7 @@ pub(crate) fn html<S: AsRef<str>>(bodies: &[S]) -> String {
     render(HtmlRenderer::default(), &events(bodies))
 }
 
-/// What stands between the header and the footer of a page.
+/// The part of a page between the header and the footer.
 pub(crate) fn main_of(page: &str) -> &str {
     let (_, after) = page
         .split_once("<main id=\"transcript\">\n")
@@ -80,7 +80,7 @@ pub(crate) fn main_of(page: &str) -> &str {
     after.split_once("</main>").expect("which ends").0
 }
 
-/// What a renderer writes for events.
+/// The output of a renderer for events.
 pub(crate) fn render(mut renderer: impl Renderer, events: &[Event]) -> String {
     let mut out = Vec::new();
     for event in events {

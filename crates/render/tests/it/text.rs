@@ -221,7 +221,7 @@ fn a_denied_call_without_arguments_is_named_by_its_title() {
     assert!(shown.contains("denied: edit src/main.rs: no"), "{shown}");
 }
 
-/// Over ACP what is denied may never get a result.
+/// Over ACP a denied call may never get a result.
 #[test]
 fn a_call_that_was_denied_is_told_as_denied_on_a_terminal() {
     let denied = r#"{"event":"permission_decision","requestId":"1","toolUseId":"c1","toolName":"write_file","toolKind":"edit","toolInput":{},"decision":"denied","decidedBy":"hook","reason":"secret"}"#;

@@ -1,4 +1,4 @@
-//! Judges of what was written, stricter than any browser: what they do not know is an error.
+//! Checks of rendered pages and documents, stricter than any browser: an unknown construct is an error.
 
 use lapidary_render::plain::sanitize;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};

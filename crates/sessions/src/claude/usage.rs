@@ -1,6 +1,6 @@
 //! Tokens, turns and calls of Claude Code's files, without the texts around them.
 //!
-//! Lines are looked through for a few words first, and only those that can count are parsed: most of a file is results of tools.
+//! A search for a few words comes first, and only lines that can count are parsed: most of a file is results of tools.
 
 use std::collections::HashSet;
 use std::fs;

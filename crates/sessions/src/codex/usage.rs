@@ -1,6 +1,6 @@
 //! Tokens, turns and calls of rollouts, without the texts around them.
 //!
-//! A record says what it is within its first bytes, so most lines are neither searched nor parsed.
+//! A record names its type within its first bytes, so most lines are neither searched nor parsed.
 
 use std::collections::HashSet;
 use std::io;

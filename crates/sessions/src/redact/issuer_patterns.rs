@@ -12,7 +12,7 @@ const LONGEST_RUN: usize = 300;
 /// Texts of which a match has at least one. Without any, every text is searched.
 type NeededTexts = &'static [&'static str];
 
-/// The pattern of each kind of secret: what stands before it, texts that it needs, and itself. The first group is the secret.
+/// The pattern of each kind of secret: the text before it, texts that it needs, and itself. The first group is the secret.
 const PATTERNS: [(SecretKind, &str, NeededTexts, &str); 25] = [
     (
         SecretKind::PrivateKey,

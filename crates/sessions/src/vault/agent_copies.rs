@@ -1,4 +1,4 @@
-//! Copies of session files of agents other than Gemini CLI: taken, and compared with what is left of them.
+//! Copies of session files of agents other than Gemini CLI: taken, and compared with the files that are left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Sessions of Claude Code: what the real program wrote, read back, and damaged in every way.
+//! Sessions of Claude Code: files of the real program, read back, and damaged in every way.
 
 use std::fs;
 use std::os::unix::fs::symlink;

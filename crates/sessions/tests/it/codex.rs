@@ -1,4 +1,4 @@
-//! Sessions of Codex CLI: what the real program wrote, read back, and damaged.
+//! Sessions of Codex CLI: files of the real program, read back, and damaged.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! Sessions of opencode: what the real program wrote in files and in a database, read back, and damaged.
+//! Sessions of opencode: files and a database of the real program, read back, and damaged.
 
 use std::collections::BTreeMap;
 use std::fs;

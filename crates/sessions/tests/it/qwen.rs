@@ -1,4 +1,4 @@
-//! Sessions of Qwen Code: what the real program wrote in both generations, read back, and damaged.
+//! Sessions of Qwen Code: files of the real program in both generations, read back, and damaged.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -19,7 +19,7 @@ fn redacted(file: &[u8]) -> (String, RedactionReport) {
     (String::from_utf8(out).unwrap(), report)
 }
 
-/// Secrets put together here, so that nobody who scans this repository finds one.
+/// Secrets put together here, so that a scan of this repository finds none.
 fn planted() -> Vec<(SecretKind, String)> {
     let text = |length: usize| "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD".repeat(8)[..length].to_owned();
     let upper = |length: usize| "QW3RTY7UIOP9ASDF".repeat(2)[..length].to_owned();
@@ -446,7 +446,7 @@ fn long_text_that_is_no_secret_is_not_redacted() {
     }
 }
 
-/// What a redactor makes of one text in a session of its own, so that no other text gives a secret away.
+/// The redacted form of one text in a session of its own, so that no other text gives a secret away.
 fn redacted_text(redactor: &Redactor, text: &str) -> String {
     let file = json!({"id": "1", "type": "user", "content": text}).to_string();
     let mut after = Vec::new();

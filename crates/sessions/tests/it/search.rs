@@ -1,4 +1,4 @@
-//! Searching sessions: what is found, and that nothing depends on how it is looked for.
+//! Searches in sessions: the results, and that they are the same for each way of searching.
 
 mod corpus;
 #[cfg(all(feature = "index", target_os = "linux"))]
@@ -85,7 +85,7 @@ fn titles_come_first_then_how_often_then_how_recently() {
     is("reading", &["two"]);
     is("lines", &["two"]);
     is("animals", &["one"]);
-    // What was taken back was not said.
+    // A message that the user rewound is not found.
     is("okapi", &[]);
 }
 

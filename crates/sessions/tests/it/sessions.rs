@@ -18,14 +18,14 @@ use lapidary_gemini::GeminiHome;
 use lapidary_sessions::{DeleteError, SelectError, SessionInventory, SessionStore};
 use lapidary_testkit::recorded::RecordedHome;
 
-/// What is in a home, for the project that it knows.
+/// The inventory of a home, for the project that it knows.
 pub(crate) fn inventory(home: &RecordedHome) -> SessionInventory {
     let store = SessionStore::new(GeminiHome::at(home.home()));
     let project = store.project(&home.project());
     SessionInventory::read(vec![project], SystemTime::now())
 }
 
-/// Deletes a session as somebody would name it.
+/// Deletes a session by a name that a user would give.
 pub(crate) fn delete(home: &RecordedHome, named: &str) -> Result<(), SelectError> {
     let inventory = inventory(home);
     let going = HashSet::from([inventory.named(named)?]);

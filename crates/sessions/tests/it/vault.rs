@@ -1,4 +1,4 @@
-//! The vault: nothing that was in a session is lost, whatever happens to the files.
+//! The vault: no content of a session is lost, for any change of the files.
 
 mod agents;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! What the stand-in answers: every kind of request, and every kind of turn.
+//! The answers of the stand-in to every kind of request, with every kind of turn.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What the stand-in puts up with, and when it ends.
+//! Requests and connections that the stand-in tolerates or refuses, and its end.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;

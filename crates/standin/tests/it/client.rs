@@ -1,4 +1,4 @@
-//! A client that hides nothing: one request per connection, and what came back, byte for byte.
+//! A client that hides nothing: one request per connection, and the response byte for byte.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(crate) const STREAM: &str = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
 pub(crate) const GENERATE: &str = "/v1beta/models/gemini-2.5-flash:generateContent";
 
-/// What came back.
+/// A response of the stand-in.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -39,7 +39,7 @@ pub(crate) fn start(script: Script) -> FakeApi {
     FakeApi::start_in_thread(script).unwrap()
 }
 
-/// Asks the model something.
+/// Sends a prompt to the model.
 pub(crate) fn ask(api: &FakeApi, path: &str) -> Answer {
     post(
         api,

@@ -36,7 +36,7 @@ fn converse(api: &FakeApi, path: &str) -> Answer {
     post(api, path, &body)
 }
 
-/// What an agent asks on the side.
+/// A side request of an agent, such as one for a title.
 fn aside(api: &FakeApi, path: &str, more: &Value) -> Answer {
     let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "a title?" }] });
     for (name, value) in more.as_object().unwrap() {
@@ -45,7 +45,7 @@ fn aside(api: &FakeApi, path: &str, more: &Value) -> Answer {
     post(api, path, &body)
 }
 
-/// The data of server-sent events; what is no JSON as text.
+/// The data of server-sent events; data that is no JSON as text.
 fn events(answer: &Answer) -> Vec<Value> {
     let data = answer
         .body

@@ -234,7 +234,7 @@ fn check_silence(version: GeminiVersion) {
     );
 }
 
-/// Runs the CLI to its end and compares what it said, and its exit code.
+/// Runs the CLI to its end and compares its output and its exit code.
 #[track_caller]
 fn check(version: GeminiVersion, script: Script, expected: &[&str], code: i32) -> FakeApi {
     let api = start(script);

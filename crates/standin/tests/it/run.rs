@@ -18,7 +18,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Its output goes to files: the CLI loses what a slow reader of a pipe has not taken when it ends.
+    /// The output of the CLI goes to files: at its end, the CLI loses the bytes that a slow reader of a pipe has not read.
     pub(crate) fn start(version: GeminiVersion, world: &'a GeminiWorld, api: &FakeApi) -> Self {
         let file = |name: &str| File::create(world.root().join(name)).unwrap();
         let child = world

@@ -75,7 +75,7 @@ const GOOD: [(&str, Option<&str>); 17] = [
     ),
 ];
 
-/// Lines that no client may send, with what is wrong with each.
+/// Lines that no client may send, with the fault of each.
 const BAD: [(&str, Option<&str>, &str); 26] = [
     ("{", None, "no JSON"),
     ("[]", None, "2.0"),

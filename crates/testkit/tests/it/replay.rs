@@ -1,4 +1,4 @@
-//! The fuzz targets, on what is in the repository and on inputs made from it.
+//! The fuzz targets, on the files of the repository and on inputs made from them.
 
 use std::fs;
 use std::panic::catch_unwind;

@@ -1,4 +1,4 @@
-//! What is written by hand: the same bytes as serde's, with every combination of fields.
+//! The hand-written serialisation: the same bytes as serde's, with every combination of fields.
 
 use lapidary_vocab::event::{
     Provider, StreamDelta, StreamDeltaKind, ToolCallStatus, ToolCompletion, ToolInvocation,

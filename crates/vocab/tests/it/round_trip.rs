@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{agent_samples, samples};
 
-/// One published schema and what the samples have shown of it.
+/// One published schema, and the parts of it that the samples have covered.
 struct Contract {
     name: &'static str,
     schema: Value,

@@ -1,4 +1,4 @@
-//! What the published schemas promise by themselves.
+//! The rules that the published schemas keep without any sample.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ fn each_property(schema: &Value, visit: &mut impl FnMut(&str, &Value)) {
         Value::Object(members) => {
             for (key, value) in members {
                 match (key.as_str(), value) {
-                    ("not", _) => {} // describes nothing: it only says what is no unknown kind
+                    ("not", _) => {} // describes no property: it only keeps known kinds out of the unknown ones
                     ("properties", Value::Object(properties)) => {
                         for (name, property) in properties {
                             visit(name, property);
@@ -76,7 +76,7 @@ fn a_name_means_the_same_in_every_schema() {
     }
 }
 
-/// The word and union that each definition stands for, where it is a kind of something.
+/// Each definition that is a variant of a union has the same discriminator in every schema.
 #[test]
 fn a_definition_has_one_discriminator_wherever_it_stands() {
     let mut words: BTreeMap<String, Value> = BTreeMap::new();

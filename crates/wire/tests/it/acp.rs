@@ -194,7 +194,7 @@ fn an_answer_is_of_the_side_that_was_asked() {
         asks("0", "fs/write_text_file"),
         answers("0", "null"),
         refused.to_owned(),
-        answers("0", "null"), // nobody has asked this
+        answers("0", "null"), // no open request has this id
     ];
     check_sides(&lines, "><><<");
 }
@@ -203,7 +203,7 @@ fn an_answer_is_of_the_side_that_was_asked() {
 fn one_id_may_be_open_on_both_sides() {
     let prompt = asks("3", "session/prompt");
     let ended = answers("3", r#"{"stopReason":"end_turn"}"#);
-    // By what is in the result,
+    // The result's members tell which request it answers,
     let lines = [
         prompt.clone(),
         asks("3", "session/request_permission"),

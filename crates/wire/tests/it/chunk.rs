@@ -1,4 +1,4 @@
-//! The lane for chunks: what it reads is what the general path reads, and `serde_json` is the judge of both.
+//! The lane for chunks: it reads the same as the general path, and `serde_json` is the judge of both.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use lapidary_wire::gemini::stream::{LineContent, StreamLine, chunk, parse};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
-/// The members of a message line, each as it stands; or what the line is instead.
+/// The members of a message line, each as it stands; or the kind of any other line.
 #[derive(Debug, PartialEq)]
 enum Reading {
     Message(BTreeMap<String, String>),
@@ -59,7 +59,7 @@ fn serdes(line: &str) -> Reading {
     }
 }
 
-/// What the lane reads, if the line is spelt for it.
+/// The members that the lane reads, if the line is spelt for it.
 fn lane(line: &str) -> Option<Reading> {
     let read = chunk(line)?;
     assert_eq!(read.whole.as_str(), line);

@@ -45,7 +45,7 @@ fn every_capture_is_told_by_its_content() {
             let in_sessions = path.parent().unwrap().ends_with("sessions");
             let is_output = name.contains(".stdout.") || name.ends_with(".acp.jsonl");
             if path.is_dir() || !(in_sessions || is_output) {
-                continue; // what was asked, what stderr said, and the verdicts of other programs
+                continue; // inputs, stderr, and the verdicts of other programs
             }
             let text = fs::read_to_string(&path).unwrap();
             let expected = promised(&path, &text);
@@ -55,7 +55,7 @@ fn every_capture_is_told_by_its_content() {
             }
         }
     }
-    // Session files of other agents lie elsewhere.
+    // Session files of other agents are in other directories.
     assert_eq!(seen.len(), 7, "{seen:?}");
 }
 

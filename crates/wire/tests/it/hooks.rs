@@ -1,4 +1,4 @@
-//! What hooks are told and what they answer, against what Gemini CLI 0.61 really sent.
+//! Inputs and answers of hooks, against the lines that Gemini CLI 0.61 really sent.
 
 use std::fs;
 use std::path::Path;

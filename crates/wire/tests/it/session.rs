@@ -411,7 +411,7 @@ fn a_record_is_read_field_for_field_and_null_is_absent() {
     assert!(call.result().is_none());
 }
 
-/// What a call sent back, as `kind token`.
+/// The result of a call, as `kind token`.
 fn result_of(result: &str) -> String {
     let text = format!(r#"{{"result":{result}}}"#);
     let call = SessionToolCall::from_token(Token::parse(&text).unwrap());

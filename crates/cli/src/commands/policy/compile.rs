@@ -93,7 +93,7 @@ struct CompiledSubject {
     /// Its name, as `--agent` takes it.
     name: String,
     family: String,
-    /// The address of an agent elsewhere. It is told nothing: its configuration is on another machine.
+    /// The address of a remote agent. It gets no rules: its configuration is on another machine.
     url: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Nothing grows without end, and nobody waits without end.
+//! Limits of a connection: no buffer grows without end, and no caller waits without end.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ async fn only_so_many_questions_are_open_at_a_time() {
     }
 }
 
-/// More than fits into what is between us and the agent.
+/// A value that does not fit into the pipe between us and the agent.
 fn large() -> Json {
     Json::from_value(&"x".repeat(100_000))
 }
@@ -120,7 +120,7 @@ async fn an_agent_that_floods_is_never_made_to_wait() {
 #[tokio::test]
 async fn an_agent_that_reads_late_gets_every_answer() {
     let (_connected, mut agent) = connected(&[], ConnectionLimits::default());
-    // It reads nothing before it has asked everything: whoever waited for it to read would wait for ever.
+    // The agent reads nothing before it has sent all requests: a connection that waited for it to read would wait for ever.
     for id in 0..5_000 {
         let request = format!("{{\"id\":{id},\"method\":\"unknown\"}}\n");
         timeout(LONG, agent.says(request)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Whatever an agent prints, the connection goes on, every line is accounted for, and the agent is not told.
+//! Odd output of an agent: the connection goes on, accounts for every line, and does not tell the agent.
 
 use lapidary_engine::acp::{ConnectionLimits, TrafficLine};
 
@@ -76,7 +76,7 @@ async fn no_line_ends_the_connection_and_none_is_lost() {
         "< answer 0 {\"n\":1e2}",
         "< NotJson half",
     ];
-    // What was said before the question may have been read after it: the two directions are not one.
+    // The connection may read an earlier line of the agent after it sends the request: the two directions have no common order.
     let (sent, received): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|line| line.starts_with('>'));
     assert_eq!(sent, expected[19..20]);

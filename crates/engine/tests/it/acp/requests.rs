@@ -1,4 +1,4 @@
-//! What the agent asks of us.
+//! Requests of the agent to the client.
 
 use lapidary_engine::acp::{ConnectionLimits, IncomingRequest, IncomingRequests, RpcError};
 use lapidary_vocab::Json;

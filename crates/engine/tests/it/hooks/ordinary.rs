@@ -123,7 +123,7 @@ async fn fixed_arguments_stay_unchanged_for_the_next_hook() {
     assert_eq!(payload["tool_input"], json!({"file_path": "a.txt"}));
 }
 
-/// Whatever stands in the names that are replaced, in whichever quotes, none of it is run.
+/// The shell runs no part of the replaced variables, for any value and in any quotes.
 #[tokio::test]
 async fn nothing_that_others_choose_is_run() {
     let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! Where hooks run: what the settings say about it, and what of it a hook finds.
+//! The surroundings of hooks: the settings about them, and the environment that a hook finds.
 
 use std::collections::BTreeMap;
 use std::fs;

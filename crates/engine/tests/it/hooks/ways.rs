@@ -1,6 +1,6 @@
-//! Ways around a guard. A `BeforeTool` hook for `write_file|replace|run_shell_command` denies whatever has `secret.txt` in its `command`
-//! or its `file_path`, as guards that are written for Gemini CLI do. Whatever an agent calls what it does, in whichever shape, the hook
-//! hears of it, or the call is held back because the hook cannot be told.
+//! Ways around a guard. A `BeforeTool` hook for `write_file|replace|run_shell_command` denies every call with `secret.txt` in its
+//! `command` or its `file_path`, as guards that are written for Gemini CLI do. For every name and shape of a call, the hook gets
+//! the call, or the call is held back because the hook cannot get it.
 
 use std::fs;
 use std::path::Path;
@@ -74,7 +74,7 @@ fn is_held(dir: &Path, messages: &[Value]) -> bool {
     held.expect("there is a request for permission")
 }
 
-/// What the guard says.
+/// Whether the guard denies a call.
 fn denies(wanted: WantedCall<'_>) -> bool {
     let mut is_guarded = false;
     for side in wanted.sides() {
@@ -355,7 +355,7 @@ fn wrapped(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> 
     })
 }
 
-/// What an agent says after it has announced what it does.
+/// An update of a call that the agent has announced: another kind, input or title, or empty lists.
 fn any_redefinition() -> impl Strategy<Value = Value> {
     let kind = prop::option::of(select(vec!["think", "read", "other", "search"]));
     let input = prop::option::of(select(vec![

@@ -274,7 +274,8 @@ fn content_that_comes_in_pieces_adds_to_what_is_known() {
     assert_eq!(paths, ["/a", "/b"]);
 }
 
-/// More files than anybody looks at, told of often: quick, and nobody is sure of them.
+/// An action on more files than a policy compares (4096), reported often: the decision is quick, and no rule is certain to cover
+/// all files.
 #[test]
 fn an_action_on_too_many_files_is_asked_about_or_denied() {
     let files = |count: usize| (0..count).map(|at| format!("src/{at}")).collect::<Vec<_>>();
@@ -301,7 +302,7 @@ fn an_action_on_too_many_files_is_asked_about_or_denied() {
         let edits = policy(Rules::default(), PermissionMode::AcceptEdits);
         assert_eq!(edits.decide(action).effect, by_mode);
     }
-    // What is told of again is not compared with all that was told before.
+    // A repeated report of the same files is not compared with every earlier report.
     assert_linear(512, |count| {
         let call = event(&json!({
             "event": "tool_invocation", "callId": "c", "toolName": "t", "kind": "edit", "input": {}, "locations": files(count),

@@ -1,4 +1,4 @@
-//! Rules in files: what is refused in which words, and what a project may not say.
+//! Rules in files: the text of the errors, and the rules that a project may not set.
 
 use std::fs;
 
@@ -69,7 +69,7 @@ fn other_mistakes_have_their_words_too() {
         "1:1: rule must be a table, got: {…}",
         "each rule begins with a line [[rule]]",
     );
-    // Rules that nobody reads must not pass for rules that are kept to.
+    // A misspelt key is an error: its rules would have no effect, and the user would rely on them.
     let error = Config::from_toml("[[rules]]\nthen = 'deny'", Path::new("/etc/lapidary.toml"));
     let said = error.unwrap_err().to_string();
     assert_eq!(
@@ -108,7 +108,7 @@ fn a_program_can_give_rules_as_well() {
     );
 }
 
-/// A user's file and a project's, and what comes of them.
+/// The configuration and the warnings of a user's file and a project's file together.
 fn both(user: &str, project: &str) -> (Config, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let [users, projects] =
@@ -181,7 +181,7 @@ fn a_projects_rules_never_soften_the_users() {
         decide(&config.rules, &on(ToolKind::Edit, &["a"])),
         at(PermissionEffect::Deny, "lapidary.toml:4")
     );
-    // What the user says on the command line is said last of all.
+    // Rules of the command line overrule the rules of all files.
     let flags = Rules::new([flag(PermissionEffect::Allow, "edit")]);
     let rules = flags.before(config.rules);
     assert_eq!(

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// What is decided about a way that an agent tells over ACP.
+/// The decision about a call that an agent reports over ACP in this way.
 fn decided(policy: &Policy, way: &CallWay, number: usize) -> PermissionEffect {
     let mut normalizer = AcpNormalizer::new(&NormalizeOptions::new("r"), Provider::Acp);
     let mut actions = ToolActions::new(ROOT);

@@ -15,7 +15,7 @@ fn any_mode() -> impl Strategy<Value = PermissionMode> {
     prop::sample::select(PermissionMode::ALL.to_vec())
 }
 
-/// Words, blanks and whatever a shell acts on.
+/// Words, blanks and the characters that a shell acts on.
 fn any_command() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "git", "diff", "rm", "-rf", "/", "sh", "-c", " ", " ", " ", ";", "&", "&&", "|", "\n",
@@ -83,7 +83,7 @@ proptest! {
     fn a_command_that_bash_would_cut_in_two_is_not_allowed(tail in any_command()) {
         let line = format!("git diff {tail}");
         if allowing("execute:git diff *").decide(&run(&line)).effect == PermissionEffect::Allow {
-            // Whatever else may be run, all of it begins with what was allowed: so says the shell itself.
+            // Every command that bash would run begins with the allowed text.
             let ran = run_by_bash(&line);
             for command in ran {
                 prop_assert!(command.starts_with("git diff"), "{line:?} runs {command:?}");
@@ -110,8 +110,8 @@ proptest! {
     }
 }
 
-/// The simple commands that a real shell would run: none is found, and what is looked for is told, with its first
-/// argument.
+/// The simple commands that bash would run. `PATH` leads nowhere, so bash finds no command, and the handler writes down each one
+/// with its first argument.
 fn run_by_bash(line: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let told = folder.path().join("told");

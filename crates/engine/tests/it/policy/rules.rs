@@ -1,4 +1,4 @@
-//! Which rule decides, and what the modes say where none does.
+//! Which rule decides, and the decision of the modes where no rule matches.
 
 use lapidary_engine::config::PermissionMode::{
     self, AcceptEdits, BypassPermissions, Default, Plan,
@@ -219,7 +219,8 @@ fn tools_and_servers_are_known_by_name() {
     check(&allowing("mcp=github"), &github, Allow);
     check(&allowing("mcp:git*"), &github, Allow);
     check(&allowing("mcp=git"), &github, Ask);
-    // Where a server's name ends nobody knows: refused if it may be meant, allowed only if it must be.
+    // The server's name in this tool name is ambiguous: a deny rule matches each possible server, an allow rule only a certain
+    // one.
     let unclear = tool("mcp_git_hub_list", Some("git"));
     check(&allowing("mcp=git"), &unclear, Ask);
     check(&allowing("mcp=git_hub"), &unclear, Ask);

@@ -98,7 +98,7 @@ fn a_file_that_is_not_seen_may_be_the_denied_one() {
     check("edit:secret.txt", &nothing, PermissionEffect::Deny);
 }
 
-/// What a rule does not name stays allowed.
+/// A call that the rule does not name stays allowed.
 #[test]
 fn a_rule_about_one_file_denies_no_other_call() {
     for more in [

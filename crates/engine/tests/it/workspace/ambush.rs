@@ -14,10 +14,10 @@ use serde_json::json;
 
 use super::desk::{Desk, SECRET};
 
-/// Without care for links, what is outside is reached in a tenth of so many tries.
+/// Code without care for links reaches the folder outside within a tenth of these tries.
 const TRIES: u32 = 500;
 
-/// Somebody who swaps what is at a path until told to stop: a folder of ours, or a link to the one outside.
+/// A thread that swaps the entry at a path until `stop` is set: a folder of ours, or a link to the one outside.
 struct Swapper {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<u64>>,
@@ -57,7 +57,7 @@ impl Swapper {
     }
 }
 
-/// What came of it.
+/// The results of the tries.
 #[derive(Debug, Default)]
 struct Score {
     read: u32,
@@ -163,7 +163,7 @@ async fn a_file_request_is_refused_if_its_target_changed_after_permission() {
             .serve_as(method, &params, action.as_ref())
             .await
             .unwrap();
-        // Nobody allowed it at all.
+        // Without an allowed action, the request is refused.
         desk.workspace
             .serve_as(method, &params, None)
             .await

@@ -226,8 +226,8 @@ proptest! {
         let read = runtime.block_on(desk.serve("fs/read_text_file", params.clone()));
         let action = desk.workspace.action("fs/read_text_file", &Json::from_value(&params));
         match read {
-            // What was read is inside, and is what the system finds there. What it does not find is missing, or lies beyond a
-            // folder that is missing and was left again with `..`.
+            // The file is inside the roots, and the answer has the content that the system finds there. A path that the system
+            // cannot resolve (`before` is `None`) is missing, or goes into a missing folder and leaves it again with `..`.
             Ok(answer) => {
                 let place = action.unwrap().unwrap().paths.remove(0);
                 prop_assert!(inside(&place), "{path} is {place:?}");

@@ -1,4 +1,4 @@
-//! A workspace in a directory of its own, with something outside that nobody may touch.
+//! A workspace in a directory of its own, with files outside that no request may touch.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use lapidary_engine::workspace::{ClientServices, ServicesSetup};
 use lapidary_vocab::Json;
 use serde_json::{Value, json};
 
-/// What stands in the file outside.
+/// The content of the file outside.
 pub(super) const SECRET: &str = "nobody's business";
 
 pub(super) struct Desk {
@@ -26,7 +26,7 @@ impl Desk {
     /// `root` and `second` are roots; `outside` is not, and `rooted`, whose name begins like a root's, is not either.
     pub(super) fn with(change: impl FnOnce(&mut ServicesSetup)) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        // Where links lead on the way to the temporary directory is not what is tested.
+        // The links on the way to the temporary directory are not under test.
         let base = directory.path().canonicalize().unwrap();
         for name in ["root", "second", "outside", "rooted"] {
             fs::create_dir(base.join(name)).unwrap();
@@ -48,7 +48,7 @@ impl Desk {
         self.directory.path().canonicalize().unwrap().join(name)
     }
 
-    /// The same as text. `name` may be anything, and is not cleaned.
+    /// The same as text. `name` may be any text, and is not cleaned.
     pub(super) fn text(&self, name: &str) -> String {
         format!(
             "{}/{name}",
@@ -97,7 +97,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Asserts that what is outside is as it was, and nothing was added to it.
+    /// Asserts that the folders outside have the same content as before, and no new entry.
     pub(super) fn assert_outside_is_untouched(&self) {
         for name in ["outside", "rooted"] {
             let found = fs::read_dir(self.path(name)).unwrap().flatten();

@@ -1,4 +1,4 @@
-//! Reading: lines and parts, what is missing, what is no text, what is too large, what is no file.
+//! Reading: lines and parts, missing files, files that are no text, files that are too large, entries that are no files.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -48,7 +48,7 @@ async fn numbers_that_are_no_line_are_refused() {
             assert_eq!(refused.code, RpcError::BAD_PARAMS, "{wrong}");
         }
     }
-    // More than fits into anything is only large.
+    // A number that fits into no integer type is only large.
     let params = format!(
         r#"{{"path":{},"line":123456789012345678901234567890}}"#,
         json!(desk.text("root/file"))
@@ -107,7 +107,7 @@ async fn no_more_is_read_than_the_limit() {
     }
     let start = desk.lines("root/large", &json!(1), &json!(1)).await;
     assert_eq!(start.unwrap(), "12345\n");
-    // What has a size of nothing and no end is no different.
+    // A sparse file, which takes no space on the disk, is too large as well.
     let file = fs::File::create(desk.path("root/sparse")).unwrap();
     file.set_len(1 << 40).unwrap();
     assert!(desk.read("root/sparse").await.is_err());

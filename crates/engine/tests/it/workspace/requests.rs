@@ -1,4 +1,4 @@
-//! What a request asks for, in the words of a policy.
+//! The actions that requests of an agent ask for, as a policy sees them.
 
 use std::fs;
 
@@ -75,7 +75,7 @@ fn commands_are_spelled_with_all_that_changes_their_meaning() {
     }
 }
 
-/// Whoever allowed a call by its command has allowed the terminal that it opens for it.
+/// A permission for a call by its command covers the terminal that the agent opens for the call.
 #[test]
 fn a_terminal_is_spelled_as_the_request_for_permission_was() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! Writing: whole or not at all, in place of what was there.
+//! Writing: a write replaces the whole file or leaves it as it is.
 
 use std::fs::{self, Permissions};
 use std::io::Read as _;
@@ -15,7 +15,7 @@ async fn a_file_is_made_with_the_folders_that_it_needs() {
     assert_eq!(desk.read("root/a/b/c.txt").await.unwrap(), "hello\r\n");
     desk.write("second/x", "").await.unwrap();
     assert_eq!(fs::read(desk.path("second/x")).unwrap(), b"");
-    // It is as anybody's new file would be.
+    // The file has the mode of any new file.
     fs::write(desk.path("root/ordinary"), "").unwrap();
     let mode = |name: &str| fs::metadata(desk.path(name)).unwrap().mode();
     assert_eq!(mode("root/a/b/c.txt"), mode("root/ordinary"));
@@ -63,7 +63,7 @@ async fn a_write_leaves_open_readers_and_hard_links_the_old_content() {
     let mut seen = String::new();
     reader.read_to_string(&mut seen).unwrap();
     assert_eq!(seen, "old and long");
-    // And whoever has it under another name, outside.
+    // A hard link outside the roots keeps the old content too.
     let other = fs::read_to_string(desk.path("outside/other name")).unwrap();
     assert_eq!(other, "old and long");
 }

@@ -1,4 +1,4 @@
-//! What is found without running anything.
+//! The findings of the hook check, which runs no hook.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -38,7 +38,7 @@ fn told(machine: &Machine) -> Vec<String> {
     findings(machine).iter().map(line).collect()
 }
 
-/// What is found in one definition of one event, the first line of which is line 1.
+/// Checks the findings for one definition of one event. The event is on line 1 of the file, and the definition begins on line 2.
 #[track_caller]
 fn found(event: &str, definition: &str, expected: &[&str]) {
     let settings = format!("{{\"hooks\": {{\"{event}\": [\n{definition}\n]}}}}");
@@ -580,7 +580,7 @@ fn unknown_hook_keys_are_found_with_the_nearest_known_key() {
         .map(|(at, key, hint)| (&**at, &**key, &**hint))
         .collect();
     assert_eq!(unknown, expected);
-    // What the settings' own reader says is not said twice.
+    // The check does not repeat a notice of the settings reader.
     let at = |line: usize| {
         findings(&machine)
             .iter()
@@ -609,7 +609,7 @@ fn names_that_javascript_has_uses_for_are_no_events_either() {
     assert_eq!(told(&machine), expected);
 }
 
-/// Nothing ever comes out of a pipe that nobody writes to.
+/// A pipe without a writer never has any bytes to read.
 #[test]
 fn a_pipe_is_no_script_and_is_not_waited_for() {
     for (command, expected) in [

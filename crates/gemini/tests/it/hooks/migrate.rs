@@ -96,7 +96,7 @@ fn a_claude_hook_without_a_translation_is_named() {
     );
 }
 
-/// A guard must not become something that decides nothing, nor run where it did not.
+/// A migrated guard must not become a hook that decides nothing, nor run where the original did not.
 #[test]
 fn a_claude_hook_with_another_meaning_is_skipped_or_remarked_on() {
     let list = |matcher: Value| json!([{"matcher": matcher, "hooks": [{"type": "command", "command": "a", "onFailure": "block"}]}]);

@@ -68,7 +68,7 @@ fn plan_of(hook: Hook, name: &str) -> lapidary_gemini::hooks::HookPlan {
     super::plan::registry(vec![hook]).plan(HookEvent::BeforeTool, Some(name))
 }
 
-/// What the real parts say to cases.
+/// The answers of the real Gemini CLI's modules to cases.
 fn upstream(cases: &Value) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/hooks/upstream.js");
     let bundle = GeminiVersion::V0_61_0.program();
@@ -196,7 +196,7 @@ impl Case {
         })
     }
 
-    /// What is on record after the user has been told.
+    /// The record of trusted hooks after the user was warned.
     fn recorded(&self, registry: &HookRegistry) -> Value {
         let is_warned = registry
             .warnings
@@ -298,7 +298,7 @@ fn a_hook(dice: &mut Dice) -> Value {
     hook
 }
 
-/// A request, what a hook says to it, an answer, and what a hook says to that.
+/// A request, a hook's output for it, a response, and a hook's output for that.
 fn translation(seed: u64) -> Value {
     let mut dice = Dice(SeededRng::new(seed));
     let mut said = json!({});

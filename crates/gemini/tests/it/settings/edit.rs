@@ -382,7 +382,7 @@ mod unix {
 
     #[test]
     fn an_error_of_the_system_names_the_file() {
-        // Nobody can make a file there, not even root.
+        // No process can make a file there, not even as root.
         let path = Path::new("/proc/self/gemini/settings.json");
         let refused = edit(path, disable("a")).unwrap_err();
         assert!(

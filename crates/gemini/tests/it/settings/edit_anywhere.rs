@@ -1,5 +1,5 @@
-//! Any change at any path of a text as odd as JSON with comments can be: it says what was asked for, every other value stays, and
-//! every byte outside of the place that was changed.
+//! Any change at any path of a text as odd as JSON with comments can be: the file has the new value, every other value stays, and
+//! every byte outside the place of the change.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// What can stand between two parts of a file.
+/// The blanks and comments that can stand between two parts of a file.
 const GAPS: [&str; 12] = [
     "",
     "",
@@ -206,7 +206,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// What is left of a text in another one, in the same order.
+/// Whether the bytes of `part` occur in `whole`, in the same order.
 fn is_within(part: &str, whole: &str) -> bool {
     let mut bytes = whole.bytes();
     part.bytes().all(|wanted| bytes.any(|byte| byte == wanted))
@@ -239,7 +239,7 @@ proptest! {
         let keys: Vec<_> = path.iter().map(String::as_str).collect();
         let object = at(&mut expected, parent);
         let last = keys[keys.len() - 1];
-        // What may change: the value alone, or what is between the brackets around it.
+        // The span that may change: the value alone, or the text between the brackets around it.
         let is_there = object.contains_key(last);
         let within = match (&change, is_there) {
             (Change::Set(_), true) => spans[&path].clone(),
@@ -262,7 +262,7 @@ proptest! {
             Change::Set(value) => drop(object.insert(last.to_owned(), value)),
             Change::Remove => drop(object.shift_remove(last)),
         }
-        // Read by somebody who knows nothing of the one who wrote.
+        // A second `edit` reads the file anew, without the state of the first.
         edit(&file, |document| {
             assert_eq!(Value::Object(document.object().clone()), expected, "{before}\n---\n{after}");
             Ok::<_, EditError>(())

@@ -1,4 +1,4 @@
-//! Any change of any file: it says what was asked for, and every byte outside the change is still there.
+//! Any change of any file: the file has the new value, and every byte outside the change is still there.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-/// What can stand between two parts of a file. A number makes each comment its own.
+/// The blanks and comments that can stand between two parts of a file. `N` becomes a number, so that each comment is unique.
 const GAPS: [&str; 9] = [
     "",
     "",
@@ -43,7 +43,7 @@ fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<Stri
     vec((key(), inner), 0..4).prop_map(|pairs| pairs.into_iter().collect())
 }
 
-/// Writes a value with something between all of its parts.
+/// Writes a value with gaps between all of its parts.
 struct Writer<'a> {
     gaps: std::iter::Cycle<std::slice::Iter<'a, usize>>,
     out: String,
@@ -106,7 +106,7 @@ fn written(object: &Map<String, Value>, gaps: &[usize]) -> String {
     writer.out
 }
 
-/// What a change leaves, and what the document said then.
+/// The text after a change, and the document's object at that time.
 fn changed(
     before: &str,
     change: impl FnOnce(&mut SettingsDocument) -> Result<(), EditError>,
@@ -122,7 +122,7 @@ fn changed(
     })
     .unwrap();
     let after = fs::read_to_string(&path).unwrap();
-    // Read back by somebody who knows nothing of the one who wrote.
+    // A second `edit` reads the file anew, without the state of the first.
     edit(&path, |document| {
         assert_eq!(document.object(), &said);
         Ok::<_, EditError>(())

@@ -1,4 +1,4 @@
-//! Files that are valid JSON, and more than anybody expects.
+//! Extreme files: deep, long, unreadable, or full of mistakes.
 
 use std::fs;
 use std::thread;
@@ -36,7 +36,7 @@ fn verdict(machine: &Machine) -> UpstreamReaction {
     verdict
 }
 
-/// A thread of half the usual stack can do everything with settings as deep as we take them, whatever key they are at.
+/// A thread with half the usual stack handles settings of the greatest depth that we accept, at any key.
 #[test]
 fn no_depth_overflows_the_stack() {
     let deep = nested(DEEPEST - 4);
@@ -184,7 +184,8 @@ fn an_unreachable_file_is_missing_and_a_pipe_is_not_waited_for() {
     assert_eq!(verdict(&machine), UpstreamReaction::Refuses);
 }
 
-/// Wrong keys and wrong items, all on one line that is not ASCII: what is the slowest for who counts from the start.
+/// Wrong keys and wrong items, all on one line that is not ASCII: the slowest input for a reader that counts columns from the
+/// start of the line.
 #[cfg(target_os = "linux")]
 fn wrong(count: usize) -> String {
     let keys = (0..count).map(|at| format!("\"é{at}\": 1"));

@@ -1,4 +1,4 @@
-//! What is said about the files.
+//! The notices about settings files.
 
 use std::fs;
 
@@ -75,7 +75,7 @@ fn a_setting_that_ends_gemini_cli_is_reported() {
         let machine = Machine::new().file(folders, text);
         let expected = format!("{folders}: {problem}; Gemini CLI does not start with it");
         assert_eq!(told(&machine), [expected]);
-        // Then nobody asks for it.
+        // If the environment states the trust, the file is not needed, and there is no notice.
         assert_eq!(told(&machine.with(TRUST, "true")), [""; 0]);
     }
 }
@@ -105,7 +105,7 @@ fn an_unknown_key_is_named_with_the_nearest_known_one() {
             ":1:31: `security.folderTrust.enable`: is not a key that Gemini CLI knows; did you mean `enabled`?",
         ],
     );
-    // What is wrong anyway is said once.
+    // A key with two mistakes gets one notice.
     check(
         r#"{"hooks": {"beforeTool": 1, "afterTool": 2}}"#,
         &[

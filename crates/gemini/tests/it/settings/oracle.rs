@@ -1,4 +1,4 @@
-//! The real Gemini CLI agrees: what it makes of many made-up settings, all in one start.
+//! The real Gemini CLI agrees about many generated settings, all in one start.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 /// How many made-up cases are tried.
 const CASES: usize = 600;
 
-/// What the four files say, if they are there, and whether the workspace is trusted.
+/// The contents of the four settings files, if they exist, and whether the workspace is trusted.
 #[derive(Debug, Clone)]
 struct Case {
     files: [Option<String>; 4],
@@ -29,7 +29,7 @@ struct Case {
     is_trusted: bool,
 }
 
-/// Texts with all that could be taken for a variable, or for something that is no text.
+/// Texts that look like a variable, a boolean or a number.
 fn text() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec![
         "$", "{", "}", ":-", "A", "EMPTY", "_", "é", " ", "-", ":", "${A}", "$A", "${B:-x}", "\n",
@@ -193,7 +193,7 @@ fn file() -> impl Strategy<Value = Option<String>> {
     ]
 }
 
-/// A `.env` file: what Node takes for a line, and what it does not.
+/// A `.env` file with lines that Node accepts and lines that it does not.
 fn env() -> impl Strategy<Value = Option<(String, bool)>> {
     let line = prop::sample::select(vec![
         "B=1",
@@ -368,7 +368,7 @@ fn ask(root: &Path, questions: &[Value]) -> Vec<Value> {
     serde_json::from_slice(&fs::read(out).unwrap()).unwrap()
 }
 
-/// Whether a number has a point does not matter in JavaScript. The models of a version are nobody's settings.
+/// JavaScript does not distinguish `1` and `1.0`. The CLI's version sets `modelConfigs`, not the settings files.
 fn comparable(object: &Map<String, Value>) -> Value {
     fn plain(value: &Value) -> Value {
         match value {
@@ -455,7 +455,7 @@ fn gemini_cli_merges_the_same() {
     );
 }
 
-/// Texts that hardly anybody writes, and what is said of each.
+/// Unusual texts, and the reaction to each.
 fn odd() -> Vec<(String, Option<UpstreamReaction>)> {
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let texts = [
@@ -528,7 +528,7 @@ fn gemini_cli_starts_with_what_we_say_it_starts_with() {
     }
 }
 
-/// Settings that need no rewriting, and what is written into them.
+/// Settings that need no rewriting, and a path and value to write into them.
 fn written() -> impl Strategy<Value = (Value, &'static str, Value)> {
     let paths = prop::sample::select(vec![
         "skills.disabled",

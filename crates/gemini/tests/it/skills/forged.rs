@@ -1,4 +1,5 @@
-//! What somebody made who shares a directory with us: it is never taken for ours, and nothing outside of it goes with it.
+//! Staging directories that another user of the same directory forged: we never take them for ours, and never delete files
+//! outside them.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
@@ -12,7 +13,7 @@ use serde_json::json;
 use super::installing::{names, package};
 use super::{skill, write};
 
-/// A desk that was left, with something in it, and something precious elsewhere.
+/// A staging directory that a killed process left, with a skill in it, and precious files in another directory.
 fn desk() -> (tempfile::TempDir, PathBuf) {
     let root = tempfile::tempdir().unwrap();
     let desk = root.path().join("skills/.lapidary-killed");
@@ -40,7 +41,7 @@ fn a_mark_that_says_nothing_of_a_birth_is_believed_only_where_disks_know_none() 
 fn a_directory_of_another_user_is_not_ours_even_with_a_mark() {
     for owned in ["", "mark"] {
         let (_root, desk) = desk();
-        // Only a superuser can give something away.
+        // Only a superuser can give a file to another user.
         let is_given = chown(desk.join(owned), Some(65_534), None).is_ok();
         assert_eq!(recover(&desk).len(), usize::from(!is_given), "{owned}");
         assert_eq!(desk.join("new-0/SKILL.md").exists(), is_given, "{owned}");
@@ -91,9 +92,9 @@ fn an_unmarked_leftover_is_removed_and_no_other_directory() {
     write(target, ".lapidary-aB3xy0/mark", "");
     let kept = [
         ".lapidary-aB3xy1", // a link
-        ".lapidary-aB3xy2", // with something in it
-        ".lapidary-aB3xy3", // with something beside a mark
-        ".lapidary-aB3xy4", // with a mark that says something
+        ".lapidary-aB3xy2", // with a file in it
+        ".lapidary-aB3xy3", // with a file beside a mark
+        ".lapidary-aB3xy4", // with a mark that has content
         ".lapidary-empty",  // called otherwise
         ".lapidary-toolong",
     ];
@@ -148,7 +149,7 @@ fn a_file_that_never_ends_is_refused_at_once() {
         words.iter().any(|it| refused[0].contains(it)),
         "{refused:?}"
     );
-    // Of what was fetched, it is not even looked at.
+    // In a fetched package, the target of the link is not even opened.
     let error = package(&skills, None).unwrap_err();
     assert!(matches!(error, PackageError::LinkLeadsOut(..)), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Which skills count, which take the place of others, and what is said of the rest.
+//! Which skills count, which take the place of others, and the notices about the rest.
 
 use std::collections::BTreeMap;
 use std::fs;

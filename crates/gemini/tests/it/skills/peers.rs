@@ -1,4 +1,4 @@
-//! What the real Gemini CLI tells a model of skills.
+//! The text about skills that the real Gemini CLI sends to a model.
 
 use std::fs;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{skill, write};
 
-/// Whether a text stands somewhere in a value.
+/// Whether any string in a value contains a text.
 fn says(value: &Value, text: &str) -> bool {
     match value {
         Value::String(found) => found.contains(text),

@@ -105,7 +105,7 @@ fn pipe(path: &Path) {
     assert!(made.unwrap().success());
 }
 
-/// Whoever opens one waits for somebody who writes, perhaps for ever.
+/// A process that opens a pipe waits for a writer, perhaps for ever.
 #[test]
 fn a_pipe_in_a_staging_directory_is_not_opened() {
     let (root, target) = with_old(&["one"]);

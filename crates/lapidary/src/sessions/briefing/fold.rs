@@ -20,7 +20,7 @@ const LONGEST_ENTRY: usize = 500;
 /// How many entries of a list are kept, the newest.
 const MOST_ENTRIES: usize = 10;
 
-/// How many files are kept, those that were changed last.
+/// The limit on files: the files that the session changed last stay.
 const MOST_FILES: usize = 30;
 
 /// The longest texts of which a diff is made.
@@ -190,7 +190,7 @@ fn changed_file(change: &DiffBlock) -> BriefedFile {
     BriefedFile { path, diff }
 }
 
-/// Adds an entry, and drops the oldest beyond the bound. True if something was cut or dropped.
+/// Adds an entry, and drops the oldest beyond the bound. True if the text was cut or an entry was dropped.
 fn push_entry(entries: &mut Vec<String>, text: &str, longest: usize) -> bool {
     let mut text = text.trim().to_owned();
     let mut is_cut = cut_text(&mut text, longest);

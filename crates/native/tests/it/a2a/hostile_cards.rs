@@ -135,7 +135,7 @@ fn unsafe_target(card: &str, target: &str) -> RemoteError {
     }
 }
 
-/// A proxy plays the other machine: the request for its card goes there, whatever its name.
+/// A proxy plays the other machine: it gets the request for the card, for any host name.
 #[tokio::test]
 async fn a_card_of_another_machine_cannot_lead_to_this_one() {
     let target = RawServer::start(|_| answer(200, "application/json", "{}"));

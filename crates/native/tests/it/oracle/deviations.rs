@@ -12,7 +12,7 @@ use super::cases::Case;
 use super::node::Oracle;
 use super::{Compared, Verdict};
 
-/// What is to be said of answers that are not the same.
+/// The verdict on answers that differ; `None` if no known deviation explains them.
 pub(super) fn judge(compared: &Compared<'_>, oracle: &mut Oracle) -> Option<Verdict> {
     match compared.case.tool {
         "replace" => replace(compared),
@@ -347,8 +347,8 @@ fn distance(bytes: Option<&[u8]>, truth: Option<&[u8]>) -> usize {
     one.len().max(other.len()) - front - back
 }
 
-/// Whether our edit changed the file into something else than the edit meant. White space is left to the other comparisons, and so are
-/// edits whose new text is perturbed itself or that are made in several places.
+/// Whether our edit made another change than the case intends. The other comparisons judge white space, edits whose new text is
+/// perturbed itself, and edits in several places.
 pub(super) fn is_wrong(compared: &Compared<'_>) -> bool {
     let case = compared.case;
     let is_judged = !matches!(case.perturbation, None | Some("escapes"))
@@ -362,7 +362,7 @@ pub(super) fn is_wrong(compared: &Compared<'_>) -> bool {
         .unwrap_or_default()
         .replace("\r\n", "\n");
     if before.contains(&old) {
-        return false; // an exact edit is what was asked for
+        return false; // an exact edit is the intended one
     }
     let is_edited = compared.ours.error.is_none() && compared.our_bytes != compared.before;
     is_edited && words(compared.our_bytes) != words(Some(truth.as_bytes()))

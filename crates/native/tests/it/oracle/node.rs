@@ -17,7 +17,7 @@ pub(crate) struct Oracle {
     home: tempfile::TempDir,
 }
 
-/// What a model gets.
+/// The answer of a tool to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OracleAnswer {
     pub(super) text: String,
@@ -101,7 +101,7 @@ impl Drop for Oracle {
     }
 }
 
-/// A text without what cannot be the same: the temporary directory, and the order of files in a search.
+/// A text without the parts that cannot be the same: the temporary directory, and the order of files in a search.
 pub(super) fn normal(workspace: &TestWorkspace, case: &Case, text: &str) -> String {
     let temporary = workspace.outside().join("temporary");
     let text = text.replace(temporary.to_str().unwrap(), "<temporary>");

@@ -91,7 +91,7 @@ const IGNORED: [&str; 12] = [
     "[ab].txt",
 ];
 
-/// A tree, and what is in it.
+/// A generated workspace and its files.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) workspace: TestWorkspace,

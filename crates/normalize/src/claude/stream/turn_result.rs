@@ -182,8 +182,7 @@ fn cause_of_status(status: u64) -> Option<Cause> {
     }
 }
 
-/// Anthropic counts what was written to and read from the cache apart from `input_tokens`; everywhere else here the input is the
-/// whole prompt.
+/// Anthropic counts cache writes and cache reads apart from `input_tokens`; in our events the input is the whole prompt.
 fn usage(usage: Token<'_>) -> Option<TokenUsage> {
     let count = |name| usage.get(name).and_then(Token::u64);
     let (input, output) = (count("input_tokens")?, count("output_tokens")?);

@@ -5,7 +5,7 @@ use lapidary_vocab::{Cause, Text};
 
 use crate::own::{self, string_token};
 
-/// Beginnings of messages, and what they mean.
+/// Beginnings of messages, and their causes.
 const BEGINNINGS: [(&str, Cause); 6] = [
     ("unexpected status 401", Cause::AuthRequired),
     ("unexpected status 403", Cause::AuthRequired),

@@ -1,4 +1,4 @@
-//! The index: the same as without, whatever happens to it.
+//! The index: the same results as without it, in any state of its file.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) fn build(path: &Path, home: &Home) -> UpdateResult {
     built.expect("it was waited for")
 }
 
-/// What a list and some searches say with the index; it has to be what they say without. Returns the warnings.
+/// Asserts that a list and some searches return the same with the index as without. Returns the warnings.
 fn same(path: &Path, home: &Home) -> Vec<String> {
     let projects = home.projects();
     let now = SystemTime::UNIX_EPOCH;
@@ -156,7 +156,7 @@ fn the_index_is_really_asked() {
     let home = three();
     let path = home.path().join("index.sqlite");
     build(&path, &home);
-    // The files say something else than the index now, and look as they did.
+    // The files differ from the index now, but have the same size and time.
     for entry in fs::read_dir(home.chats()).unwrap() {
         let file = entry.unwrap().path();
         let time = file.metadata().unwrap().modified().unwrap();

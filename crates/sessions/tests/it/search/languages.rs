@@ -1,4 +1,4 @@
-//! Queries in many scripts: what is found is what the file says, however it is looked for.
+//! Queries in many scripts: each way of searching finds the text of the file.
 
 use std::time::SystemTime;
 

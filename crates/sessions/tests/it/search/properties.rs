@@ -1,4 +1,4 @@
-//! Whatever the files say: the fast way finds what the plain way finds.
+//! For any files, the fast search finds the same as the plain search.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -135,7 +135,7 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// A record as the CLI writes them, and so long that nobody reads it whole who need not.
+/// A record as the CLI writes them, and so long that a search does not read all of it without need.
 fn long(id: &str, text: &str) -> String {
     let said = json!(format!("{}{text}", "so much to say, ".repeat(80)));
     format!(

@@ -12,7 +12,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::corpus::Home;
 
-/// The ids of the sessions in which everything is that is looked for, the best first, with how many texts have something of it.
+/// The ids of the sessions that contain every phrase of the query, the best first, with the number of texts that contain one.
 pub(crate) fn search(home: &Home, query: &str) -> Vec<(String, bool, u64)> {
     let phrases = phrases(query);
     let listing = SessionListing::read(&home.projects(), SystemTime::UNIX_EPOCH);
@@ -59,7 +59,7 @@ pub(crate) fn search(home: &Home, query: &str) -> Vec<(String, bool, u64)> {
     found.into_iter().map(|(_, hit)| hit).collect()
 }
 
-/// Something that has to occur.
+/// A phrase of the query, which a session must contain.
 struct Phrase {
     text: String,
     is_exact: bool,
@@ -98,7 +98,7 @@ impl Phrase {
             let (before, behind) = (&text[..at], &text[at + self.text.len()..]);
             let (first, last) = (self.text.chars().next(), self.text.chars().next_back());
             let is_end = ends_word(last, behind.chars().next());
-            // Marks and tones belong to what they stand on.
+            // Marks and tones belong to the letter before them.
             let is_torn =
                 behind.starts_with(|next| is_mark(next) && !is_unspaced(next) || is_tone(next));
             let is_half = |before: &str| {
@@ -114,7 +114,7 @@ impl Phrase {
     }
 }
 
-/// A text as it is compared: one blank for whatever parts words, none beside what stands for itself anyway.
+/// A text as it is compared: one blank for each separator of words, none beside a letter that counts as a word by itself.
 fn compared(text: &str, is_exact: bool) -> String {
     let width = |letter: char| match letter {
         '\u{ff00}'..='\u{ffef}' => letter.to_string().nfkd().collect::<String>(),

@@ -28,7 +28,7 @@ fn ours(home: &RecordedHome, now: SystemTime) -> String {
     for session in sessions {
         let info = session.info();
         let days = age(session.updated_ms.unwrap(), now);
-        // What is not ASCII is shown by us only.
+        // Only our list shows characters that are not ASCII.
         let title = match &info.summary {
             Some(_) => &info.display_name,
             None => &info.first_user_message,

@@ -1,4 +1,4 @@
-//! The real Gemini CLI takes the same directory for a project, whatever registry and markers say.
+//! The real Gemini CLI takes the same directory for a project, with any registry and any markers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::real::gemini_in;
 
-/// A home without anything in it, and a project of this name.
+/// An empty home, and a project of this name.
 fn world(name: &str) -> (RecordedHome, PathBuf) {
     let home = RecordedHome::new();
     fs::remove_dir_all(home.home().join(".gemini")).unwrap();
@@ -21,7 +21,7 @@ fn world(name: &str) -> (RecordedHome, PathBuf) {
     (home, project)
 }
 
-/// What we say before the CLI ran, and what it did; then what we say afterwards.
+/// Compares our id of a project with the CLI's, before and after the CLI runs.
 fn check(home: &RecordedHome, project: &Path, what: &str) {
     let store = SessionStore::new(GeminiHome::at(home.home()));
     let before = store.project(project);

@@ -8,14 +8,14 @@ use lapidary_testkit::gemini::GeminiVersion;
 use lapidary_testkit::recorded::RecordedHome;
 use serde_json::json;
 
-/// What it said.
+/// The output of the CLI.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// Runs it. Cleaning up is switched off: it would remove what the test is about.
+/// Runs the CLI with its cleanup disabled, which would remove the sessions under test.
 pub(crate) fn gemini(home: &RecordedHome, version: GeminiVersion, args: &[&str]) -> Told {
     gemini_in(home, &home.project(), version, args)
 }
@@ -37,7 +37,7 @@ pub(crate) fn gemini_in(
         "tools": { "useRipgrep": false },
     });
     home.put("settings.json", &settings.to_string());
-    // It may ask for a summary of the newest session, and would ask again and again if nobody answered.
+    // The CLI may ask for a summary of the newest session, and would repeat the request without an answer.
     let api = FakeApi::start_in_thread(Script::new()).unwrap();
     let output = Command::new(version.program())
         .args(args)

@@ -34,7 +34,7 @@ fn ago(now: SystemTime, age: Duration) -> String {
     format!("{:.3}", Timestamp::try_from(now - age).unwrap())
 }
 
-/// What goes, by id or by the file's name, and why.
+/// The expired sessions, by id or by the file's name, with the reason.
 fn goes(
     inventory: &SessionInventory,
     rule: &RetentionRules,
@@ -57,13 +57,13 @@ fn goes(
     told
 }
 
-/// A session to which something was added so long ago, and whose file was written then.
+/// A session whose last update and whose file are of this age.
 fn session(home: &RecordedHome, id: &str, now: SystemTime, age: Duration) {
     let path = home.session(id, &ago(now, age), &["hello"]);
     home.age(&path, now, age);
 }
 
-/// What a checkpoint without content hides can be recovered: it stays as long as a session would.
+/// A conversation that a checkpoint without content hides can be recovered: it stays as long as a session would.
 #[test]
 fn a_conversation_that_is_only_hidden_is_kept_as_long_as_any() {
     let home = RecordedHome::new();
@@ -146,7 +146,7 @@ fn empty_files_expire_early_and_broken_files_as_late_as_sessions() {
         [
             pair("ancient-id", ExpiryReason::NoContent),
             pair("old-id", ExpiryReason::NoContent),
-            // What is broken may still be recovered: it is kept as long as a session.
+            // A broken file may still be recovered: it is kept as long as a session.
             pair("session-ancient-broken.jsonl", ExpiryReason::NotASession),
             pair("session-ancient-empty.jsonl", ExpiryReason::Empty),
             pair("session-old-empty.jsonl", ExpiryReason::Empty),
@@ -194,7 +194,7 @@ fn a_session_with_a_future_or_unreadable_time_is_kept() {
     }
     let told = goes(&inventory(&home), &rule(Some("30d"), None, None), now);
     assert_eq!(told, [("past".to_owned(), ExpiryReason::TooOld)]);
-    // Somebody has just written it, whatever it says of itself.
+    // The file was written just now, so the time in its records does not count.
     let path = home.folder().join("chats/session-x-past.jsonl");
     home.age(&path, now, HOUR);
     assert_eq!(
@@ -297,7 +297,7 @@ fn a_workspace_that_is_not_trusted_says_nothing_and_settings_that_cannot_be_read
     );
 }
 
-/// A file as the property makes them: whose, what is in it, how long ago it was written and updated.
+/// A file as the property makes them: its session, its content, the hours since it was written and updated.
 #[derive(Debug, Clone)]
 struct Made {
     id: usize,
@@ -384,7 +384,7 @@ proptest! {
             if stays || is_young {
                 prop_assert_eq!(before.get(name), after.get(name), "{} of {:?}", name, file.content);
             }
-            // What tools put out stays as long as anybody of that name does.
+            // The outputs of tools stay as long as any file of that id does.
             if let Some(id) = file.content.id().filter(|_| stays) {
                 let out = format!("tmp/project/tool-outputs/session-{}/out.txt", id.replace('/', "_"));
                 prop_assert!(after.contains_key(&out), "{}", out);

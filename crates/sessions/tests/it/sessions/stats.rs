@@ -1,4 +1,4 @@
-//! What was used, counted once.
+//! The usage of sessions, counted once.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is no session, or nobody's, or hostile.
+//! Bad input of the vault: links, pipes, paths as ids, damaged snapshots, and projects without sessions.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

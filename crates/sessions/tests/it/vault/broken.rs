@@ -86,7 +86,7 @@ fn a_byte_that_is_no_text_and_records_of_tomorrow_survive_a_merge() {
     assert_eq!(text.matches(&future).count(), 1);
 }
 
-/// What is said before and what is set in between are looked at once each, not once for the other.
+/// The repair reads each message and each checkpoint once, not each message for each checkpoint.
 #[test]
 fn many_checkpoints_of_a_long_session_cost_no_more_than_each_of_them() {
     assert_linear(400, repair_of_checkpoints);

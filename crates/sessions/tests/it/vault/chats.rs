@@ -123,7 +123,7 @@ pub(crate) fn context() -> Value {
     })
 }
 
-/// What the CLI appends when it starts, to whichever file has the name of this minute.
+/// The lines that the CLI appends when it starts, to the file that has the name of this minute.
 pub(crate) fn start(id: &str, time: &str) -> String {
     let context = line(&json!({"$set": {"messages": [context()], "lastUpdated": time}}));
     header(id, time) + &context

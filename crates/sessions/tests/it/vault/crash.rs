@@ -1,4 +1,4 @@
-//! The process ends at each step in turn, without a word: what the vault says it has, it has.
+//! The process ends at each step in turn, without a word: the vault has every copy that it lists.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ fn step(_: &'static str) {
     }
 }
 
-/// What the other process does. It is a test only so that this program can be started again for it.
+/// The work of the other process. It is a test only so that this program can be started again for it.
 #[test]
 fn child() {
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {

@@ -12,7 +12,7 @@ use super::chats::{Chats, later, now, session};
 const ROOT: &str = "LAPIDARY_TEST_FULL";
 const A: &str = "session-2026-11-16T04-40-aaaaaaaa.jsonl";
 
-/// What the other process does: it may write no more than a few bytes to any file.
+/// The work of the other process, which may write no more than a few bytes to any file.
 #[test]
 fn child() {
     let Some(root) = std::env::var_os(ROOT).map(std::path::PathBuf::from) else {

@@ -103,7 +103,7 @@ fn a_session_of_this_minute_is_moved_to_an_earlier_one_before_it_is_resumed() {
     assert_eq!(chats.read(moved), session(ID, &["one", "two"]));
 }
 
-/// What the CLI leaves of a session that is loaded over ACP in the minute in which it was made.
+/// The CLI leaves such a file if it loads a session over ACP in the minute in which the session was made.
 #[test]
 fn a_clobbered_session_is_rebuilt() {
     let chats = Chats::new();
@@ -121,7 +121,7 @@ fn a_clobbered_session_is_rebuilt() {
     );
 }
 
-/// What the CLI leaves of one that is resumed headless in that minute: the conversation is back, its tokens are not.
+/// The CLI leaves such a file if it resumes a session headless in that minute: the conversation is back, its tokens are not.
 #[test]
 fn messages_that_lost_their_fields_get_them_back() {
     let chats = Chats::new();

@@ -1,4 +1,4 @@
-//! What is appended to a session during a run, and what other starts of the CLI delete meanwhile.
+//! Lines that are appended to a session during a run, and files that other starts of the CLI delete meanwhile.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ fn delete(chats: &Chats, name: &str) {
     fs::remove_file(chats.path(name)).unwrap();
 }
 
-/// What the watcher does when it sees a file change.
+/// Holds a file, as the watcher does when the file changes.
 fn hold(guard: &Guard, chats: &Chats, name: &str) {
     for holding in guard.holdings() {
         holding.hold(&chats.path(name)).unwrap();
@@ -100,7 +100,7 @@ fn the_file_is_back_at_once_and_is_the_same_one() {
     assert_eq!(guard.after(later(1)).unwrap().actions, []);
 }
 
-/// The CLI deletes what has no content yet, also the file of another one that has just started.
+/// The CLI deletes files without content, also the file of another CLI that has just started.
 #[test]
 fn a_new_session_whose_first_lines_were_deleted_has_them_back() {
     let chats = Chats::new();
@@ -164,7 +164,7 @@ fn only_the_last_of_several_runs_lets_go_what_is_held() {
     assert_eq!(held(&chats).len(), 0);
 }
 
-/// Runs with different vaults know nothing of each other but what is in the project.
+/// Runs with different vaults share only the files in the project.
 #[test]
 fn a_run_with_another_vault_does_not_let_go_what_others_hold() {
     let chats = Chats::new();
@@ -253,7 +253,7 @@ fn a_session_can_be_claimed_once_at_a_time() {
     assert!(!folder.exists(), "the last claim leaves nothing");
 }
 
-/// Two processes in one session: the checkpoint of one does not know what the other wrote.
+/// Two processes in one session: the checkpoint of one lacks the messages of the other.
 #[test]
 fn messages_missing_from_a_checkpoint_of_another_process_are_restored() {
     let chats = Chats::new();

@@ -101,7 +101,7 @@ fn a_session_removed_on_purpose_stays_removed() {
     assert!(chats.names().is_empty());
 }
 
-/// What was removed long ago, and restored since, is lost like anything else.
+/// A session that was removed long ago, and restored since, counts as lost like any other.
 #[test]
 fn an_old_removal_does_not_count() {
     let chats = Chats::new();

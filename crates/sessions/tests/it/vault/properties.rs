@@ -1,4 +1,5 @@
-//! Whatever the CLI does between before and after, no message is lost without a reason, and the CLI's next start deletes nothing.
+//! For any actions of the CLI between before and after, no message is lost without a reason, and the CLI's next start deletes
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,13 +13,13 @@ use super::chats::{Chats, context, header, later, line, now, session, shown, sta
 
 const TIME: &str = "2026-11-16T04:44:31.000Z";
 
-/// Something that the CLI, another client or a crash does to a session.
+/// An action of the CLI, another client or a crash on a session.
 #[derive(Debug, Clone)]
 enum Deed {
     Turn,
     /// A file of the same id with nothing in it.
     Stub,
-    /// What a load in the minute of its making appends.
+    /// The lines that a load appends in the minute in which the session was made.
     Clobber,
     /// The conversation again, without its fields.
     Poor,
@@ -55,8 +56,8 @@ fn id(session: usize) -> String {
     ["aaaaaaaa-1", "aaaaaaaa-2", "bbbbbbbb-1", "cccccccc-1"][session].to_owned()
 }
 
-/// The third is of this minute, and renamed if it is resumed: whoever has it open goes on under the old name. The fourth is of a
-/// CLI that was asked nothing yet.
+/// The third session is of this minute, and renamed if it is resumed: a process that has it open goes on under the old name. The
+/// fourth is of a CLI without a prompt yet.
 const MINUTES: [usize; 4] = [40, 41, 44, 43];
 
 fn name(session: usize) -> String {
@@ -137,7 +138,7 @@ fn make_all(chats: &Chats) {
     file.set_modified(now()).unwrap();
 }
 
-/// What the CLI lists: of each session the messages of the file that was last updated.
+/// The sessions that the CLI lists, each with the messages of the file that was last updated.
 fn listed(chats: &Chats) -> Vec<(String, String, BTreeSet<String>)> {
     let mut sessions: Vec<(String, String, BTreeSet<String>)> = Vec::new();
     for name in chats.names() {
@@ -157,7 +158,7 @@ fn listed(chats: &Chats) -> Vec<(String, String, BTreeSet<String>)> {
     sessions
 }
 
-/// What the CLI's next start would delete: files without content, and all that share their eight characters.
+/// The files that the CLI's next start would delete: files without content, and all that share their eight characters.
 fn endangered(chats: &Chats) -> Vec<String> {
     let names = chats.names();
     let short = |name: &str| name[name.len() - 14..name.len() - 6].to_owned();
@@ -175,7 +176,7 @@ fn endangered(chats: &Chats) -> Vec<String> {
 }
 
 proptest! {
-    // The same cases each time: whoever looks for more takes another seed.
+    // A fixed seed makes the same cases each time; another seed makes others.
     #![proptest_config(ProptestConfig { cases: 150, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
 
     #[test]
@@ -196,7 +197,7 @@ proptest! {
         for (id_before, _, messages) in &before {
             let now = after.iter().find(|it| it.0 == *id_before);
             prop_assert!(now.is_some(), "{id_before} is not listed: {repair:?}");
-            // A summary leaves out what it sums up, and that is meant.
+            // A summary intentionally leaves out the messages that it sums up.
             let summed_up = deeds.iter().any(|(n, deed)| matches!(deed, Deed::Summary) && id(*n) == *id_before);
             let is_there = |it: &&String| now.is_some_and(|now| now.2.contains(*it));
             let missing: Vec<_> = messages.iter().filter(|it| !is_there(it)).collect();

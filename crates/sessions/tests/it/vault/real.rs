@@ -34,7 +34,7 @@ impl Real {
             .command(GeminiVersion::V0_61_0, &self.api.base_url())
     }
 
-    /// Runs the CLI; its exit code and what it printed.
+    /// Runs the CLI; its exit code and its stdout.
     fn run(&self, args: &[&str]) -> (Option<i32>, String) {
         let output = self.command().args(args).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -93,7 +93,7 @@ impl Real {
         Guard::before(&self.vault(), request).unwrap()
     }
 
-    /// Loads a session over ACP and prompts it, as another client would. What the load said.
+    /// Loads a session over ACP and prompts it, as another client would. Returns the answer to the load.
     fn load(&self, id: &str, prompt: &str) -> Value {
         let mut command = self.command();
         command
@@ -205,7 +205,7 @@ fn a_load_over_acp_in_the_same_minute_loses_nothing() {
     real.assert_all_there(&id, &shown(&text));
 }
 
-/// The third: somebody else resumes while we look after another session, and the CLI cleans up.
+/// The third: another client resumes a session while the guard looks after a second one, and the CLI cleans up.
 #[test]
 #[cfg_attr(
     not(feature = "full"),
@@ -227,7 +227,7 @@ fn what_another_client_destroys_meanwhile_is_put_back() {
     real.assert_all_there(&id, &shown(&before));
 }
 
-/// Without a guard: what a load in the same minute hid is still in the file, if nothing was started since.
+/// Without a guard: messages that a load in the same minute hid are still in the file, if no CLI was started since.
 #[test]
 #[cfg_attr(
     not(feature = "full"),

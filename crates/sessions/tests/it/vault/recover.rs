@@ -1,4 +1,4 @@
-//! What a file hides comes back in a new one.
+//! Messages that a session file hides come back in a new file.
 
 use std::fs;
 

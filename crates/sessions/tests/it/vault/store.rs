@@ -197,7 +197,7 @@ fn restore_makes_no_copy_beside_a_session_that_has_only_grown() {
     assert_eq!(restore(), (vec![RestoreMethod::AlreadyThere], 1));
     let grown = chats.read(A);
     assert_eq!(grown, session(ID, &["one", "two"]));
-    // But what it does not show any more comes back.
+    // But the messages that the file does not show any more come back.
     chats.append(
         A,
         &super::chats::line(&serde_json::json!({"$rewindTo": "one-u"})),

@@ -16,7 +16,7 @@ fn impatient(chats: &Chats) -> Vault {
     chats.vault().with_patience(Duration::from_millis(100))
 }
 
-/// A prune that was stopped holds the vault for ever. What is kept meanwhile is kept, and somebody says so.
+/// A prune that was stopped holds the vault for ever. Copies are still taken meanwhile, and a flaw names the held lock.
 #[test]
 fn a_lock_that_is_held_for_long_is_told() {
     let chats = Chats::new();
@@ -60,7 +60,7 @@ fn everything() -> PruneRequest {
 /// What others do while a prune is stopped between deciding and removing.
 static OVERTAKES: AtomicBool = AtomicBool::new(false);
 
-/// A prune that goes on after others did not wait for it does not know what they need.
+/// A prune that goes on after other processes did not wait for it does not know the contents that they need.
 #[test]
 fn a_prune_that_was_overtaken_removes_nothing_more() {
     let chats = Chats::new();
@@ -102,13 +102,13 @@ fn a_prune_that_was_overtaken_removes_nothing_more() {
     assert_eq!(kept, session(ID, &["one"]).into_bytes());
 }
 
-/// What a run may have to put back is not pruned while it lasts, nor after it was killed.
+/// A prune keeps the contents that a run may have to put back, while the run lasts and after it was killed.
 #[test]
 fn a_prune_leaves_what_a_run_may_have_to_put_back() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one", "two"]));
     let guard = chats.guard();
-    // The CLI cuts it down, somebody keeps that, and makes room.
+    // The CLI cuts the file down, the vault takes a copy of that, and a prune makes room.
     chats.write(A, &session(ID, &["other"]));
     chats.add(later(1));
     chats.vault().prune(&everything()).unwrap();

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     }
 }
 
-/// Copies what has changed, of the agents that are meant.
+/// Copies the changed session files of the named agents.
 fn take_copies(
     args: &Args,
     agents: &NamedAgents,
