@@ -1712,7 +1712,7 @@ export interface Capabilities {
   agent: string;
   /** True if its program was found, and for an agent with a `url`, which needs none here. Derived. */
   installed: boolean;
-  /** The address of an agent elsewhere, without credentials. It is not connected to find out more. Derived. */
+  /** The address of a remote agent, without credentials. It is not connected to find out more. Derived. */
   url?: string;
   /** The program that a run would start. Derived. */
   cliPath?: string;
@@ -3358,7 +3358,7 @@ export interface AgentProgram {
   name: string;
   /** Whether it was found here; true for an agent with a `url`. Derived. */
   installed: boolean;
-  /** The address of an agent elsewhere, without credentials. Derived. */
+  /** The address of a remote agent, without credentials. Derived. */
   url?: string;
   /** The program. Derived. */
   path?: string;

@@ -43,7 +43,7 @@ use crate::submission::submission_tool;
 
 /// The warning for an agent that would start our server on its own machine.
 const NOT_ELSEWHERE: &str =
-    "--with-agents is not used: an agent elsewhere starts MCP servers on its own machine";
+    "--with-agents is not used: a remote agent starts MCP servers on its own machine";
 
 /// A run as a user asks for it.
 #[derive(Debug, Clone)]

@@ -20,7 +20,7 @@ pub struct Capabilities {
     pub agent: String,
     /// True if its program was found, and for an agent with a `url`, which needs none here. Derived.
     pub installed: bool,
-    /// The address of an agent elsewhere, without credentials. It is not connected to find out more. Derived.
+    /// The address of a remote agent, without credentials. It is not connected to find out more. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The program that a run would start. Derived.

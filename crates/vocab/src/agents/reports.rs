@@ -42,7 +42,7 @@ pub struct AgentProgram {
     pub name: String,
     /// Whether it was found here; true for an agent with a `url`. Derived.
     pub installed: bool,
-    /// The address of an agent elsewhere, without credentials. Derived.
+    /// The address of a remote agent, without credentials. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The program. Derived.
