@@ -28,6 +28,7 @@ const PAGES: [(&str, &str); 19] = embedded![
     "replay.md",
     "runs.md",
     "security.md",
+    "serve.md",
     "sessions.md",
     "settings.md",
     "skills.md",

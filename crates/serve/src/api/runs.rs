@@ -52,15 +52,18 @@ pub(crate) async fn list(State(state): Shared, Query(query): Query<ListQuery>) -
 }
 
 pub(crate) async fn show(State(state): Shared, Path(id): Path<String>) -> Answer {
-    recording_of(&state, &id)?;
-    let run = recording::read_run(&state.recordings, &id);
-    let run = run.ok_or_else(|| unknown_run(&id))?;
-    let open = state.runs.get(&id).map(|run| run.open_prompts().len());
-    let body = json!({
-        "run": run.info,
-        "isServed": open.is_some(),
-        "openPermissions": open.unwrap_or(0),
-    });
+    let live = state.runs.get(&id);
+    if live.is_none() {
+        recording_of(&state, &id)?;
+    }
+    let run = match recording::read_run(&state.recordings, &id) {
+        Some(run) => json!(run.info),
+        // A run that has just begun has no recording yet.
+        None if live.is_some() => json!({"id": id, "state": "running"}),
+        None => return Err(unknown_run(&id)),
+    };
+    let open = live.as_ref().map_or(0, |run| run.open_prompts().len());
+    let body = json!({"run": run, "isServed": live.is_some(), "openPermissions": open});
     Ok(json_response(StatusCode::OK, &body))
 }
 
