@@ -12,7 +12,7 @@ macro_rules! embedded {
 }
 
 /// Every page of `docs/` for users, by name. `STYLE.md` is for contributors.
-const PAGES: [(&str, &str); 19] = embedded![
+const PAGES: [(&str, &str); 20] = embedded![
     "GLOSSARY.md",
     "agents.md",
     "benchmarks.md",
