@@ -2264,6 +2264,8 @@ export interface SessionList {
   hiddenCount: number;
   /** These files, if they were asked for. Derived. */
   hidden?: HiddenFile[];
+  /** How many files of each agent were read and skipped; agents without any are left out. Derived. */
+  agents?: AgentFileCounts[];
   /** Other problems, a sentence each. Derived. */
   warnings?: string[];
 }
@@ -2367,6 +2369,18 @@ export type HiddenReason =
   | "link_outside"
   | "too_large"
   | (string & {});
+
+/** How many files of an agent were read and skipped for a list. */
+export interface AgentFileCounts {
+  /** Whose files: an agent, or `recordings`. Derived. */
+  provider: string;
+  /** Files, or rows of a database, with a session in the list's projects, before `--agent`, `--since`, `--until` and `--last`. Derived. */
+  read: number;
+  /** Files that are not listed. Derived. */
+  skipped: number;
+  /** The skipped files by their reasons. Derived. */
+  reasons?: Record<string, number>;
+}
 
 /** What `lapidary sessions search` prints. */
 export interface SearchResult {
