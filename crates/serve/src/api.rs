@@ -18,7 +18,7 @@ use axum::routing::{get, post};
 
 use crate::gate::{self, Gate};
 use crate::problem::Problem;
-use crate::server::ServerState;
+use crate::server_state::ServerState;
 use crate::static_files;
 
 /// The longest body of a request, in bytes.

@@ -17,6 +17,7 @@ mod problem;
 mod run_request;
 mod run_table;
 mod server;
+mod server_state;
 mod static_files;
 mod watcher;
 

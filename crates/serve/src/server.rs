@@ -25,12 +25,10 @@ use crate::gate::Gate;
 use crate::listener::{ListenAddress, ListenAddressError, check_loopback};
 use crate::run_request::RunBounds;
 use crate::run_table::RunTable;
+use crate::server_state::{MOST_WATCHERS, ServerState};
 
 /// How many connections are open at a time. One more waits to be accepted.
 const MOST_CONNECTIONS: usize = 256;
-
-/// How many clients read events at a time.
-const MOST_WATCHERS: usize = 192;
 
 /// A client has to send its headers within this time.
 const HEADER_TIME: Duration = Duration::from_secs(30);
@@ -108,28 +106,6 @@ impl ServeError {
             ),
             Self::Address(_) | Self::Listen { .. } | Self::Root { .. } | Self::Token { .. } => None,
         }
-    }
-}
-
-/// State that all handlers share.
-#[derive(Debug)]
-pub(crate) struct ServerState {
-    pub(crate) bounds: RunBounds,
-    pub(crate) runs: RunTable,
-    pub(crate) commands: Arc<dyn CommandRunner>,
-    /// The directory of recordings.
-    pub(crate) recordings: PathBuf,
-    pub(crate) access_log: AccessLog,
-    /// Watchers end when the server does.
-    pub(crate) stopped: CancellationToken,
-    /// A place for each watcher that may come yet.
-    pub(crate) watcher_places: Arc<Semaphore>,
-}
-
-impl ServerState {
-    /// How many clients read events.
-    pub(crate) fn watchers(&self) -> usize {
-        MOST_WATCHERS - self.watcher_places.available_permits()
     }
 }
 

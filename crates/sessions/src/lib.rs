@@ -25,6 +25,7 @@ mod artefacts;
 mod candidates;
 mod claude;
 mod codex;
+mod content_facts;
 mod delete;
 #[cfg(feature = "index")]
 mod index;
@@ -50,6 +51,7 @@ mod subagent_files;
 mod times;
 mod unpacked;
 mod usage_lines;
+mod usage_notes;
 pub mod vault;
 
 pub use adopt::adopt;
@@ -88,7 +90,8 @@ pub use retention::{
 };
 pub use scan::{CompactSummary, FileScanner, FileSummary, UnreadableFile};
 pub use select::{SelectError, SelectionMode, is_id_prefix, select};
-pub use stats::{StatsRequest, UsageNotes, stats, stats_with};
+pub use stats::{StatsRequest, stats, stats_with};
 pub use subagent_chats::{SubagentChat, SubagentChats};
 pub use subagent_files::SubagentFiles;
 pub use unpacked::unpacked;
+pub use usage_notes::UsageNotes;

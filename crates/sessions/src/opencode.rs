@@ -11,6 +11,8 @@
 #[cfg(feature = "index")]
 mod database;
 mod json_storage;
+#[cfg(not(feature = "index"))]
+mod no_database;
 #[cfg(feature = "index")]
 mod snapshot;
 
@@ -33,6 +35,8 @@ use crate::provider::{
 use crate::store_files::hidden;
 use crate::times::now_text;
 use json_storage::JsonStorage;
+#[cfg(not(feature = "index"))]
+use no_database::OpencodeDatabase;
 #[cfg(feature = "index")]
 use {database::OpencodeDatabase, snapshot::DatabaseSnapshot};
 
@@ -109,7 +113,11 @@ impl OpencodeSessions {
     }
 
     #[cfg(not(feature = "index"))]
-    fn database(&self) -> Result<JsonStorage, RowsError> {
+    #[expect(
+        clippy::unused_self,
+        reason = "the same signature as in a build with SQLite"
+    )]
+    fn database(&self) -> Result<OpencodeDatabase, RowsError> {
         Err("this build reads no databases".into())
     }
 

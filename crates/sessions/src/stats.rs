@@ -6,7 +6,6 @@
 
 mod event_notes;
 mod fold;
-mod notes;
 mod repeats;
 
 use std::collections::HashMap;
@@ -20,11 +19,9 @@ use super::prices::PriceTable;
 use super::projects::SessionProject;
 use super::provider::{OtherSession, OtherSessions, ReplaySessionError, UsageReader};
 
+use crate::usage_notes::{NotesReader, UsageNotes};
 use event_notes::EventNotes;
 use fold::StatsFold;
-use notes::NotesReader;
-pub use notes::UsageNotes;
-pub(crate) use notes::{NoteKind, NotedCall, NotedMessage, ResponseKey, hash};
 
 /// The range and the models to count.
 #[derive(Debug, Clone, Default)]

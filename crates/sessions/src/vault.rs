@@ -25,7 +25,6 @@ mod add;
 mod agent_copies;
 mod blobs;
 mod cache;
-mod content;
 mod content_prefix;
 mod error;
 mod guard;
@@ -44,9 +43,9 @@ mod stat;
 mod tombstones;
 mod verify;
 
+pub use crate::content_facts::ContentFacts;
 pub use add::{AddRequest, AddedFiles};
 pub use agent_copies::{AgentCopyRequest, DEFAULT_MOST_BYTES, DeletedSession};
-pub use content::ContentFacts;
 pub use error::VaultError;
 pub(crate) use guard::project_of;
 pub use guard::{

@@ -14,7 +14,7 @@ use super::runs::{check_json, live_run};
 use crate::live_run::{LiveRun, SendError};
 use crate::problem::Problem;
 use crate::run_request::check_mode;
-use crate::server::ServerState;
+use crate::server_state::ServerState;
 
 pub(crate) async fn send(
     State(state): State<Arc<ServerState>>,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::command_output;
 use crate::problem::Problem;
-use crate::server::ServerState;
+use crate::server_state::ServerState;
 
 type Shared = State<Arc<ServerState>>;
 type Answer = Result<Response, Problem>;

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 
-use crate::server::ServerState;
+use crate::server_state::ServerState;
 
 pub(crate) async fn respond(State(state): State<Arc<ServerState>>) -> Response {
     let runs = state.runs.all();

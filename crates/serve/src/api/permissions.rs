@@ -14,7 +14,7 @@ use super::commands::send_command;
 use super::runs::{check_json, live_run};
 use crate::live_run::{ClosedPrompt, LiveRun, PromptState};
 use crate::problem::Problem;
-use crate::server::ServerState;
+use crate::server_state::ServerState;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -20,7 +20,7 @@ use crate::past_events::send_recorded;
 use crate::problem::Problem;
 use crate::run_request::RunRequest;
 use crate::run_table::KeyUse;
-use crate::server::ServerState;
+use crate::server_state::ServerState;
 use crate::watcher::body_of;
 
 type Shared = State<Arc<ServerState>>;

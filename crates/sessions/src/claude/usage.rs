@@ -19,10 +19,10 @@ use super::summary::is_titleless;
 use super::{ClaudeSessions, ProviderScope};
 use crate::message_text::says;
 use crate::provider::{UsageFiles, UsageReader, WantedDirectories};
-use crate::stats::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes, hash};
 use crate::store_files::FoundFiles;
 use crate::times::epoch_ms;
 use crate::usage_lines::each_line;
+use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes, hash};
 
 /// Below a project, files of sub-agents are in `<session>/subagents`.
 const DEEPEST: usize = 3;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::ClaudeSessions;
 use super::summary::ClaudeSummary;
+use crate::content_facts::ContentFacts;
 use crate::provider::{ProviderScope, VaultFolder, VaultSource, files_below};
 use crate::store_files::FoundFiles;
-use crate::vault::ContentFacts;
 
 /// `<session>/subagents/agent-<id>.jsonl` is two folders below that of the project.
 const DEEPEST: usize = 3;

@@ -15,9 +15,9 @@ use memchr::memmem;
 use super::CodexSessions;
 use super::files::FoundRollouts;
 use crate::provider::{ProviderScope, UsageFiles, UsageReader, WantedDirectories};
-use crate::stats::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes, hash};
 use crate::times::epoch_ms;
 use crate::usage_lines::each_line;
+use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes, hash};
 
 /// The longest time between two counts of a history that is copied, in milliseconds.
 const INHERITED_GAP_MS: i64 = 1000;

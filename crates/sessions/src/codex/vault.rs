@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::CodexSessions;
 use super::files::FoundRollouts;
 use super::summary::RolloutSummary;
+use crate::content_facts::ContentFacts;
 use crate::provider::{ProjectReach, ProviderScope, VaultFolder, VaultSource};
-use crate::vault::ContentFacts;
 
 /// How many characters the id of a session has, a UUID.
 const ID_LENGTH: usize = 36;

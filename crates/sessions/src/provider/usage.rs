@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{ProjectReach, ProviderScope};
-use crate::stats::UsageNotes;
+use crate::usage_notes::UsageNotes;
 
 /// Reads the usage of sessions from a provider's files.
 pub trait UsageReader: Sync {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::ProviderScope;
-use crate::vault::ContentFacts;
+use crate::content_facts::ContentFacts;
 
 /// The files of a provider that the vault copies. They are only read.
 pub trait VaultSource: fmt::Debug + Send + Sync {

@@ -12,7 +12,7 @@ use lapidary_vocab::stats::{
 
 use super::super::prices::{PriceTable, price};
 use super::StatsRequest;
-use super::notes::{NoteKind, NotedMessage, UsageNotes};
+use crate::usage_notes::{NoteKind, NotedMessage, UsageNotes};
 
 pub(super) struct StatsFold<'r> {
     request: &'r StatsRequest,

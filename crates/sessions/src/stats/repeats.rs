@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::notes::{NoteKind, NotedMessage, ResponseKey, UsageNotes};
+use crate::usage_notes::{NoteKind, NotedMessage, ResponseKey, UsageNotes};
 
 /// The place of a message: its session and its number in it.
 type MessagePlace = (usize, usize);

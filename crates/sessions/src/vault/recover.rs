@@ -22,7 +22,7 @@ use super::error::ErrorContext as _;
 use super::guard::{self, GuardAction, SeenFile, sweep};
 use super::rebuild::{self, RebuiltHeader};
 use super::replay::{LogReplay, ReplayedMessage, lossy_utf8};
-use super::{ContentFacts, Vault, VaultError, content, restore, session_files, stat};
+use super::{ContentFacts, Vault, VaultError, restore, session_files, stat};
 use crate::names;
 
 mod survey;
@@ -269,7 +269,7 @@ fn recoverable_message(message: &ReplayedMessage<'_>) -> RecoverableMessage {
         .map(MessageRecord::from_token);
     let record = record.unwrap_or_default();
     let text = |token: Option<Token<'_>>| token.and_then(Token::string).map(String::from);
-    let words = content::text_of(&record);
+    let words = crate::content_facts::text_of(&record);
     let words: Vec<&str> = words.split_whitespace().collect();
     RecoverableMessage {
         kind: text(record.kind).unwrap_or_default(),

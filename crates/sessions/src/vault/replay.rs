@@ -14,7 +14,7 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_wire::gemini::session::SessionRecord;
 use serde::Serialize;
 
-use super::content::is_resumable;
+use crate::content_facts::is_resumable;
 
 mod messages;
 

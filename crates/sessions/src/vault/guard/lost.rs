@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::SeenFile;
+use crate::content_facts::ContentFacts;
 use crate::names;
-use crate::vault::ContentFacts;
 use crate::vault::held::{self, HeldFile, HeldFiles};
 use crate::vault::replay::{LogReplay, ReadingDepth, lossy_utf8};
 

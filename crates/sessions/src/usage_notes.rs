@@ -11,8 +11,8 @@ use lapidary_json::{Token, TokenKind, scan_object};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::TokenCounts;
 
-use super::super::message_text;
-use super::super::scan::open;
+use crate::message_text;
+use crate::scan::open;
 use crate::times::epoch_ms;
 
 /// No record and no document may be longer.
@@ -22,14 +22,14 @@ const LONGEST: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct UsageNotes {
     pub(crate) session: String,
-    pub(super) provider: Provider,
+    pub(crate) provider: Provider,
     /// The session's directory.
     pub(crate) project: Option<String>,
     pub(crate) is_subagent: bool,
     pub(crate) messages: Vec<NotedMessage>,
-    pub(super) calls: Vec<NotedCall>,
+    pub(crate) calls: Vec<NotedCall>,
     /// The names that messages and calls have by number.
-    pub(super) names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// Which number a name has.
     numbers: HashMap<String, u32>,
     /// The place of a message or a call, by the hash of its id.
@@ -85,13 +85,13 @@ pub(crate) struct NotedCall {
 
 /// Reads files one after the other, with the same memory.
 #[derive(Debug, Default)]
-pub(super) struct NotesReader {
+pub(crate) struct NotesReader {
     line: Vec<u8>,
 }
 
 impl NotesReader {
     /// The usage in a file; none if it names no session.
-    pub(super) fn read_file(&mut self, path: &Path) -> io::Result<Option<UsageNotes>> {
+    pub(crate) fn read_file(&mut self, path: &Path) -> io::Result<Option<UsageNotes>> {
         let mut file = BufReader::with_capacity(256 * 1024, open(path)?);
         let mut notes = UsageNotes::new("", Provider::Gemini);
         self.next(&mut file)?;
@@ -315,12 +315,12 @@ impl UsageNotes {
     }
 
     /// The name behind a number.
-    pub(super) fn numbered_name(&self, name: u32) -> &str {
+    pub(crate) fn numbered_name(&self, name: u32) -> &str {
         self.names.get(name as usize).map_or("", String::as_str)
     }
 
     /// Merges the notes of another file of the same session.
-    pub(super) fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         let renamed: Vec<_> = other
             .names
             .iter()

@@ -46,7 +46,7 @@ fn is_one(bytes: &[u8]) -> bool {
 }
 
 /// True if a message makes its session resumable: the CLI hides, and deletes, sessions without such a message.
-pub(super) fn is_resumable(record: Token<'_>) -> bool {
+pub(crate) fn is_resumable(record: Token<'_>) -> bool {
     let message = MessageRecord::from_token(record);
     let kind = message.kind.and_then(Token::string);
     message_text::is_resumable(
@@ -58,7 +58,7 @@ pub(super) fn is_resumable(record: Token<'_>) -> bool {
 }
 
 /// The text of a message's parts, one after the other.
-pub(super) fn text_of(message: &MessageRecord<'_>) -> String {
+pub(crate) fn text_of(message: &MessageRecord<'_>) -> String {
     let parts = message.parts().into_iter();
     let texts = parts.filter_map(|part| match part {
         MessagePart::Text(text) | MessagePart::Thought(text) => text.string(),
