@@ -11,7 +11,7 @@ use crate::message_text::{headline, one_line};
 use crate::provider::ProjectPlaces;
 
 /// Why a file is no session in a list, and the sentence that says so.
-pub(crate) type HiddenCause = (HiddenReason, String);
+pub(crate) type SkippedBecause = (HiddenReason, String);
 
 /// The facts of a session that a list needs.
 #[derive(Debug, Default)]

@@ -36,7 +36,7 @@ use crate::store_files::hidden;
 use crate::times::now_text;
 use json_storage::JsonStorage;
 #[cfg(not(feature = "index"))]
-use no_database::OpencodeDatabase;
+use no_database::AbsentDatabase as OpencodeDatabase;
 #[cfg(feature = "index")]
 use {database::OpencodeDatabase, snapshot::DatabaseSnapshot};
 

@@ -21,7 +21,7 @@ use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::gemini::session::ReplayedLog;
 
-use crate::agent_summary::{AgentSummary, HiddenCause, SessionPlace, listed_session};
+use crate::agent_summary::{AgentSummary, SessionPlace, SkippedBecause, listed_session};
 use crate::agent_transcripts::AgentTranscriptFiles;
 use crate::line_source::SessionLines;
 use crate::listing::{ListedSession, SessionListing, each_file};
@@ -153,7 +153,7 @@ impl SessionProvider for QwenSessions {
 fn read_summary(
     file: &StoreFile,
     scope: &ProviderScope<'_>,
-) -> Result<IdentifiedSummary, HiddenCause> {
+) -> Result<IdentifiedSummary, SkippedBecause> {
     if document::is_document(&file.path) {
         document::summarise(&file.path, scope)
     } else {

@@ -8,15 +8,15 @@ use super::FoundSessions;
 
 /// A database. No value of this type exists in this build.
 #[derive(Debug)]
-pub(super) enum OpencodeDatabase {}
+pub(super) enum AbsentDatabase {}
 
-impl OpencodeDatabase {
+impl AbsentDatabase {
     pub(super) fn find_sessions(&self, _path: &Path) -> Result<FoundSessions, RowsError> {
         match *self {}
     }
 }
 
-impl OpencodeRows for OpencodeDatabase {
+impl OpencodeRows for AbsentDatabase {
     fn session(&self, _id: &str) -> Result<Option<String>, RowsError> {
         match *self {}
     }

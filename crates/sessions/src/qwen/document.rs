@@ -9,7 +9,7 @@ use lapidary_vocab::session::HiddenReason;
 use lapidary_wire::gemini::session::{MessageRecord, ReplayedLog};
 
 use super::IdentifiedSummary;
-use crate::agent_summary::{AgentSummary, HiddenCause};
+use crate::agent_summary::{AgentSummary, SkippedBecause};
 use crate::message_text::says;
 use crate::projects::project_hash;
 use crate::provider::{ProjectReach, ProviderScope};
@@ -50,7 +50,7 @@ pub(super) fn read_document(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn summarise(
     path: &Path,
     scope: &ProviderScope<'_>,
-) -> Result<IdentifiedSummary, HiddenCause> {
+) -> Result<IdentifiedSummary, SkippedBecause> {
     let cause = |reason, why: &str| (reason, why.to_owned());
     let bytes = read_document(path).map_err(|error| {
         (

@@ -9,7 +9,7 @@ use lapidary_vocab::session::HiddenReason;
 use lapidary_wire::lines::RawLine;
 use lapidary_wire::qwen::session::{QwenPart, QwenRecord};
 
-use crate::agent_summary::{AgentSummary, HiddenCause};
+use crate::agent_summary::{AgentSummary, SkippedBecause};
 use crate::line_source::SessionLines;
 
 /// The longest line that is read for a list. Longer ones have pictures or results of tools in them.
@@ -24,7 +24,7 @@ struct ReadSoFar {
 }
 
 /// Reads a file.
-pub(super) fn read_file(path: &Path) -> Result<AgentSummary, HiddenCause> {
+pub(super) fn read_file(path: &Path) -> Result<AgentSummary, SkippedBecause> {
     let unreadable = |error: io::Error| {
         let why = format!("it cannot be read: {error}");
         (HiddenReason::Unreadable, why)
@@ -40,7 +40,7 @@ pub(super) fn read_file(path: &Path) -> Result<AgentSummary, HiddenCause> {
 }
 
 impl ReadSoFar {
-    fn check(self) -> Result<AgentSummary, HiddenCause> {
+    fn check(self) -> Result<AgentSummary, SkippedBecause> {
         let (reason, why) = match self {
             _ if !self.has_bytes => (HiddenReason::Empty, "it is empty"),
             _ if !self.has_record => (HiddenReason::NotASession, "it has no record of a session"),

@@ -74,7 +74,7 @@ impl RereadableInput {
     }
 
     /// The first line that is not blank.
-    fn is_document(&self, limit: usize) -> Result<bool, Failure> {
+    fn reads_document(&self, limit: usize) -> Result<bool, Failure> {
         let mut is_document = None;
         self.each_line(limit, &mut |line| {
             if is_document.is_none() && !line.bytes().trim_ascii().is_empty() {
@@ -113,7 +113,7 @@ impl SessionTranslation {
         } else {
             AgentTranscriptFiles::of_claude(path)
         };
-        let is_document = is_qwen && input.is_document(limit)?;
+        let is_document = is_qwen && input.reads_document(limit)?;
         let document = is_document.then(|| input.read_all()).transpose()?;
         Ok(Self {
             input,
