@@ -12,7 +12,7 @@ use lapidary_vocab::session::HiddenReason;
 use lapidary_wire::opencode::{OpencodeRow, is_session_file};
 
 use super::{FoundSession, FoundSessions, given_title, place_of};
-use crate::agent_summary::{AgentSummary, HiddenCause};
+use crate::agent_summary::{AgentSummary, SkippedBecause};
 use crate::listing::each_file;
 use crate::store_files::{FoundFiles, StoreFile};
 use crate::subagent_files::is_plain_name;
@@ -62,7 +62,7 @@ impl JsonStorage {
         found.warnings.append(&mut files.warnings);
     }
 
-    fn summarise(&self, file: &StoreFile) -> Result<FoundSession, HiddenCause> {
+    fn summarise(&self, file: &StoreFile) -> Result<FoundSession, SkippedBecause> {
         let unreadable = |error: io::Error| {
             let why = format!("it cannot be read: {error}");
             (HiddenReason::Unreadable, why)
