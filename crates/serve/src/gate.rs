@@ -87,7 +87,10 @@ impl Gate {
 
     fn check_token(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let given = header_text(headers, &header::AUTHORIZATION).unwrap_or_default();
-        let given = given.strip_prefix("Bearer ").unwrap_or_default();
+        let given = given
+            .split_once(' ')
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let given = given.map(|(_, token)| token).unwrap_or_default();
         if self.token.matches(given) {
             return Ok(());
         }

@@ -1,8 +1,8 @@
 //! `lapidary serve`: runs, permission prompts and sessions over HTTP, and the page that shows them.
 //!
 //! HTTP is a transport: events and commands are those of `lapidary connect`, lists are those of the commands. Each request passes
-//! the [`gate`] (host, origin, token). Requests that only read are answered by the command of the same name ([`CommandRunner`]); runs
-//! are kept in a [`run_table`], and their events are read from their recordings, so a client can come back at any `seq`.
+//! the gate (host, origin, token). Requests that only read are answered by the command of the same name ([`CommandRunner`]); runs
+//! are kept in a table, and their events are read from their recordings, so a client can come back at any `seq`.
 
 mod access_log;
 mod access_token;

@@ -17,6 +17,9 @@ use tokio::sync::{oneshot, watch};
 
 use crate::run_request::StartedRun;
 
+/// The id of the command that carries the run's own prompt, as JSON. No client may use it.
+const PROMPT_ID: &str = "\"prompt\"";
+
 /// How many prompts that were answered or withdrawn are remembered.
 const MOST_CLOSED: usize = 1024;
 
@@ -157,7 +160,7 @@ impl LiveRun {
     ) -> Result<oneshot::Receiver<Box<RawValue>>, SendError> {
         let mut state = self.lock_state();
         let orders = state.orders.clone().ok_or(SendError::Over)?;
-        if state.waiting.contains_key(id) {
+        if id == PROMPT_ID || state.waiting.contains_key(id) {
             return Err(SendError::SameId);
         }
         let (result, receiver) = oneshot::channel();
@@ -170,6 +173,12 @@ impl LiveRun {
     /// Requests for permission that wait for an answer.
     pub(crate) fn open_prompts(&self) -> Vec<OpenPrompt> {
         self.lock_state().open.values().cloned().collect()
+    }
+
+    /// The `permission_request` of this id, if it waits for an answer.
+    pub(crate) fn open_request(&self, request: &str) -> Option<serde_json::Value> {
+        let state = self.lock_state();
+        serde_json::from_str(state.open.get(request)?.request.get()).ok()
     }
 
     pub(crate) fn prompt_state(&self, request: &str) -> PromptState {
@@ -231,7 +240,7 @@ impl LiveState {
                     let _ = waiting.send(event_json(event)); // the client may have left
                 }
                 // The prompt of the run is answered: the agent ends once other commands are done, too.
-                if id == "\"prompt\"" {
+                if id == PROMPT_ID {
                     self.orders = None;
                 }
             }

@@ -146,16 +146,23 @@ impl Server {
                 root: options.root.clone(),
                 source,
             })?;
+        if !root.is_dir() {
+            return Err(ServeError::Root {
+                root: options.root,
+                source: io::ErrorKind::NotADirectory.into(),
+            });
+        }
         let token_error = |source| ServeError::Token {
             directory: options.state.clone(),
             source,
         };
+        let (listener, bound) = bind(&options.listen).await?;
+        // Behind the bind: a server that cannot start leaves the token of another as it is.
         let token = AccessToken::open(&options.state, options.token).map_err(token_error)?;
-        let (listener, port) = bind(&options.listen).await?;
-        let hosts = own_hosts(port);
-        let url = match (&listener, port) {
-            (BoundListener::Unix(_, path), _) => format!("unix:{}", path.display()),
-            (BoundListener::Tcp(_), _) => format!("http://{}", hosts[0]),
+        let hosts = own_hosts(bound);
+        let url = match &listener {
+            BoundListener::Unix(_, path) => format!("unix:{}", path.display()),
+            BoundListener::Tcp(_) => format!("http://{}", hosts[0]),
         };
         let redirect = match &listener {
             BoundListener::Tcp(_) => Some(
@@ -279,7 +286,7 @@ async fn answer(stream: Box<dyn Connection>, router: Router, place: OwnedSemapho
     drop(place);
 }
 
-async fn bind(wanted: &ListenAddress) -> Result<(BoundListener, u16), ServeError> {
+async fn bind(wanted: &ListenAddress) -> Result<(BoundListener, Option<SocketAddr>), ServeError> {
     let failed = |source| ServeError::Listen {
         address: wanted.clone(),
         source,
@@ -288,13 +295,13 @@ async fn bind(wanted: &ListenAddress) -> Result<(BoundListener, u16), ServeError
         ListenAddress::Tcp(address) => {
             check_loopback(*address)?;
             let listener = TcpListener::bind(address).await.map_err(failed)?;
-            let port = listener.local_addr().map(|it: SocketAddr| it.port());
-            Ok((BoundListener::Tcp(listener), port.map_err(failed)?))
+            let bound = listener.local_addr().map_err(failed)?;
+            Ok((BoundListener::Tcp(listener), Some(bound)))
         }
         ListenAddress::Unix(path) => {
             let listener = UnixListener::bind(path).map_err(failed)?;
             only_for_the_user(path).map_err(failed)?;
-            Ok((BoundListener::Unix(listener, path.clone()), 0))
+            Ok((BoundListener::Unix(listener, path.clone()), None))
         }
     }
 }
@@ -305,11 +312,10 @@ fn only_for_the_user(path: &std::path::Path) -> io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
 }
 
-/// Values of `Host` that mean this server. Behind a socket file there is no port.
-fn own_hosts(port: u16) -> Vec<String> {
-    let names = ["127.0.0.1", "localhost", "[::1]"];
-    match port {
-        0 => names.map(ToOwned::to_owned).to_vec(),
-        _ => names.map(|name| format!("{name}:{port}")).to_vec(),
+/// Values of `Host` that mean this server, its own address first. Behind a socket file there is no port.
+fn own_hosts(bound: Option<SocketAddr>) -> Vec<String> {
+    match bound {
+        Some(bound) => vec![bound.to_string(), format!("localhost:{}", bound.port())],
+        None => vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
     }
 }

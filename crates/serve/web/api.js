@@ -51,7 +51,10 @@ async function request(path, options = {}) {
   } catch {
     body = undefined;
   }
-  if (response.status === 401) window.dispatchEvent(new Event("lapidary-token"));
+  if (response.status === 401) {
+    localStorage.removeItem(KEY);
+    window.dispatchEvent(new Event("lapidary-token"));
+  }
   throw new ApiError(response.status, body);
 }
 

@@ -47,16 +47,23 @@ function show() {
   view.append(problem(`There is no page ${address}.`));
 }
 
-function askForToken() {
+/** @param {string} [wrong] */
+function askForToken(wrong) {
+  current.abort();
   const field = /** @type {HTMLInputElement} */ (element("input", { type: "password", autocomplete: "off", required: true, "aria-label": "Token" }));
-  view.replaceChildren(element("h1", {}, "Token"),
+  view.replaceChildren(element("h1", {}, "Token"), wrong ? problem(wrong) : "",
     element("p", {}, "This server answers only to clients with its token. ", element("code", {}, "lapidary serve --open"), " opens the page with it; or paste it here."),
     element("form", { class: "search", onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); setToken(field.value); show(); } },
       field, element("button", { class: "primary", type: "submit" }, "Use it")));
+  field.focus();
 }
 
 takeToken();
-addEventListener("hashchange", () => { takeToken(); show(); });
-addEventListener("lapidary-token", askForToken);
+addEventListener("hashchange", () => {
+  if (location.hash === "#view") return; // the link that skips the header
+  takeToken();
+  show();
+});
+addEventListener("lapidary-token", () => askForToken("The token is not this server's."));
 show();
 watchPrompts();

@@ -1,7 +1,7 @@
 // @ts-check
 // Permission prompts: a list that every page shows, and the badge in the title.
 
-import { ApiError, get, post } from "/api.js";
+import { ApiError, get, hasToken, post } from "/api.js";
 import { element, problem, setRendered } from "/markup.js";
 
 const EVERY_MS = 1500;
@@ -12,8 +12,8 @@ const shown = new Map();
 /** Looks for prompts as long as the page is open. */
 export async function watchPrompts() {
   for (;;) {
-    if (!document.hidden) await refresh();
-    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    if (hasToken()) await refresh();
+    await new Promise((resolve) => setTimeout(resolve, document.hidden ? 4 * EVERY_MS : EVERY_MS));
   }
 }
 
@@ -83,10 +83,18 @@ function promptCard(permission) {
       await post(`/api/v1/runs/${runId}/permissions/${encodeURIComponent(request.requestId)}`, body);
       await refresh();
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      const decision = error.body?.decision?.decision;
-      buttons.replaceWith(problem(decision ? `Another client has answered: ${decision}.` : error.message, error.hint));
-      setTimeout(refresh, 2000);
+      const isDecided = error instanceof ApiError && (error.status === 409 || error.status === 410);
+      const decision = error instanceof ApiError ? error.body?.decision?.decision : undefined;
+      const text = decision ? `Another client has answered: ${decision}.` : error instanceof Error ? error.message : String(error);
+      const note = problem(text, error instanceof ApiError ? error.hint : undefined);
+      if (isDecided) {
+        buttons.replaceWith(note);
+        setTimeout(refresh, 2000);
+        return;
+      }
+      // The request still waits: the next answer may be taken.
+      buttons.before(note);
+      for (const button of buttons.querySelectorAll("button")) button.disabled = false;
     }
   }
   return card;

@@ -49,9 +49,9 @@ export async function showDoctor(view, signal) {
   view.append(element("h1", {}, "Doctor"), element("p", { class: "empty" }, "Looking…"));
   const report = await get("/api/v1/doctor", signal);
   view.lastElementChild?.remove();
-  const kind = (/** @type {string} */ state) => (state === "ok" ? "good" : state === "error" || state === "failed" ? "bad" : "warn");
+  const kind = (/** @type {string} */ state) => (state === "ok" ? "good" : state === "problem" ? "bad" : "warn");
   view.append(element("table", { class: "list" }, element("tbody", {}, ...(report.checks ?? []).map((/** @type {any} */ check) =>
     element("tr", {}, element("td", {}, element("span", { class: `badge ${kind(check.state)}` }, check.state)),
       element("th", { scope: "row" }, check.name),
-      element("td", { class: "wide" }, check.message ?? "", check.hint ? element("p", { class: "note" }, "Hint: ", check.hint) : null))))));
+      element("td", { class: "wide" }, check.message ?? "", check.remedy ? element("p", { class: "note" }, "Hint: ", check.remedy) : null))))));
 }

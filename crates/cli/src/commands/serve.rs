@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::job::JobRequest;
 use super::mcp::options::ServerOptions;
+use super::narrowed_options::refuse_given;
 use super::runs::open::{BROWSER, has_display};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -59,6 +60,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     args.with.check("`serve`")?;
+    let common = &args.with.0;
+    let given = [
+        ("--no-record", common.no_record),
+        ("--record-dir", common.record_dir.is_some()),
+        ("--working-dir", common.working_dir.is_some()),
+    ];
+    refuse_given(
+        "`serve`",
+        &given,
+        "`--root` has the directory of agents; events are read from recordings",
+    )?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::internal(anyhow!(error)))?;
     let stopped = CancellationToken::new();

@@ -158,6 +158,23 @@ fn a_permission_is_decided_once_and_later_answers_say_by_whom() {
     let unknown = format!("/api/v1/runs/{run}/permissions/77");
     assert_eq!(server.post(&unknown, &json!({"allowed": true})).status, 404);
     assert_eq!(server.post(&path, &json!({"allow": true})).status, 400);
+    // An answer that does not fit is refused at once, and the request still waits.
+    let unfit = server.post(
+        &path,
+        &json!({"allowed": true, "updatedInput": {"optionId": "nope"}}),
+    );
+    assert_eq!(unfit.status, 422, "{unfit:?}");
+    let commands = format!("/api/v1/runs/{run}/commands");
+    let own = server.post(
+        &commands,
+        &json!({"command": "list_sessions", "id": "prompt"}),
+    );
+    assert_eq!(own.status, 409, "{own:?}");
+    let late = server.get(&format!(
+        "/api/v1/runs/{run}/events?after={}&format=result",
+        u64::MAX
+    ));
+    assert_ne!(late.status, 500, "{late:?}");
     let decided = server.post(&path, &json!({"allowed": false, "message": "not today"}));
     assert_eq!(decided.status, 200, "{decided:?}");
     assert_eq!(decided.json()["event"], "permission_decision");
@@ -469,4 +486,26 @@ fn the_log_and_the_metrics_tell_what_changed() {
         metrics.contains("lapidary_runs_ended_total{outcome=\"completed\"} 1\n"),
         "{metrics}"
     );
+}
+
+#[test]
+fn a_client_cannot_choose_the_option_that_outlasts_the_run() {
+    let server = TestServer::start(&[]);
+    let (run, request) = asked(&server);
+    let open = server.get("/api/v1/permissions").json();
+    let options = open["permissions"][0]["request"]["options"].clone();
+    let mut options = options.as_array().unwrap().iter();
+    let always = options
+        .find(|option| option["kind"] == "allow_always")
+        .unwrap();
+    let path = format!("/api/v1/runs/{run}/permissions/{request}");
+    let chosen = json!({"allowed": true, "updatedInput": {"optionId": always["id"]}});
+    assert_eq!(server.post(&path, &chosen).status, 403);
+}
+
+#[test]
+fn a_server_on_another_loopback_address_says_so_and_answers_there() {
+    let server = TestServer::start_on("127.0.0.5:0");
+    assert!(server.host.starts_with("127.0.0.5:"), "{}", server.host);
+    assert_eq!(server.get("/api/v1/runs").status, 200);
 }

@@ -58,6 +58,38 @@ fn over() -> Problem {
     )
 }
 
+/// Refuses the agent's own `allow_always`: it may outlast the run, and no rule of ours sees the calls that it lets through.
+pub(super) fn check_option(run: &LiveRun, command: &Map<String, Value>) -> Result<(), Problem> {
+    let text =
+        |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let Some(option) = command
+        .get("updatedInput")
+        .and_then(|input| text(input, "optionId"))
+    else {
+        return Ok(());
+    };
+    if run.widest_mode == PermissionMode::BypassPermissions {
+        return Ok(());
+    }
+    let request = command.get("requestId").and_then(Value::as_str);
+    let request = request
+        .and_then(|id| run.open_request(id))
+        .unwrap_or_default();
+    let options = request["options"].as_array().cloned().unwrap_or_default();
+    let chosen = options
+        .iter()
+        .find(|known| text(known, "id").as_deref() == Some(&option));
+    let is_standing =
+        chosen.is_some_and(|known| text(known, "kind").as_deref() == Some("allow_always"));
+    if is_standing {
+        let detail = format!(
+            "`{option}` would let the agent do more than this server allows, also after the run"
+        );
+        return Err(Problem::forbidden(detail).with_hint("use `forRun` to allow it for this run"));
+    }
+    Ok(())
+}
+
 /// A command must not let the agent do more than the server allows, nor lead it out of the server's root.
 fn check_bounds(
     command: &Map<String, Value>,
@@ -80,6 +112,7 @@ fn check_bounds(
                 "use `set_permission_mode`, or a server with `--permission-mode bypassPermissions`",
             ))
         }
+        "permission_response" => check_option(run, command),
         _ => match text("cwd") {
             Some(cwd) => state.bounds.directory(Some(cwd.as_ref())).map(drop),
             None => Ok(()),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::commands::send_command;
+use super::commands::{check_option, send_command};
 use super::runs::{check_json, live_run};
 use crate::live_run::{ClosedPrompt, LiveRun, PromptState};
 use crate::problem::Problem;
@@ -78,7 +78,9 @@ pub(crate) async fn answer(
             ));
         }
     }
-    let result = send_command(&run, &mut reply_command(&request, reply)).await;
+    let mut command = reply_command(&request, reply);
+    check_option(&run, &command)?;
+    let result = send_command(&run, &mut command).await;
     decided(&run, &request, result).await
 }
 
@@ -106,10 +108,18 @@ async fn decided(
     request: &str,
     result: Result<Box<RawValue>, Problem>,
 ) -> Result<Response, Problem> {
-    let is_taken = match result {
-        Ok(result) => !result.get().contains("\"isError\":true"),
-        Err(_) => false,
+    let refusal = match &result {
+        Ok(result) => refusal_of(result),
+        Err(_) => Some(String::new()),
     };
+    // An answer that does not fit leaves the request open, for another answer.
+    if let (Some(message), PromptState::Open) = (&refusal, run.prompt_state(request)) {
+        return Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!("the answer was not taken: {message}"),
+        ));
+    }
+    let is_taken = refusal.is_none();
     match run.closed_prompt(request).await {
         ClosedPrompt::Decided(decision) if is_taken => {
             let kind = [(header::CONTENT_TYPE, "application/json")];
@@ -117,6 +127,13 @@ async fn decided(
         }
         closed => Err(closed_problem(closed)),
     }
+}
+
+/// The message of a `command_result` that is an error.
+fn refusal_of(result: &RawValue) -> Option<String> {
+    let result: Value = serde_json::from_str(result.get()).ok()?;
+    let is_error = result["isError"].as_bool().unwrap_or_default();
+    is_error.then(|| result["message"].as_str().unwrap_or_default().to_owned())
 }
 
 fn closed_problem(closed: ClosedPrompt) -> Problem {

@@ -59,7 +59,9 @@ pub(crate) async fn show(State(state): Shared, Path(id): Path<String>) -> Answer
     let run = match recording::read_run(&state.recordings, &id) {
         Some(run) => json!(run.info),
         // A run that has just begun has no recording yet.
-        None if live.is_some() => json!({"id": id, "state": "running"}),
+        None if live.as_ref().is_some_and(|run| !run.is_over()) => {
+            json!({"id": id, "state": "running"})
+        }
         None => return Err(unknown_run(&id)),
     };
     let open = live.as_ref().map_or(0, |run| run.open_prompts().len());
@@ -124,7 +126,7 @@ pub(crate) async fn events(
     let from = query
         .after
         .or(last_event_id(&headers))
-        .map_or(0, |seq| seq + 1);
+        .map_or(0, |seq| seq.saturating_add(1));
     let encoder = EventEncoder::new(form, from);
     let (sender, pieces) = mpsc::channel(PIECES);
     let place = Arc::clone(&state.watcher_places).try_acquire_owned();

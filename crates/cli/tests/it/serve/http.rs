@@ -23,10 +23,18 @@ pub(super) struct TestServer {
 
 impl TestServer {
     pub(super) fn start(args: &[&str]) -> Self {
+        Self::start_with("127.0.0.1:0", args)
+    }
+
+    pub(super) fn start_on(address: &str) -> Self {
+        Self::start_with(address, &[])
+    }
+
+    fn start_with(address: &str, args: &[&str]) -> Self {
         let own = tempfile::tempdir().unwrap();
         let (home, project) = (own.path().to_owned(), own.path().join("project"));
         fs::create_dir(&project).unwrap();
-        let mut server = Self::start_at(home, project, "127.0.0.1:0", args);
+        let mut server = Self::start_at(home, project, address, args);
         server.own = Some(own);
         server
     }
