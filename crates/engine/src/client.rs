@@ -15,6 +15,7 @@ mod session_queues;
 
 pub(crate) use command::CommandReceiver;
 pub use command::{ClientCommand, CommandSender};
+pub use command_loop::NO_SUCH_REQUEST;
 pub(crate) use command_loop::{CommandExecutor, CommandLoop, is_kill};
 pub(crate) use elicitation_reply::ElicitationReply;
 pub(crate) use inbox::{ClientInbox, ExpectedPrompt, PromptTarget};

@@ -40,7 +40,8 @@ pub use request::{ConversationRequest, PromptJob, SessionChoice};
 use self::session_driver::ConversationWork;
 pub use crate::agent_hooks::ConversationHooks;
 pub use crate::client::{
-    ClientCommand, CommandSender, PermissionAnswer, PermissionPrompt, PromptAttendant,
+    ClientCommand, CommandSender, NO_SUCH_REQUEST, PermissionAnswer, PermissionPrompt,
+    PromptAttendant,
 };
 use crate::run::recorded_events::PastFormat;
 use crate::run::{Run, RunSource};

@@ -14,6 +14,9 @@ use super::inbox::ClientInbox;
 use super::results::{CommandDone, CommandError, CommandLabel, CommandOutcome, TOO_LATE};
 use crate::run::injected_events::EventInjector;
 
+/// The message of a `command_result` for an answer that comes too late, or to no request.
+pub const NO_SUCH_REQUEST: &str = "no request of this id waits for an answer";
+
 /// So many commands may be under way. One more is refused.
 const MOST: usize = 256;
 
@@ -182,7 +185,7 @@ impl<E: CommandExecutor> CommandLoop<E> {
             }
             Some(Err(refused)) => Err(refused),
             None if may_come => return self.early.push((response, label)),
-            None => Err("no request of this id waits for an answer".into()),
+            None => Err(NO_SUCH_REQUEST.into()),
         };
         self.report(label, outcome);
     }

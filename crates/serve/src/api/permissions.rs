@@ -6,6 +6,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use lapidary::engine::conversation::NO_SUCH_REQUEST;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -112,8 +113,12 @@ async fn decided(
         Ok(result) => refusal_of(result),
         Err(_) => Some(String::new()),
     };
-    // An answer that does not fit leaves the request open, for another answer.
-    if let (Some(message), PromptState::Open) = (&refusal, run.prompt_state(request)) {
+    // An answer that does not fit leaves the request open, for another answer. One that comes too late does not: its decision may
+    // still be on its way.
+    let unfit = refusal
+        .as_ref()
+        .filter(|message| *message != NO_SUCH_REQUEST);
+    if let (Some(message), PromptState::Open) = (unfit, run.prompt_state(request)) {
         return Err(Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             format!("the answer was not taken: {message}"),
