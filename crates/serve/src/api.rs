@@ -16,8 +16,8 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 
-use crate::gate::{self, Gate};
-use crate::problem::Problem;
+use crate::gate::{self, RequestGate};
+use crate::problem::HttpProblem;
 use crate::server_state::ServerState;
 use crate::static_files;
 
@@ -25,7 +25,7 @@ use crate::static_files;
 const LONGEST_BODY: usize = 8 << 20;
 
 /// All routes, behind the gate.
-pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
+pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<RequestGate>) -> Router {
     let page = |uri: Uri| async move { static_files::respond(uri.path()) };
     let files =
         static_files::paths().fold(Router::new(), |router, path| router.route(path, get(page)));
@@ -50,11 +50,11 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<Gate>) -> Router {
         .route("/api/v1/schemas/{name}", get(documents::schema))
         .route("/openapi.json", get(openapi::document))
         .route("/metrics", get(metrics::respond))
-        .fallback(
-            |uri: Uri| async move { Problem::not_found(format!("there is no `{}`", uri.path())) },
-        )
+        .fallback(|uri: Uri| async move {
+            HttpProblem::not_found(format!("there is no `{}`", uri.path()))
+        })
         .method_not_allowed_fallback(|| async {
-            Problem::new(
+            HttpProblem::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "this method is not for this path",
             )

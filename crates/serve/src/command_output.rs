@@ -17,7 +17,7 @@ use lapidary::wire::lines::{LineBuffer, RawLine};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::problem::Problem;
+use crate::problem::HttpProblem;
 use crate::watcher::body_of;
 
 /// Bytes of one piece of a response.
@@ -50,7 +50,7 @@ pub(crate) async fn respond(
     runner: &Arc<dyn CommandRunner>,
     kind: &'static str,
     args: Vec<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, HttpProblem> {
     let (first, pieces) = output_of(runner, args).await?;
     Ok(with_kind(kind, body_of(first, pieces)))
 }
@@ -59,7 +59,7 @@ pub(crate) async fn respond(
 pub(crate) async fn respond_blocks(
     runner: &Arc<dyn CommandRunner>,
     args: Vec<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, HttpProblem> {
     let (first, mut pieces) = output_of(runner, args).await?;
     let (sender, blocks) = mpsc::channel(2);
     tokio::spawn(async move {
@@ -101,9 +101,9 @@ async fn send_blocks(writer: &mut FragmentWriter, sender: &mpsc::Sender<Bytes>) 
 async fn output_of(
     runner: &Arc<dyn CommandRunner>,
     args: Vec<String>,
-) -> Result<(Option<Bytes>, mpsc::Receiver<Bytes>), Problem> {
+) -> Result<(Option<Bytes>, mpsc::Receiver<Bytes>), HttpProblem> {
     let failed =
-        |error: std::io::Error| Problem::internal(format!("cannot run the command: {error}"));
+        |error: std::io::Error| HttpProblem::internal(format!("cannot run the command: {error}"));
     let (mut output, stdout) = std::io::pipe().map_err(failed)?;
     let mut stderr = tempfile::tempfile().map_err(failed)?;
     let call = CommandCall {
@@ -139,7 +139,7 @@ fn with_kind(kind: &'static str, body: Body) -> Response {
 }
 
 /// The command's message and hint. Exit code 2 is wrong usage, 13 is input that it cannot use.
-fn problem_of(exit: u8, stderr: &mut File) -> Problem {
+fn problem_of(exit: u8, stderr: &mut File) -> HttpProblem {
     use std::io::{Seek as _, SeekFrom};
     let mut text = String::new();
     let _ = stderr.seek(SeekFrom::Start(0));
@@ -154,7 +154,7 @@ fn problem_of(exit: u8, stderr: &mut File) -> Problem {
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     let detail = of_kind("error: ").unwrap_or_else(|| format!("the command failed ({exit})"));
-    let problem = Problem::new(status, detail);
+    let problem = HttpProblem::new(status, detail);
     match of_kind("hint: ") {
         Some(hint) => problem.with_hint(hint),
         None => problem,

@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use crate::access_token::AccessToken;
-use crate::problem::Problem;
+use crate::problem::HttpProblem;
 use crate::static_files;
 
 /// No script but our own files, no frame, no plugin, no form, no other host; text becomes markup at one place only.
@@ -22,7 +22,7 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 
 /// The rules of the gate.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct RequestGate {
     pub(crate) token: AccessToken,
     /// Values of `Host` that mean this server.
     pub(crate) hosts: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Gate {
 
 /// Lets a request pass, or answers it with the reason why not. Adds the security headers to every response.
 pub(crate) async fn check_request(
-    State(gate): State<Arc<Gate>>,
+    State(gate): State<Arc<RequestGate>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -44,8 +44,8 @@ pub(crate) async fn check_request(
     response
 }
 
-impl Gate {
-    fn check(&self, request: &Request) -> Result<(), Problem> {
+impl RequestGate {
+    fn check(&self, request: &Request) -> Result<(), HttpProblem> {
         let headers = request.headers();
         self.check_host(headers)?;
         let is_static = static_files::is_static(request.uri().path());
@@ -61,18 +61,18 @@ impl Gate {
     }
 
     /// A page whose host name was rebound to this address sends its own name.
-    fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         let host = header_text(headers, &header::HOST).unwrap_or_default();
         if self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)) {
             return Ok(());
         }
         let detail = "this server does not answer for that host";
-        Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, detail)
+        Err(HttpProblem::new(StatusCode::MISDIRECTED_REQUEST, detail)
             .with_hint(format!("use `{}://{}`", self.scheme, self.hosts[0])))
     }
 
     /// Programs send neither header. A browser sends both, and a page cannot forge them.
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         let is_foreign_origin = headers.get(header::ORIGIN).is_some_and(|origin| {
             let own = |host: &String| origin == format!("{}://{host}", self.scheme).as_str();
             !self.hosts.iter().any(own)
@@ -80,12 +80,14 @@ impl Gate {
         let site = header_text(headers, &HeaderName::from_static("sec-fetch-site"));
         let is_foreign_site = !matches!(site, None | Some("same-origin" | "none"));
         if is_foreign_origin || is_foreign_site {
-            return Err(Problem::forbidden("the request comes from another page"));
+            return Err(HttpProblem::forbidden(
+                "the request comes from another page",
+            ));
         }
         Ok(())
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         let given = header_text(headers, &header::AUTHORIZATION).unwrap_or_default();
         let given = given
             .split_once(' ')
@@ -101,7 +103,7 @@ impl Gate {
         };
         let file = self.token.file.display();
         Err(
-            Problem::new(StatusCode::UNAUTHORIZED, detail).with_hint(format!(
+            HttpProblem::new(StatusCode::UNAUTHORIZED, detail).with_hint(format!(
                 "send `Authorization: Bearer` with the token in `{file}`"
             )),
         )

@@ -24,4 +24,4 @@ mod watcher;
 pub use access_token::TokenUse;
 pub use command_output::{CommandCall, CommandRunner};
 pub use listener::{ListenAddress, ListenAddressError};
-pub use server::{ServeError, ServeOptions, Server, ServerAddress};
+pub use server::{HttpServer, ServeError, ServeOptions, ServerAddress};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// Why a request was not carried out. In a box: most results have none.
 #[derive(Debug)]
-pub(crate) struct Problem(Box<ProblemDetails>);
+pub(crate) struct HttpProblem(Box<ProblemDetails>);
 
 #[derive(Debug)]
 struct ProblemDetails {
@@ -16,7 +16,7 @@ struct ProblemDetails {
     fields: Map<String, Value>,
 }
 
-impl Problem {
+impl HttpProblem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self(Box::new(ProblemDetails {
             status,
@@ -55,7 +55,7 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for HttpProblem {
     fn into_response(self) -> Response {
         let Self(problem) = self;
         let title = problem.status.canonical_reason().unwrap_or("Error");

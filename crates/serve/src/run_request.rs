@@ -14,7 +14,7 @@ use lapidary::engine::run::Run;
 use lapidary::prepare::{PrepareError, PrepareErrorKind, RunOptions, RunSurroundings, agent_names};
 use serde::Deserialize;
 
-use crate::problem::Problem;
+use crate::problem::HttpProblem;
 
 /// A run as a client asks for it.
 #[derive(Debug, Deserialize)]
@@ -65,9 +65,9 @@ pub(crate) struct StartedRun {
 
 impl RunBounds {
     /// Starts a run. An agent that cannot be started is a run, too: its `run_end` has the reason.
-    pub(crate) fn start(&self, request: &RunRequest) -> Result<StartedRun, Problem> {
+    pub(crate) fn start(&self, request: &RunRequest) -> Result<StartedRun, HttpProblem> {
         if request.prompt.trim().is_empty() {
-            return Err(Problem::bad_request("the prompt is empty"));
+            return Err(HttpProblem::bad_request("the prompt is empty"));
         }
         let id = lapidary::engine::fresh_run();
         let (job, widest_mode) = self.make_job(request, &id)?;
@@ -83,7 +83,11 @@ impl RunBounds {
         })
     }
 
-    fn make_job(&self, request: &RunRequest, id: &str) -> Result<(Job, PermissionMode), Problem> {
+    fn make_job(
+        &self,
+        request: &RunRequest,
+        id: &str,
+    ) -> Result<(Job, PermissionMode), HttpProblem> {
         let mut options = self.options.clone();
         options.events.run = id.into();
         options.attendance = DemoAttendance::Attended;
@@ -99,7 +103,7 @@ impl RunBounds {
         Ok((self.job_of(&options)?, widest))
     }
 
-    fn job_of(&self, options: &RunOptions) -> Result<Job, Problem> {
+    fn job_of(&self, options: &RunOptions) -> Result<Job, HttpProblem> {
         let mut notices = Vec::new();
         let job = options.job(&self.surroundings, &mut |notice| notices.push(notice));
         let mut job = job.map_err(|error| problem_of(&error))?;
@@ -108,14 +112,14 @@ impl RunBounds {
     }
 
     /// The directory that a client names, which is the root or below it, links resolved.
-    pub(crate) fn directory(&self, wanted: Option<&Path>) -> Result<PathBuf, Problem> {
+    pub(crate) fn directory(&self, wanted: Option<&Path>) -> Result<PathBuf, HttpProblem> {
         let Some(wanted) = wanted else {
             return Ok(self.root.clone());
         };
         let directory = self.root.join(wanted);
         let outside = || {
             let hint = format!("name a directory below `{}`", self.root.display());
-            Problem::forbidden("the directory is outside of the server's root").with_hint(hint)
+            HttpProblem::forbidden("the directory is outside of the server's root").with_hint(hint)
         };
         // A directory that is not there is refused in the same words: a client learns nothing about files outside.
         let directory = directory.canonicalize().map_err(|_| outside())?;
@@ -127,23 +131,23 @@ impl RunBounds {
 }
 
 /// A client names an agent; command lines and addresses are for the user's configuration.
-fn check_agent(wanted: Option<&str>, config: &Config) -> Result<(), Problem> {
+fn check_agent(wanted: Option<&str>, config: &Config) -> Result<(), HttpProblem> {
     let Some(wanted) = wanted else { return Ok(()) };
     let names = agent_names(config);
     if names.contains(&wanted) {
         return Ok(());
     }
     let detail = format!("`{wanted}` is not a configured agent");
-    Err(Problem::forbidden(detail)
+    Err(HttpProblem::forbidden(detail)
         .with_hint("add it to `lapidary.toml` as `[agents.NAME]`, or use a built-in name"))
 }
 
 /// Adds the client's limits to the server's.
-fn narrow(options: &mut RunOptions, request: &RunRequest, own: &Config) -> Result<(), Problem> {
+fn narrow(options: &mut RunOptions, request: &RunRequest, own: &Config) -> Result<(), HttpProblem> {
     if let Some(word) = &request.permission_mode {
         let mode = PermissionMode::from_word(word);
-        let mode =
-            mode.ok_or_else(|| Problem::bad_request(format!("unknown permission mode `{word}`")))?;
+        let mode = mode
+            .ok_or_else(|| HttpProblem::bad_request(format!("unknown permission mode `{word}`")))?;
         check_mode(mode, own.permission_mode.unwrap_or_default())?;
         options.config.permission_mode = Some(mode);
     }
@@ -161,13 +165,13 @@ fn narrow(options: &mut RunOptions, request: &RunRequest, own: &Config) -> Resul
             .ok()
             .filter(|it| !it.is_zero());
         let wanted = wanted
-            .ok_or_else(|| Problem::bad_request("`timeout` is a number of seconds above 0"))?;
+            .ok_or_else(|| HttpProblem::bad_request("`timeout` is a number of seconds above 0"))?;
         let own = own.timeout.unwrap_or(wanted);
         options.config.timeout = Some(wanted.min(own));
     }
     if let Some(text) = &request.budget {
         let wanted =
-            Budget::parse(text).map_err(|error| Problem::bad_request(error.to_string()))?;
+            Budget::parse(text).map_err(|error| HttpProblem::bad_request(error.to_string()))?;
         let own = own.budget.unwrap_or_default();
         options.config.budget = Some(own.narrowed_by(wanted));
     }
@@ -175,24 +179,27 @@ fn narrow(options: &mut RunOptions, request: &RunRequest, own: &Config) -> Resul
 }
 
 /// Refuses a mode that allows more than the server does.
-pub(crate) fn check_mode(wanted: PermissionMode, widest: PermissionMode) -> Result<(), Problem> {
+pub(crate) fn check_mode(
+    wanted: PermissionMode,
+    widest: PermissionMode,
+) -> Result<(), HttpProblem> {
     if wanted <= widest {
         return Ok(());
     }
     let (wanted, widest) = (wanted.as_str(), widest.as_str());
     let detail = format!("`{wanted}` allows more than this server: its mode is `{widest}`");
-    Err(Problem::forbidden(detail).with_hint(format!(
+    Err(HttpProblem::forbidden(detail).with_hint(format!(
         "start the server with `--permission-mode {wanted}`"
     )))
 }
 
-fn problem_of(error: &PrepareError) -> Problem {
+fn problem_of(error: &PrepareError) -> HttpProblem {
     let problem = match error.kind() {
         PrepareErrorKind::Usage | PrepareErrorKind::BadInput => {
-            Problem::bad_request(error.to_string())
+            HttpProblem::bad_request(error.to_string())
         }
         PrepareErrorKind::BadConfig | PrepareErrorKind::Internal => {
-            Problem::internal(error.to_string())
+            HttpProblem::internal(error.to_string())
         }
     };
     match error.hint() {

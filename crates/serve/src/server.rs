@@ -21,7 +21,7 @@ use crate::access_log::AccessLog;
 use crate::access_token::{AccessToken, TokenUse};
 use crate::api;
 use crate::command_output::CommandRunner;
-use crate::gate::Gate;
+use crate::gate::RequestGate;
 use crate::listener::{ListenAddress, ListenAddressError, check_loopback};
 use crate::run_request::RunBounds;
 use crate::run_table::RunTable;
@@ -122,7 +122,7 @@ pub struct ServerAddress {
 
 /// A server that listens.
 #[derive(Debug)]
-pub struct Server {
+pub struct HttpServer {
     listener: BoundListener,
     router: Router,
     state: Arc<ServerState>,
@@ -136,7 +136,7 @@ enum BoundListener {
     Unix(UnixListener, PathBuf),
 }
 
-impl Server {
+impl HttpServer {
     /// Binds the address. Nothing is answered before [`Self::serve`]. Inside a tokio runtime.
     pub async fn bind(options: ServeOptions) -> Result<Self, ServeError> {
         let root = options
@@ -182,7 +182,7 @@ impl Server {
             token_file: token.file.clone(),
             redirect,
         };
-        let gate = Arc::new(Gate {
+        let gate = Arc::new(RequestGate {
             token,
             hosts,
             scheme: "http",
@@ -251,7 +251,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         if let BoundListener::Unix(_, path) = &self.listener {
             let _ = std::fs::remove_file(path); // it may be gone already

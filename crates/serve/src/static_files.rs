@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 
 use lapidary::render::html::TRANSCRIPT_STYLE;
 
-use crate::problem::Problem;
+use crate::problem::HttpProblem;
 
 struct StaticFile {
     path: &'static str,
@@ -55,7 +55,7 @@ pub(crate) fn is_static(path: &str) -> bool {
 /// The file of this path.
 pub(crate) fn respond(path: &str) -> Response {
     let Some(file) = find(path) else {
-        return Problem::not_found(format!("there is no `{path}`")).into_response();
+        return HttpProblem::not_found(format!("there is no `{path}`")).into_response();
     };
     let headers = [
         (header::CONTENT_TYPE, file.kind),

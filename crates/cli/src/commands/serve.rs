@@ -11,7 +11,7 @@ use lapidary::engine::process::start_detached;
 use lapidary::engine::recording::private_directories;
 use lapidary::normalize::NormalizeOptions;
 use lapidary_serve::{
-    CommandCall, CommandRunner, ListenAddress, ServeError, ServeOptions, Server, ServerAddress,
+    CommandCall, CommandRunner, HttpServer, ListenAddress, ServeError, ServeOptions, ServerAddress,
     TokenUse,
 };
 use serde_json::json;
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let options = serve_options(args, &out.invocation)?;
     let environment = options.surroundings.environment.clone();
     runtime.block_on(async {
-        let server = Server::bind(options).await.map_err(bind_failure)?;
+        let server = HttpServer::bind(options).await.map_err(bind_failure)?;
         print_address(&server.address, out)?;
         if args.open
             && let Some(page) = &server.address.redirect

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::runs::{check_json, live_run};
 use crate::live_run::{LiveRun, SendError};
-use crate::problem::Problem;
+use crate::problem::HttpProblem;
 use crate::run_request::check_mode;
 use crate::server_state::ServerState;
 
@@ -21,11 +21,11 @@ pub(crate) async fn send(
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Problem> {
+) -> Result<Response, HttpProblem> {
     check_json(&headers)?;
     let run = live_run(&state, &id)?;
     let mut command: Map<String, Value> = serde_json::from_slice(&body)
-        .map_err(|error| Problem::bad_request(format!("the body is not a command: {error}")))?;
+        .map_err(|error| HttpProblem::bad_request(format!("the body is not a command: {error}")))?;
     check_bounds(&command, &run, &state)?;
     let result = send_command(&run, &mut command).await?;
     let kind = [(header::CONTENT_TYPE, "application/json")];
@@ -36,14 +36,14 @@ pub(crate) async fn send(
 pub(super) async fn send_command(
     run: &LiveRun,
     command: &mut Map<String, Value>,
-) -> Result<Box<RawValue>, Problem> {
+) -> Result<Box<RawValue>, HttpProblem> {
     let fresh = || Value::from(run.fresh_command_id());
     let id = command.entry("id").or_insert_with(fresh).to_string();
     let line = serde_json::to_string(&command);
-    let line = line.map_err(|error| Problem::internal(error.to_string()))?;
+    let line = line.map_err(|error| HttpProblem::internal(error.to_string()))?;
     let result = run.send_command(&line, &id).map_err(|error| match error {
         SendError::Over => over(),
-        SendError::SameId => Problem::new(
+        SendError::SameId => HttpProblem::new(
             StatusCode::CONFLICT,
             "a command with this `id` waits for its result",
         ),
@@ -51,15 +51,15 @@ pub(super) async fn send_command(
     result.await.map_err(|_| over())
 }
 
-fn over() -> Problem {
-    Problem::new(
+fn over() -> HttpProblem {
+    HttpProblem::new(
         StatusCode::CONFLICT,
         "the run takes no more commands: it is over, or ends",
     )
 }
 
 /// Refuses the agent's own `allow_always`: it may outlast the run, and no rule of ours sees the calls that it lets through.
-pub(super) fn check_option(run: &LiveRun, command: &Map<String, Value>) -> Result<(), Problem> {
+pub(super) fn check_option(run: &LiveRun, command: &Map<String, Value>) -> Result<(), HttpProblem> {
     let text =
         |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let Some(option) = command
@@ -85,7 +85,9 @@ pub(super) fn check_option(run: &LiveRun, command: &Map<String, Value>) -> Resul
         let detail = format!(
             "`{option}` would let the agent do more than this server allows, also after the run"
         );
-        return Err(Problem::forbidden(detail).with_hint("use `forRun` to allow it for this run"));
+        return Err(
+            HttpProblem::forbidden(detail).with_hint("use `forRun` to allow it for this run")
+        );
     }
     Ok(())
 }
@@ -95,7 +97,7 @@ fn check_bounds(
     command: &Map<String, Value>,
     run: &LiveRun,
     state: &ServerState,
-) -> Result<(), Problem> {
+) -> Result<(), HttpProblem> {
     let text = |name: &str| command.get(name).and_then(Value::as_str);
     match text("command").unwrap_or_default() {
         "set_permission_mode" => {
@@ -108,7 +110,7 @@ fn check_bounds(
             if run.widest_mode < PermissionMode::BypassPermissions =>
         {
             let detail = format!("`{name}` could let the agent do more than this server allows");
-            Err(Problem::forbidden(detail).with_hint(
+            Err(HttpProblem::forbidden(detail).with_hint(
                 "use `set_permission_mode`, or a server with `--permission-mode bypassPermissions`",
             ))
         }

@@ -7,11 +7,11 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::command_output;
-use crate::problem::Problem;
+use crate::problem::HttpProblem;
 use crate::server_state::ServerState;
 
 type Shared = State<Arc<ServerState>>;
-type Answer = Result<Response, Problem>;
+type Answer = Result<Response, HttpProblem>;
 
 const JSON: &str = "application/json";
 const LINES: &str = "application/x-ndjson";
@@ -79,7 +79,7 @@ pub(crate) async fn session(
         "events" | "messages" => LINES,
         _ => {
             return Err(
-                Problem::bad_request(format!("unknown format `{format}`")).with_hint(
+                HttpProblem::bad_request(format!("unknown format `{format}`")).with_hint(
                     "formats are `events`, `messages`, `markdown`, `html`, `blocks` and `text`",
                 ),
             );
@@ -120,10 +120,10 @@ pub(crate) async fn schema(State(state): Shared, Path(name): Path<String>) -> An
 }
 
 /// An id is a word: it is neither an option nor a path.
-pub(crate) fn check_id(id: &str) -> Result<(), Problem> {
+pub(crate) fn check_id(id: &str) -> Result<(), HttpProblem> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
     if id.starts_with(['-', '.']) || id.is_empty() || id.len() > 200 || !id.chars().all(is_plain) {
-        return Err(Problem::not_found("there is no such id"));
+        return Err(HttpProblem::not_found("there is no such id"));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::commands::{check_option, send_command};
 use super::runs::{check_json, live_run};
 use crate::live_run::{ClosedPrompt, LiveRun, PromptState};
-use crate::problem::Problem;
+use crate::problem::HttpProblem;
 use crate::server_state::ServerState;
 
 #[derive(Debug, Serialize)]
@@ -42,7 +42,7 @@ struct PermissionReply {
     for_run: Option<bool>,
 }
 
-pub(crate) async fn list(State(state): State<Arc<ServerState>>) -> Result<Response, Problem> {
+pub(crate) async fn list(State(state): State<Arc<ServerState>>) -> Result<Response, HttpProblem> {
     let runs = state.runs.all();
     let permissions = runs.iter().flat_map(|run| {
         let open = run.open_prompts().into_iter();
@@ -56,7 +56,7 @@ pub(crate) async fn list(State(state): State<Arc<ServerState>>) -> Result<Respon
         permissions: permissions.collect(),
     };
     let text =
-        serde_json::to_string(&body).map_err(|error| Problem::internal(error.to_string()))?;
+        serde_json::to_string(&body).map_err(|error| HttpProblem::internal(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
@@ -65,16 +65,16 @@ pub(crate) async fn answer(
     Path((id, request)): Path<(String, String)>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Problem> {
+) -> Result<Response, HttpProblem> {
     check_json(&headers)?;
     let run = live_run(&state, &id)?;
     let reply: PermissionReply = serde_json::from_slice(&body)
-        .map_err(|error| Problem::bad_request(format!("the body is not an answer: {error}")))?;
+        .map_err(|error| HttpProblem::bad_request(format!("the body is not an answer: {error}")))?;
     match run.prompt_state(&request) {
         PromptState::Open => {}
         PromptState::Closed(closed) => return Err(closed_problem(closed)),
         PromptState::Unknown => {
-            return Err(Problem::not_found(
+            return Err(HttpProblem::not_found(
                 "the run has not asked for this permission",
             ));
         }
@@ -107,8 +107,8 @@ fn reply_command(request: &str, reply: PermissionReply) -> Map<String, Value> {
 async fn decided(
     run: &LiveRun,
     request: &str,
-    result: Result<Box<RawValue>, Problem>,
-) -> Result<Response, Problem> {
+    result: Result<Box<RawValue>, HttpProblem>,
+) -> Result<Response, HttpProblem> {
     let refusal = match &result {
         Ok(result) => refusal_of(result),
         Err(_) => Some(String::new()),
@@ -119,7 +119,7 @@ async fn decided(
         .as_ref()
         .filter(|message| *message != NO_SUCH_REQUEST);
     if let (Some(message), PromptState::Open) = (unfit, run.prompt_state(request)) {
-        return Err(Problem::new(
+        return Err(HttpProblem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             format!("the answer was not taken: {message}"),
         ));
@@ -141,13 +141,13 @@ fn refusal_of(result: &RawValue) -> Option<String> {
     is_error.then(|| result["message"].as_str().unwrap_or_default().to_owned())
 }
 
-fn closed_problem(closed: ClosedPrompt) -> Problem {
+fn closed_problem(closed: ClosedPrompt) -> HttpProblem {
     match closed {
         ClosedPrompt::Decided(decision) => {
             let decision = serde_json::from_str(decision.get()).unwrap_or(Value::Null);
-            Problem::new(StatusCode::CONFLICT, "the request is decided already")
+            HttpProblem::new(StatusCode::CONFLICT, "the request is decided already")
                 .with_field("decision", decision)
         }
-        ClosedPrompt::Withdrawn => Problem::new(StatusCode::GONE, "the agent waits no longer"),
+        ClosedPrompt::Withdrawn => HttpProblem::new(StatusCode::GONE, "the agent waits no longer"),
     }
 }

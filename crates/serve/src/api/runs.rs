@@ -17,14 +17,14 @@ use crate::command_output;
 use crate::event_stream::{EventEncoder, StreamForm, send_live};
 use crate::live_run::LiveRun;
 use crate::past_events::send_recorded;
-use crate::problem::Problem;
+use crate::problem::HttpProblem;
 use crate::run_request::RunRequest;
 use crate::run_table::KeyUse;
 use crate::server_state::ServerState;
 use crate::watcher::body_of;
 
 type Shared = State<Arc<ServerState>>;
-type Answer = Result<Response, Problem>;
+type Answer = Result<Response, HttpProblem>;
 
 /// Pieces that wait for a client. More wait in the recording.
 const PIECES: usize = 2;
@@ -72,7 +72,7 @@ pub(crate) async fn show(State(state): Shared, Path(id): Path<String>) -> Answer
 pub(crate) async fn start(State(state): Shared, headers: HeaderMap, body: Bytes) -> Answer {
     check_json(&headers)?;
     let request: RunRequest = serde_json::from_slice(&body)
-        .map_err(|error| Problem::bad_request(format!("the body is not a run: {error}")))?;
+        .map_err(|error| HttpProblem::bad_request(format!("the body is not a run: {error}")))?;
     if let Some(key) = &request.request_key {
         match state.runs.key_use(key, &body) {
             KeyUse::Fresh => {}
@@ -80,14 +80,14 @@ pub(crate) async fn start(State(state): Shared, headers: HeaderMap, body: Bytes)
             KeyUse::Taken(run) => {
                 let detail = "another request had this key";
                 return Err(
-                    Problem::new(StatusCode::CONFLICT, detail).with_field("run", run.into())
+                    HttpProblem::new(StatusCode::CONFLICT, detail).with_field("run", run.into())
                 );
             }
         }
     }
     if !state.runs.has_room() {
         let detail = "too many runs are going on";
-        return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, detail)
+        return Err(HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail)
             .with_hint("wait until one has ended, or stop one"));
     }
     let started = state.bounds.start(&request)?;
@@ -119,8 +119,10 @@ pub(crate) async fn events(
             return other_format(&state, &id, format).await;
         }
         Some(format) => {
-            return Err(Problem::bad_request(format!("unknown format `{format}`"))
-                .with_hint("formats are `events`, `messages`, `runtime`, `result` and `html`"));
+            return Err(
+                HttpProblem::bad_request(format!("unknown format `{format}`"))
+                    .with_hint("formats are `events`, `messages`, `runtime`, `result` and `html`"),
+            );
         }
     }
     let from = query
@@ -131,7 +133,7 @@ pub(crate) async fn events(
     let (sender, pieces) = mpsc::channel(PIECES);
     let place = Arc::clone(&state.watcher_places).try_acquire_owned();
     let place = place.map_err(|_| {
-        Problem::new(
+        HttpProblem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "too many clients read events",
         )
@@ -144,7 +146,7 @@ pub(crate) async fn events(
             from
         };
         let events = run.subscriber.subscribe(first);
-        let events = events.map_err(|error| Problem::internal(error.to_string()))?;
+        let events = events.map_err(|error| HttpProblem::internal(error.to_string()))?;
         let stopped = state.stopped.clone();
         tokio::spawn(async move {
             // Runs end before the server does, so their watchers see the end; `stopped` cuts off a client that does not read.
@@ -181,28 +183,28 @@ fn last_event_id(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// A body of another type may come from a form of a foreign page.
-pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
+pub(super) fn check_json(headers: &HeaderMap) -> Result<(), HttpProblem> {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.split(';').next() == Some("application/json") {
         return Ok(());
     }
     let detail = "the body has to be `application/json`";
-    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
+    Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
 }
 
 /// A run of this server. A recorded one takes no commands any more.
-pub(super) fn live_run(state: &ServerState, id: &str) -> Result<Arc<LiveRun>, Problem> {
+pub(super) fn live_run(state: &ServerState, id: &str) -> Result<Arc<LiveRun>, HttpProblem> {
     if let Some(run) = state.runs.get(id) {
         return Ok(run);
     }
     recording_of(state, id)?;
     let detail = "the run is not one of this server, or is over";
-    Err(Problem::new(StatusCode::CONFLICT, detail))
+    Err(HttpProblem::new(StatusCode::CONFLICT, detail))
 }
 
 /// The directory of a recording.
-fn recording_of(state: &ServerState, id: &str) -> Result<std::path::PathBuf, Problem> {
+fn recording_of(state: &ServerState, id: &str) -> Result<std::path::PathBuf, HttpProblem> {
     check_id(id)?;
     let directory = state.recordings.join(id);
     if recording::is_name(id) && RecordingReader::is_in(&directory) {
@@ -211,8 +213,8 @@ fn recording_of(state: &ServerState, id: &str) -> Result<std::path::PathBuf, Pro
     Err(unknown_run(id))
 }
 
-fn unknown_run(id: &str) -> Problem {
-    Problem::not_found(format!("there is no run `{id}`"))
+fn unknown_run(id: &str) -> HttpProblem {
+    HttpProblem::not_found(format!("there is no run `{id}`"))
         .with_hint("`GET /api/v1/runs` lists them; old recordings are pruned")
 }
 
