@@ -5,7 +5,7 @@
 //     node build/connect.js --agent claude 'what is in here?' 'and what is it for?'
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Command, Event } from "../schemas/lapidary.js";
+import type { AgentEvent, Command } from "../schemas/lapidary.js";
 
 const options = process.argv.slice(2);
 const [first = "", second = ""] = options.splice(-2);
@@ -25,7 +25,7 @@ async function* lines(): AsyncGenerator<string> {
 
 give({ command: "send_message", id: "first", text: first });
 for await (const line of lines()) {
-  const event: Event = JSON.parse(line);
+  const event: AgentEvent = JSON.parse(line);
   if (event.event === "stream_delta") {
     process.stdout.write(event.textDelta ?? "");
   } else if (event.event === "permission_request") {

@@ -2,8 +2,8 @@
 //
 // Unions list the kinds that this version knows. A newer version may add kinds, words and fields: keep a default branch.
 
-/** What every `Event` carries. */
-export interface EventBase {
+/** What every `AgentEvent` carries. */
+export interface AgentEventBase {
   /** The vocabulary and its version, `lapidary.events/1`, on the first event of a stream. Derived. */
   schema?: string;
   /** `<run>-<seq>`: unique where run ids are. Derived. */
@@ -27,13 +27,13 @@ export interface EventBase {
 }
 
 /** One event: what happened, and where it stands in its run. */
-export type Event =
+export type AgentEvent =
   | SessionInit
   | ConfigOptions
   | AvailableCommands
   | SessionMode
   | SessionStatus
-  | TextEvent
+  | AgentText
   | UserInput
   | ToolInvocation
   | ToolCompletion
@@ -54,7 +54,7 @@ export type Event =
   | ElicitationResult;
 
 /** A session has begun, or a recorded one begins here. */
-export interface SessionInit extends EventBase {
+export interface SessionInit extends AgentEventBase {
   event: "session_init";
   /** The model that was asked for; `auto` where the agent chooses. Upstream. */
   model?: string;
@@ -77,21 +77,21 @@ export interface SessionInit extends EventBase {
 }
 
 /** The options a session can be configured with. */
-export interface ConfigOptions extends EventBase {
+export interface ConfigOptions extends AgentEventBase {
   event: "config_options";
   /** The options, as the agent describes them. Upstream. */
   configOptions: unknown[];
 }
 
 /** The commands a user can give. */
-export interface AvailableCommands extends EventBase {
+export interface AvailableCommands extends AgentEventBase {
   event: "available_commands";
   /** The commands, as the agent describes them. Upstream. */
   availableCommands: unknown[];
 }
 
 /** The mode a session is in. */
-export interface SessionMode extends EventBase {
+export interface SessionMode extends AgentEventBase {
   event: "session_mode";
   /** The current mode's id. Upstream. */
   currentModeId: string;
@@ -111,7 +111,7 @@ export interface SessionMode extends EventBase {
 export type SessionState = "compacting" | "resuming" | "interrupted" | "ended" | "error" | (string & {});
 
 /** A state of the session as a whole: an error, a warning, a change. */
-export interface SessionStatus extends EventBase {
+export interface SessionStatus extends AgentEventBase {
   event: "session_status";
   /** The kind of status. Derived: every `error` line of Gemini is `error`; its severity is in `extensions["gemini.severity"]`. */
   status: SessionState;
@@ -130,7 +130,7 @@ export interface SessionStatus extends EventBase {
 export type TextKind = "text" | "thinking" | "plan" | "error" | (string & {});
 
 /** A whole piece of text. */
-export interface TextEvent extends EventBase {
+export interface AgentText extends AgentEventBase {
   event: "text";
   /** The text. Upstream; with `--deltas final` or `both` joined from its chunks. */
   text: string;
@@ -143,7 +143,7 @@ export interface TextEvent extends EventBase {
 }
 
 /** The user's prompt. */
-export interface UserInput extends EventBase {
+export interface UserInput extends AgentEventBase {
   event: "user_input";
   /** The prompt as the agent took it. Upstream. */
   text: string;
@@ -187,7 +187,7 @@ export type ToolKind =
   | (string & {});
 
 /** The agent calls a tool. */
-export interface ToolInvocation extends EventBase {
+export interface ToolInvocation extends AgentEventBase {
   event: "tool_invocation";
   /** The call's id; the completion carries the same. Upstream. */
   callId: string;
@@ -348,7 +348,7 @@ export interface TerminalBlock {
 }
 
 /** A call of a tool has ended. */
-export interface ToolCompletion extends EventBase {
+export interface ToolCompletion extends AgentEventBase {
   event: "tool_completion";
   /** The id of the call. Upstream. */
   callId: string;
@@ -373,7 +373,7 @@ export interface ToolCompletion extends EventBase {
 }
 
 /** A sub-agent starts. */
-export interface SubagentSpawn extends EventBase {
+export interface SubagentSpawn extends AgentEventBase {
   event: "subagent_spawn";
   /** The call that started it. Upstream. */
   callId: string;
@@ -388,7 +388,7 @@ export interface SubagentSpawn extends EventBase {
 }
 
 /** A sub-agent is done. */
-export interface SubagentComplete extends EventBase {
+export interface SubagentComplete extends AgentEventBase {
   event: "subagent_complete";
   /** The call that started it. Upstream. */
   callId: string;
@@ -453,7 +453,7 @@ export interface PermissionDenial {
 }
 
 /** A prompt has been answered, or has failed. */
-export interface TurnComplete extends EventBase {
+export interface TurnComplete extends AgentEventBase {
   event: "turn_complete";
   /** True if the agent reported an error. Derived from its status or stop reason. */
   isError?: boolean;
@@ -489,7 +489,7 @@ export interface TurnComplete extends EventBase {
 export type CompactionTrigger = "auto" | "manual" | "cleared" | (string & {});
 
 /** The conversation was shortened. */
-export interface ContextCompaction extends EventBase {
+export interface ContextCompaction extends AgentEventBase {
   event: "context_compaction";
   /** What set it off. Upstream. */
   trigger: CompactionTrigger;
@@ -510,7 +510,7 @@ export interface PermissionOption {
 }
 
 /** The agent asks whether it may. */
-export interface PermissionRequest extends EventBase {
+export interface PermissionRequest extends AgentEventBase {
   event: "permission_request";
   /** The request's id, for the answer; its `permission_decision` has the same. Upstream. */
   requestId: string;
@@ -563,7 +563,7 @@ export type StreamDeltaKind =
   | (string & {});
 
 /** A piece of a message while it is being written. */
-export interface StreamDelta extends EventBase {
+export interface StreamDelta extends AgentEventBase {
   event: "stream_delta";
   /** A chunk of what. Derived from where it stood. */
   kind: StreamDeltaKind;
@@ -580,7 +580,7 @@ export interface StreamDelta extends EventBase {
 }
 
 /** Tokens spent on one step. */
-export interface UsageUpdate extends EventBase {
+export interface UsageUpdate extends AgentEventBase {
   event: "usage_update";
   /** The call of the main agent in which a sub-agent spent them. Upstream. */
   parentCallId?: string;
@@ -591,7 +591,7 @@ export interface UsageUpdate extends EventBase {
 }
 
 /** How much of a rate limit is used. */
-export interface RateLimitUpdate extends EventBase {
+export interface RateLimitUpdate extends AgentEventBase {
   event: "rate_limit_update";
   /** The main window: `usedPercent`, `windowDurationMins`, `resetsAt`. Upstream. */
   primary?: unknown;
@@ -631,6 +631,7 @@ export type Outcome = "completed" | "refused" | "cancelled" | "failed" | (string
  * - `no_result`: The stream ended without a result.
  * - `empty_response`: The model returned nothing.
  * - `protocol_error`: The agent broke its protocol.
+ * - `lease_lost`: The lease on the run ended, as in a fleet whose database was out of reach: another worker may have the ticket.
  * - `timeout_start`: No first line in time.
  * - `timeout_idle`: No line for too long.
  * - `timeout_total`: The run as a whole took too long.
@@ -661,6 +662,7 @@ export type Cause =
   | "no_result"
   | "empty_response"
   | "protocol_error"
+  | "lease_lost"
   | "timeout_start"
   | "timeout_idle"
   | "timeout_total"
@@ -724,7 +726,7 @@ export interface DataViolation {
 }
 
 /** The run is over: exactly once, last. */
-export interface RunEnd extends EventBase {
+export interface RunEnd extends AgentEventBase {
   event: "run_end";
   /** How it ended. Derived from the exit status *and* the agent's own word. */
   outcome: Outcome;
@@ -786,7 +788,7 @@ export type DiagnosticKind =
   | (string & {});
 
 /** A line that we could not translate, or a fact for integrators of the agent. It carries its line in `raw`. */
-export interface Diagnostic extends EventBase {
+export interface Diagnostic extends AgentEventBase {
   event: "diagnostic";
   /** What sort of thing. Derived. */
   kind: DiagnosticKind;
@@ -797,7 +799,7 @@ export interface Diagnostic extends EventBase {
 }
 
 /** A hook was run. */
-export interface HookRun extends EventBase {
+export interface HookRun extends AgentEventBase {
   event: "hook_run";
   /** The event that set it off, such as `BeforeTool`. Upstream. */
   hookEvent: string;
@@ -846,7 +848,7 @@ export type PermissionOutcome = "allowed" | "denied" | "cancelled" | (string & {
 export type DecidedBy = "rule" | "mode" | "hook" | "default" | "user" | "peer" | (string & {});
 
 /** The answer to a permission request, by a rule, a mode, a hook, a person or a program. Each request of the agent has one. */
-export interface PermissionDecision extends EventBase {
+export interface PermissionDecision extends AgentEventBase {
   event: "permission_decision";
   /** The request's id, as in its `permission_request` if it has one. Upstream. */
   requestId: string;
@@ -886,7 +888,7 @@ export interface PermissionDecision extends EventBase {
 }
 
 /** A command of the front end has been carried out, or could not be. Each command has exactly one. */
-export interface CommandResult extends EventBase {
+export interface CommandResult extends AgentEventBase {
   event: "command_result";
   /** The `id` that the command had, if it had one. Upstream: the front end's. */
   commandId?: unknown;
@@ -903,7 +905,7 @@ export interface CommandResult extends EventBase {
 }
 
 /** The agent asks the user to fill in a form, or to open a page. `elicitation_response` answers it. */
-export interface ElicitationRequest extends EventBase {
+export interface ElicitationRequest extends AgentEventBase {
   event: "elicitation_request";
   /** The request's id, for the answer. Upstream. */
   requestId: string;
@@ -931,7 +933,7 @@ export interface ElicitationRequest extends EventBase {
 export type ElicitationAction = "accept" | "decline" | "cancel" | (string & {});
 
 /** An `elicitation_request` was answered. Each has one, unless it was withdrawn. */
-export interface ElicitationResult extends EventBase {
+export interface ElicitationResult extends AgentEventBase {
   event: "elicitation_result";
   /** The request's id, as in its `elicitation_request`. Upstream. */
   requestId: string;
@@ -1700,6 +1702,308 @@ export interface RemovedRun {
  * - `too_large`: It and all newer recordings have more bytes than `runs_max_size`.
  */
 export type RunRemovalReason = "asked" | "too_old" | "too_large" | (string & {});
+
+/** Tickets, newest first. */
+export interface FleetTicketList {
+  /** The vocabulary and its version, `lapidary.fleet-tickets/1`. Derived. */
+  schema: string;
+  /** The store, without its password. Derived. */
+  store: string;
+  /** The tickets, newest first. Derived. */
+  tickets: FleetTicket[];
+}
+
+/** A ticket of a fleet. */
+export interface FleetTicket {
+  /** Its id. Derived. */
+  ticket: string;
+  /** Its state. Derived. */
+  state: FleetTicketState;
+  /** The beginning of its prompt. Upstream. */
+  title: string;
+  /** The agent that it names. Upstream. */
+  agent?: string;
+  /** The key under which it was submitted. Upstream. */
+  requestKey?: string;
+  /** Its priority: higher ones first. Upstream. */
+  priority: number;
+  /** The lanes in which it runs. Upstream. */
+  lanes?: string[];
+  /** Labels that its worker must have. Upstream. */
+  needs?: string[];
+  /** Tickets that it waits for. Derived. */
+  waitsFor?: string[];
+  /** Not run before this time. Derived. */
+  notBefore: string;
+  /** How often it was claimed. Derived. */
+  attempts: number;
+  /** How many attempts there may be. Upstream. */
+  maxAttempts: number;
+  /** How many attempts lost their worker. Derived. */
+  lost: number;
+  /** The fencing number of its last attempt; 0 before the first. Derived. */
+  term: number;
+  /** The worker that runs it. Derived. */
+  worker?: string;
+  /** The end of the worker's lease, on the store's clock. Derived. */
+  leaseUntil?: string;
+  /** Permission requests that wait for an answer. Derived. */
+  openPrompts: number;
+  /** Who ordered its end. Derived. */
+  cancelledBy?: string;
+  /** How it ended. Derived. */
+  outcome?: Outcome;
+  /** Why. Derived. */
+  cause?: Cause;
+  /** Tokens of all its attempts that ended, as far as they are known. Derived. */
+  totalTokens?: number;
+  /** The cost of all its attempts that ended in US dollars, as far as it is known: reported by agents, or by prices. Derived. */
+  costUsd?: number;
+  /** Who submitted it. Derived. */
+  createdBy: string;
+  /** When it was submitted. Derived. */
+  createdAt: string;
+  /** When its last attempt began. Derived. */
+  startedAt?: string;
+  /** When it ended. Derived. */
+  endedAt?: string;
+}
+
+/**
+ * The state of a ticket. Open: readers must accept words that are not listed here.
+ * 
+ * - `blocked`: It waits for other tickets.
+ * - `waiting`: It waits for a worker.
+ * - `running`: A worker runs it.
+ * - `done`: It ended.
+ */
+export type FleetTicketState = "blocked" | "waiting" | "running" | "done" | (string & {});
+
+/** A ticket with its attempts. */
+export interface FleetTicketReport {
+  /** The vocabulary and its version, `lapidary.fleet-ticket/1`. Derived. */
+  schema: string;
+  /** Its id. Derived. */
+  ticket: string;
+  /** Its state. Derived. */
+  state: FleetTicketState;
+  /** The beginning of its prompt. Upstream. */
+  title: string;
+  /** The agent that it names. Upstream. */
+  agent?: string;
+  /** The key under which it was submitted. Upstream. */
+  requestKey?: string;
+  /** Its priority: higher ones first. Upstream. */
+  priority: number;
+  /** The lanes in which it runs. Upstream. */
+  lanes?: string[];
+  /** Labels that its worker must have. Upstream. */
+  needs?: string[];
+  /** Tickets that it waits for. Derived. */
+  waitsFor?: string[];
+  /** Not run before this time. Derived. */
+  notBefore: string;
+  /** How often it was claimed. Derived. */
+  attempts: number;
+  /** How many attempts there may be. Upstream. */
+  maxAttempts: number;
+  /** How many attempts lost their worker. Derived. */
+  lost: number;
+  /** The fencing number of its last attempt; 0 before the first. Derived. */
+  term: number;
+  /** The worker that runs it. Derived. */
+  worker?: string;
+  /** The end of the worker's lease, on the store's clock. Derived. */
+  leaseUntil?: string;
+  /** Permission requests that wait for an answer. Derived. */
+  openPrompts: number;
+  /** Who ordered its end. Derived. */
+  cancelledBy?: string;
+  /** How it ended. Derived. */
+  outcome?: Outcome;
+  /** Why. Derived. */
+  cause?: Cause;
+  /** Tokens of all its attempts that ended, as far as they are known. Derived. */
+  totalTokens?: number;
+  /** The cost of all its attempts that ended in US dollars, as far as it is known: reported by agents, or by prices. Derived. */
+  costUsd?: number;
+  /** Who submitted it. Derived. */
+  createdBy: string;
+  /** When it was submitted. Derived. */
+  createdAt: string;
+  /** When its last attempt began. Derived. */
+  startedAt?: string;
+  /** When it ended. Derived. */
+  endedAt?: string;
+  /** What it asks for, as it was submitted. Upstream. */
+  spec?: unknown;
+  /** The attempts, oldest first. Derived. */
+  attemptList: FleetAttempt[];
+  /** Permission requests that wait for an answer. Derived. */
+  prompts?: FleetPrompt[];
+  /** The result of the last attempt that has one (`lapidary.result/1`). Derived. */
+  result?: unknown;
+}
+
+/** One attempt at a ticket. */
+export interface FleetAttempt {
+  /** Its number, from 1. Derived. */
+  attempt: number;
+  /** Its fencing number. Derived. */
+  term: number;
+  /** The id of its run. Derived. */
+  run: string;
+  /** Its worker. Derived. */
+  worker: string;
+  /** How many events its log has. Derived. */
+  events: number;
+  /** Whether the log shows that something was touched. Derived. */
+  touched: boolean;
+  /** When it began. Derived. */
+  startedAt: string;
+  /** When it ended. Derived. */
+  endedAt?: string;
+  /** How it ended. Derived. */
+  outcome?: Outcome;
+  /** Why. Derived. */
+  cause?: Cause;
+  /** Its tokens, if they are known. Derived. */
+  totalTokens?: number;
+  /** Its cost in US dollars, if that is known: reported by the agent, or by prices. Derived. */
+  costUsd?: number;
+  /** What led to it: JSON, or a text. Derived. */
+  evidence?: unknown;
+  /** The files that it left. Derived. */
+  artifacts?: FleetArtifact[];
+}
+
+/** A file that an attempt left. */
+export interface FleetArtifact {
+  /** Its name. Derived. */
+  name: string;
+  /** Its media type. Derived. */
+  mediaType: string;
+  /** Its size. Derived. */
+  bytes: number;
+  /** Its SHA-256 in hexadecimal digits. Derived. */
+  sha256: string;
+}
+
+/** A permission request that waits for an answer. */
+export interface FleetPrompt {
+  /** The run that asks. Derived. */
+  run: string;
+  /** Its `requestId`. Upstream. */
+  requestId: string;
+  /** The `permission_request` event. Upstream. */
+  event: unknown;
+  /** When it was asked. Derived. */
+  askedAt: string;
+}
+
+/** One line of `fleet submit`. */
+export interface FleetSubmission {
+  /** The ticket's id. Absent if it was refused. Derived. */
+  ticket?: string;
+  /** True if the ticket was there already, under the same key. Derived. */
+  existing?: boolean;
+  /** Why it was refused. Derived. */
+  error?: string;
+  /** The line of the input that was refused, from 1. Derived. */
+  line?: number;
+}
+
+/** A change of a fleet. */
+export interface FleetChange {
+  /** The vocabulary and its version, `lapidary.fleet-change/1`. Derived. */
+  schema: string;
+  /** The store, without its password. Derived. */
+  store: string;
+  /** The ticket that was changed. Derived. */
+  ticket?: string;
+  /** What was done: `initialised`, `cancelled`, `cancel_ordered`, `retried`, `answered`, `archived`, `removed`. Derived. */
+  change: string;
+  /** Versions of the tables that were applied. Derived. */
+  versions?: number[];
+  /** The directory that was written. Derived. */
+  directory?: string;
+}
+
+/** Queue, lanes and workers of a fleet. */
+export interface FleetOverviewReport {
+  /** The vocabulary and its version, `lapidary.fleet-overview/1`. Derived. */
+  schema: string;
+  /** The store, without its password. Derived. */
+  store: string;
+  /** The store's clock. Derived. */
+  now: string;
+  /** Tickets that wait for other tickets. Derived. */
+  blocked: number;
+  /** Tickets that wait for a worker. Derived. */
+  waiting: number;
+  /** Tickets that run. Derived. */
+  running: number;
+  /** Tickets that ended, counted up to 100,000. Derived. */
+  done: number;
+  /** How long the ticket that waits longest has been claimable, in milliseconds. Derived. */
+  oldestWaitingMs?: number;
+  /** Permission requests that wait for an answer. Derived. */
+  openPrompts: number;
+  /** The oldest of them, up to 100. Derived. */
+  prompts?: FleetPrompt[];
+  /** The attempts that ended of tickets that were submitted within the last day, at most of the newest 100,000. Derived. */
+  lastDay: FleetUsage;
+  /** Lanes in which a ticket runs or waits. Derived. */
+  lanes: FleetLane[];
+  /** Workers that were seen within a day. Derived. */
+  workers: FleetWorker[];
+}
+
+/** Tokens and cost of several attempts, as far as they are known. */
+export interface FleetUsage {
+  /** The tokens. Derived. */
+  totalTokens?: number;
+  /** The cost in US dollars: reported by agents, or by prices. Derived. */
+  costUsd?: number;
+}
+
+/** A lane. */
+export interface FleetLane {
+  /** Its name. Upstream. */
+  name: string;
+  /** How many of its tickets run. Derived. */
+  running: number;
+  /** How many may run. Upstream. */
+  limit?: number;
+  /** How many of its tickets wait. Derived. */
+  waiting: number;
+}
+
+/** A worker. */
+export interface FleetWorker {
+  /** Its id, which is new at each start. Derived. */
+  id: string;
+  /** Its name. Derived. */
+  name: string;
+  /** Its machine. Derived. */
+  host: string;
+  /** The version of its program. Derived. */
+  version: string;
+  /** Its labels. Derived. */
+  labels: string[];
+  /** How many tickets it runs. Derived. */
+  running: number;
+  /** How many it may run. Derived. */
+  slots: number;
+  /** When it started. Derived. */
+  startedAt: string;
+  /** Its last heartbeat. Derived. */
+  seenAt: string;
+  /** Whether it claims no more tickets. Derived. */
+  draining: boolean;
+  /** Whether it left in order. Derived. */
+  left: boolean;
+}
 
 /**
  * The abilities of an agent on this machine. Where no version is known, the abilities of a current one. An agent that is known only by

@@ -6,7 +6,7 @@
 // It prints its port. With TOKEN it wants that as a bearer token, with TLS_KEY and TLS_CERT it speaks TLS, HTTP/2 and HTTP/1.1. With
 // REQUESTS it writes the version and method of each request to that file. It ends with its stdin.
 import { spawn } from "node:child_process";
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { createSecureServer } from "node:http2";
 import { createRequire } from "node:module";
@@ -39,7 +39,7 @@ async function officialServer() {
     }))
     .onRequest(ours.session.new, ({ params }) => {
       const sessionId = crypto.randomUUID();
-      sessions.set(sessionId, params.cwd);
+      sessions.set(sessionId, params);
       return { sessionId };
     })
     .onRequest(ours.session.prompt, ({ params, client }) => turn(client, theirs, params, sessions))
@@ -53,7 +53,7 @@ async function officialServer() {
 }
 
 async function turn(client, methods, { sessionId, prompt }, sessions) {
-  const cwd = sessions.get(sessionId);
+  const { cwd, mcpServers } = sessions.get(sessionId);
   const say = (text) =>
     client.notify(methods.session.update, {
       sessionId,
@@ -63,6 +63,14 @@ async function turn(client, methods, { sessionId, prompt }, sessions) {
     await say("Going.");
     setTimeout(() => process.exit(0), 50);
     return new Promise(() => {});
+  }
+  // "count" is answered with data only when it is asked for again, "chat" never.
+  const text = prompt.map((block) => block.text).join("\n");
+  if (/^(count|chat)\b|does not fit/.test(text)) {
+    sessions.get(sessionId).chats ??= text.startsWith("chat");
+    const isData = text.includes("does not fit") && !sessions.get(sessionId).chats;
+    await say(isData ? JSON.stringify({ n: 2, servers: mcpServers.length }) : "There are two.");
+    return { stopReason: "end_turn" };
   }
   const { content } = await client.request(methods.fs.readTextFile, { sessionId, path: `${cwd}/note.txt` });
   await say(`note: ${content.trim()}; `);
@@ -79,11 +87,21 @@ async function turn(client, methods, { sessionId, prompt }, sessions) {
   await say(`permission: ${outcome.optionId}`);
   if (outcome.optionId === "yes") {
     const { terminalId } = await client.request(methods.terminal.create, { sessionId, command: "env", cwd });
+    const lines = commandLines();
+    const exposed = lines.filter((line) => TOKEN && line.includes(TOKEN));
+    await say(`; processes: ${lines.length > 2 ? "seen" : "none"}, ${exposed.length} show the token`);
     await client.request(methods.terminal.waitForExit, { sessionId, terminalId });
     const { output } = await client.request(methods.terminal.output, { sessionId, terminalId });
     await say(`; variables: ${output}`);
   }
   return { stopReason: "end_turn" };
+}
+
+/** The arguments of each process on this machine: the client, its supervisors and its commands are among them. */
+function commandLines() {
+  return readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name)).map((pid) => {
+    try { return readFileSync(`/proc/${pid}/cmdline`, "utf8"); } catch { return ""; }
+  });
 }
 
 function bridge() {

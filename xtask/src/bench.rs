@@ -5,16 +5,19 @@
 
 mod agents;
 mod corpus;
+mod fleet;
 mod hooks;
 mod instructions;
 mod latency;
 mod loading;
 mod mcp;
 mod measure;
+mod page;
 mod processes;
 mod recordings;
 mod remote;
 mod run;
+mod serve;
 mod sessions;
 mod table;
 mod translate;
@@ -47,8 +50,10 @@ enum BenchPart {
     Translate,
     /// `lapidary run`
     Run,
-    /// `lapidary sessions`
+    /// `lapidary sessions`, of Gemini CLI
     Sessions,
+    /// The same of Claude Code, Codex CLI, Qwen Code and opencode
+    AgentSessions,
     /// Running hooks
     Hooks,
     /// Reading settings and skills
@@ -61,15 +66,23 @@ enum BenchPart {
     Mcp,
     /// The text of remote agents
     Remote,
+    /// The web page in a browser
+    Page,
+    /// `lapidary serve`
+    Serve,
+    /// Stores and workers of a fleet
+    Fleet,
     /// Instructions of `translate` and `run`, counted by valgrind
     Instructions,
 }
 
 /// Programs that measure inside one process: each is an example of the crate that it measures.
-const EXAMPLES: [(BenchPart, &str, &str); 3] = [
+const EXAMPLES: [(BenchPart, &str, &str); 5] = [
     (BenchPart::Hooks, "lapidary-engine", "hook_cost"),
     (BenchPart::Loading, "lapidary-gemini", "load_cost"),
     (BenchPart::Agents, "lapidary-native", "agent_cost"),
+    (BenchPart::Serve, "lapidary-serve", "plain_file"),
+    (BenchPart::Fleet, "lapidary-fleet", "rates"),
 ];
 
 #[derive(Debug, Clone, clap::Args)]
@@ -176,6 +189,11 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
             workspace, &folder, &lapidary, args.runs,
         )?);
     }
+    if wanted(BenchPart::AgentSessions) {
+        verdict.add_verdict(sessions::report_agent_sessions(
+            workspace, &folder, &lapidary, args.runs,
+        )?);
+    }
     if wanted(BenchPart::Hooks) {
         verdict.add_verdict(hooks::report_hooks(workspace, args.runs)?);
     }
@@ -199,6 +217,17 @@ pub(crate) fn bench_release(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if wanted(BenchPart::Remote) {
         verdict.add_verdict(remote::report_remote(&folder, &lapidary)?);
+    }
+    if wanted(BenchPart::Page) {
+        verdict.add_verdict(page::report_page(workspace, &folder, &lapidary)?);
+    }
+    if wanted(BenchPart::Serve) {
+        verdict.add_verdict(serve::report_serve(
+            workspace, &folder, &lapidary, args.runs,
+        )?);
+    }
+    if wanted(BenchPart::Fleet) {
+        verdict.add_verdict(fleet::report_fleet(workspace, &folder, &lapidary)?);
     }
     if wanted(BenchPart::Instructions) {
         instructions::report_instructions(&folder, &lapidary, args.against.as_deref())?;

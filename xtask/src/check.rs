@@ -1,6 +1,8 @@
 //! The checks before a merge, tests aside.
 
 mod document_paths;
+mod document_tests;
+mod embedded_files;
 mod lexer;
 mod module_graph;
 mod source_text;
@@ -29,6 +31,15 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     check_module_cycles(workspace)?;
     println!("check: paths in documents");
     check_document_paths(workspace)?;
+    println!("check: tests in documents");
+    check_document_tests(workspace)?;
+    println!("check: embedded files");
+    let outside = embedded_files::outside_files(&workspace.root)?;
+    ensure!(
+        outside.is_empty(),
+        "files outside of a crate are missing in its published package: {}",
+        outside.join(", ")
+    );
     println!("check: words");
     words::check(&workspace.root)?;
     println!("check: lints");
@@ -109,6 +120,19 @@ fn check_document_paths(workspace: &Workspace) -> Result<()> {
             missing.join(", ")
         );
     }
+    Ok(())
+}
+
+/// The document that names a test for each requirement.
+const REQUIREMENTS: &str = "docs/specifications.md";
+
+fn check_document_tests(workspace: &Workspace) -> Result<()> {
+    let missing = document_tests::missing_tests(&workspace.root, REQUIREMENTS)?;
+    ensure!(
+        missing.is_empty(),
+        "`{REQUIREMENTS}` names tests that do not exist: {}",
+        missing.join(", ")
+    );
     Ok(())
 }
 

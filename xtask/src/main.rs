@@ -6,11 +6,15 @@
 )]
 
 mod bench;
+mod chaos;
 mod check;
 mod coverage;
+mod dist;
+mod page;
 mod peers;
 mod redaction;
 mod schemas;
+mod screenshots;
 mod soak;
 mod test;
 mod workspace;
@@ -40,14 +44,20 @@ enum Task {
     Test(test::Args),
     /// Runs, resumes, bare starts of Gemini CLI and kills at once: no prompt is lost
     Soak(soak::Args),
+    /// Hit the workers of a fleet, its database, its network and its disk at random: no ticket is lost, none runs twice
+    Chaos(chaos::Args),
     /// Compare `lapidary translate`, `run` and `sessions` with what else could be used: CPU time, memory, latency
     Bench(bench::Args),
     /// Run the tests and report which lines of each crate they reach
     Coverage(coverage::Args),
     /// Measure `sessions export --redact` on generated secrets, beside detect-secrets; needs python3 and a package index
     Redaction,
-    /// Write the published JSON Schemas and TypeScript types to `schemas`
+    /// Write the published JSON Schemas and TypeScript types to `schemas`, and the types of the clients
     Schemas,
+    /// Write the pictures of the page in `docs`, made by a real browser
+    Screenshots,
+    /// Build a release: archive, npm packages, wheel, install script, Homebrew formula, checksums
+    Dist(dist::Args),
     /// Print figures on names and comments, of this workspace or of the crates below another directory
     Words {
         /// A directory with crates in it or in `crates`
@@ -99,6 +109,7 @@ fn perform_task(task: &Task) -> Result<()> {
         Task::Check => check::check(&workspace()?),
         Task::Test(args) => test::run_tests(&workspace()?, args),
         Task::Soak(args) => soak::run_soak(&workspace()?, args),
+        Task::Chaos(args) => chaos::run_chaos(&workspace()?, args),
         Task::Bench(args) => bench::run_bench(&workspace()?, args),
         Task::Coverage(args) => coverage::run_coverage(&workspace()?, args),
         Task::CoverageReport { folder, missing } => {
@@ -110,6 +121,8 @@ fn perform_task(task: &Task) -> Result<()> {
         },
         Task::Redaction => redaction::compare_redaction(&workspace()?),
         Task::Schemas => schemas::write_schemas(&workspace()?),
+        Task::Screenshots => screenshots::take_screenshots(&workspace()?),
+        Task::Dist(args) => dist::write_release(&workspace()?, args),
         Task::BenchRelease(args) => bench::bench_release(&workspace()?, args),
         Task::Measure { command } => bench::measure_one(command),
         Task::Split { file } => bench::split_lines(file),

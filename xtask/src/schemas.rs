@@ -1,4 +1,4 @@
-//! The published schemas, as files that people can read without a build.
+//! The published schemas and the types of the clients, as files that people can read without a build.
 //!
 //! An example of `lapidary-vocab` writes them, so that the tasks are built without the types and their schemas.
 
@@ -15,12 +15,12 @@ const EXAMPLE: [&str; 6] = [
     "schemas",
 ];
 
-/// Writes `schemas/`, and removes outdated files.
+/// Writes `schemas/` and the types of the clients, and removes outdated schemas.
 pub(crate) fn write_schemas(workspace: &Workspace) -> Result<()> {
     run_example(workspace, "write")
 }
 
-/// Fails if `schemas/` is not what `cargo xtask schemas` would write.
+/// Fails if these files are not what `cargo xtask schemas` would write.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     run_example(workspace, "check")
 }
@@ -28,5 +28,5 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 fn run_example(workspace: &Workspace, task: &str) -> Result<()> {
     let mut cargo = workspace.cargo_command("run");
     cargo.arg("--quiet").args(EXAMPLE).args(["--", task]);
-    run(cargo.arg(workspace.root.join("schemas")))
+    run(cargo.arg(&workspace.root))
 }

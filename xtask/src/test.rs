@@ -78,6 +78,8 @@ pub(crate) fn run_tests(workspace: &Workspace, args: &Args) -> Result<()> {
     let mut cargo = test_command(workspace, args, &selection);
     cargo.envs(folders.peers.map(|folder| ("LAPIDARY_PEERS", folder)));
     cargo.envs(folders.oracle.map(|folder| ("LAPIDARY_ORACLE", folder)));
+    // Tests of the clients have this program pack them.
+    cargo.env("LAPIDARY_XTASK", std::env::current_exe()?);
     let mut cargo = cargo
         .stdout(Stdio::piped())
         .spawn()
@@ -173,6 +175,11 @@ impl PeerFolders {
         peers::install_mcp(workspace)?;
         peers::install_usage(workspace)?;
         peers::install_browser(workspace)?;
+        peers::install_postgres(workspace)?;
+        peers::install_openapi(workspace)?;
+        peers::install_openapi_python(workspace)?;
+        peers::install_clients(workspace)?;
+        peers::install_clients_python(workspace)?;
         let peers = Some(peers::install_peers(workspace)?);
         Ok(Self { peers, oracle })
     }

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod acp;
 mod agents;
 mod canary_server;
 mod capabilities;
@@ -10,6 +11,7 @@ mod config;
 mod configured_agents;
 mod connect;
 mod doctor;
+mod fleet;
 mod hooks;
 mod job;
 mod machine_format;
@@ -60,6 +62,7 @@ pub(crate) enum CliCommand {
     #[command(alias = "exec")]
     Run(Box<run::Args>),
     Connect(Box<connect::Args>),
+    Acp(Box<acp::Args>),
     Runs(runs::Args),
     Translate(translate::Args),
     Sessions(sessions::Args),
@@ -75,6 +78,7 @@ pub(crate) enum CliCommand {
     Doctor(doctor::Args),
     Schema(schema::Args),
     Serve(Box<serve::Args>),
+    Fleet(fleet::Args),
     Completions(completions::Args),
     #[command(hide = true)]
     CanaryServer(canary_server::Args),
@@ -96,6 +100,7 @@ pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<Com
     match command {
         CliCommand::Run(args) => run::run(args, out),
         CliCommand::Connect(args) => connect::run(args, out),
+        CliCommand::Acp(args) => acp::run(args, out),
         CliCommand::Runs(args) => runs::run(args, out),
         CliCommand::Translate(args) => translate::run(args, out),
         CliCommand::Sessions(args) => sessions::run(args, out),
@@ -111,6 +116,7 @@ pub(crate) fn run(command: Option<&CliCommand>, out: &mut Printer) -> Result<Com
         CliCommand::Doctor(args) => doctor::run(args, out),
         CliCommand::Schema(args) => schema::run(args, out),
         CliCommand::Serve(args) => serve::run(args, out),
+        CliCommand::Fleet(args) => fleet::run(args, out),
         CliCommand::CanaryServer(args) => canary_server::run(args, out),
         CliCommand::CompleteIds(args) => complete_ids::run(args, out),
         CliCommand::Completions(args) => completions::run(args, out),

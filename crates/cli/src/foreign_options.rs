@@ -198,7 +198,6 @@ const GUESSES: &[UsageGuess] = &[
     ("", "status", "use `lapidary doctor`"),
     ("", "version", "use `lapidary --version`"),
     ("", "models", "use `lapidary capabilities`"),
-    ("", "acp", "use `lapidary connect`"),
     ("", "server", "use `lapidary serve`"),
     ("", "web", "use `lapidary serve --open`"),
     ("", "completion", "use `lapidary completions SHELL`"),

@@ -216,6 +216,20 @@ impl Invocation {
             StandardStreams::Files { .. } => Ok(()),
         }
     }
+
+    /// Calls `obey` once the reader of stdout is gone, on a thread of its own. Does nothing where the streams are the caller's.
+    pub(crate) fn on_unread_stdout(&self, obey: impl FnOnce() + Send + 'static) {
+        if !matches!(self.streams, StandardStreams::Process) {
+            return;
+        }
+        let thread = std::thread::Builder::new().name("lapidary-reader".to_owned());
+        // Without it the next write finds out.
+        let _ = thread.spawn(move || {
+            if system::wait_for_unread_stdout().is_ok() {
+                obey();
+            }
+        });
+    }
 }
 
 /// The same result once more: an error of the system cannot be cloned.

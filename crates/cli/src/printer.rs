@@ -19,6 +19,8 @@ pub(crate) struct Printer {
     pub(crate) invocation: Arc<Invocation>,
     /// Not the standard library's handle, which looks for newlines in all that passes.
     out: BufWriter<Box<dyn Write>>,
+    /// The line that is being put together.
+    line: Vec<u8>,
     pub(crate) is_terminal: bool,
     pub(crate) colour: bool,
 }
@@ -35,6 +37,7 @@ impl Printer {
         Self {
             invocation,
             out: BufWriter::with_capacity(BUFFER, out),
+            line: Vec::new(),
             is_terminal,
             colour,
         }
@@ -45,9 +48,20 @@ impl Printer {
         Self {
             invocation,
             out: BufWriter::with_capacity(BUFFER, Box::new(file)),
+            line: Vec::new(),
             is_terminal: false,
             colour: false,
         }
+    }
+
+    /// Writes the line that `push` appends to an empty buffer.
+    pub(crate) fn write_line(&mut self, push: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.line.clear();
+        push(&mut self.line);
+        self.out.write_all(&self.line)?;
+        // A line may have megabytes; the next one has not.
+        self.line.shrink_to(BUFFER);
+        Ok(())
     }
 
     /// Writes the buffered rest. A closed pipe does not change how the command ended.

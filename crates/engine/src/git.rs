@@ -1,5 +1,6 @@
 //! Clones a repository that is not trusted: within a time limit and a size limit, and without running any code of it.
 
+mod runner;
 mod secrets;
 
 use std::ffi::{OsStr, OsString};
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::detect::{self, SearchEnvironment};
 use crate::process::{Command, Exit, Running, StartError, Stdio, Supervisor};
 
+pub use runner::{GitError, GitRunner};
 pub use secrets::shown;
 
 /// How often the size of the clone is checked.
@@ -175,31 +177,29 @@ async fn oversee_clone(
     loop {
         let look = (Instant::now() + LOOK).min(end);
         // All can be cancelled and called again.
-        tokio::select! {
-            ended = running.wait() => return Ok(ended.exit),
+        let ended = tokio::select! {
+            ended = running.wait() => Some(ended.exit),
             () = request.cancel.cancelled() => return Err(CloneError::Cancelled(url())),
-            () = sleep_until(look) => {}
+            () = sleep_until(look) => None,
+        };
+        // Also after its end: a fast git is done before the first look.
+        if is_beyond(request.limits, request.into) {
+            let (url, limits) = (url(), request.limits);
+            return Err(CloneError::TooMuch { url, limits });
+        }
+        if let Some(exit) = ended {
+            return Ok(exit);
         }
         if Instant::now() >= end {
             let (url, after) = (url(), request.deadline);
             return Err(CloneError::TimedOut { url, after });
-        }
-        if is_beyond(request.limits, request.into) {
-            let (url, limits) = (url(), request.limits);
-            return Err(CloneError::TooMuch { url, limits });
         }
     }
 }
 
 fn clone_command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> Command {
     let mut command = bounded(git, request.into);
-    // These settings override the user's configuration: no code of the repository is executed, and no other protocol is used.
-    let settings = [
-        "core.hooksPath=/dev/null",
-        "core.fsmonitor=false",
-        "protocol.ext.allow=never",
-    ];
-    command.args(settings.iter().flat_map(|setting| ["-c", setting]));
+    command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
     command.args([
         "clone",
         "--quiet",
@@ -209,13 +209,21 @@ fn clone_command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> C
     ]);
     command.args(["--no-recurse-submodules", "--template=", "--"]);
     command.args([OsString::from(request.url), ".".into()]);
-    command.envs(
-        request
-            .environment
-            .vars
-            .iter()
-            .filter(|(name, _)| !is_gits_own(name)),
-    );
+    set_variables(&mut command, request.environment, protocols);
+    command
+}
+
+/// These settings override the user's configuration: no code of the repository is executed, and no other protocol is used.
+const SETTINGS: [&str; 3] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "protocol.ext.allow=never",
+];
+
+/// The user's variables, without those that make git work elsewhere, and with those that keep it from prompting.
+fn set_variables(command: &mut Command, environment: &SearchEnvironment, protocols: &str) {
+    let vars = environment.vars.iter();
+    command.envs(vars.filter(|(name, _)| !is_gits_own(name)));
     // No prompts for input. The user chooses the ssh program, in the configuration or by a variable, so we pass no option to it:
     // it cannot prompt, because its session has no terminal and it has no askpass program.
     command.envs([
@@ -227,7 +235,6 @@ fn clone_command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> C
         // People read git's messages, but tests do, too.
         ("LC_ALL", "C"),
     ]);
-    command
 }
 
 /// Variables that would make git work in other directories than the given ones.

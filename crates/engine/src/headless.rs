@@ -450,6 +450,7 @@ impl Job {
             prompt_directory: None,
             safekeeping: self.session_guard(),
             session_logs: self.session_logs(),
+            codex_home: None,
             setup: self.agent_setup(),
             watch: self.permission_watch(),
             policy: None,

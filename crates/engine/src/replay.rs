@@ -8,5 +8,5 @@ mod source;
 pub use lapidary_recording::replay::{
     Dialogue, DialogueStage, RecordingParts, Replay, ReplayError, ReplayPace, ReplayRate,
 };
-pub use past::{PastAttempts, PastFormat, PastReading, RecordingReader};
+pub use past::{PastAttempts, PastFormat, PastReading, RecordingReader, finish_cut_run};
 pub use source::ReplaySource;

@@ -31,6 +31,7 @@ pub(crate) mod recorded_events;
 mod refused;
 mod request;
 mod retry;
+mod rollout_completion;
 pub(crate) mod run_driver;
 pub(crate) mod run_tally;
 mod session_keeping;
@@ -46,7 +47,7 @@ mod translate;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::thread;
 
@@ -56,6 +57,7 @@ use lapidary_vocab::event::{Provider, RunEnd};
 use lapidary_vocab::{Body, Event};
 use tokio::sync::{Notify, mpsc, watch};
 
+pub use self::events::EventFilter;
 use self::events::{ProgressPort, TranslationProgress};
 use self::recorded_events::PastFormat;
 use self::run_driver::RunPorts;
@@ -89,6 +91,7 @@ pub struct Run {
     source: Arc<RunSource>,
     progress: watch::Receiver<TranslationProgress>,
     subscribed: Arc<Notify>,
+    filter: Arc<OnceLock<EventFilter>>,
     /// The `run_end`, once it was read.
     end: Option<RunEnd>,
 }
@@ -157,6 +160,7 @@ impl Run {
         let port = ProgressPort::default();
         let progress = port.published.subscribe();
         let subscribed = Arc::clone(&port.subscribed);
+        let filter = Arc::clone(&port.filter);
         let source = Arc::new(source);
         let (told, reserve) = (Arc::clone(&source), sender.clone());
         let ports = RunPorts {
@@ -176,6 +180,7 @@ impl Run {
             source,
             progress,
             subscribed,
+            filter,
             end: None,
         }
     }
@@ -205,6 +210,7 @@ impl Run {
             }),
             progress: watch::channel(progress).1,
             subscribed: Arc::default(),
+            filter: Arc::default(),
             end: None,
         }
     }
@@ -239,6 +245,12 @@ impl Run {
         let batch = self.batches.blocking_recv()?;
         self.note_end(&batch.events);
         Some(batch)
+    }
+
+    /// From now on this handle gives only the events that the filter wants; it must want the `run_end`. The others are not held in
+    /// memory until they are read. Subscriptions still have all events. The first call counts.
+    pub fn keep_only(&self, filter: EventFilter) {
+        let _ = self.filter.set(filter); // another one may be set
     }
 
     /// Another reader, from the event with this `seq` on. It reads the recording, and gives the same events, byte for byte: now, or

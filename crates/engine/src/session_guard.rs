@@ -19,7 +19,7 @@ use lapidary_sessions::vault::{
     Vault, VaultError, session_files, summary,
 };
 
-pub use self::agent_copies::{AgentCopies, agent_home};
+pub use self::agent_copies::{AgentCopies, agent_home, qwen_home};
 use self::watch::GuardThread;
 
 /// The sessions to protect, and the vault.

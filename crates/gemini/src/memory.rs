@@ -50,21 +50,30 @@ impl MemoryText {
 
     /// The part that belongs to the first message of a conversation; empty if there is none.
     pub fn session_memory(&self) -> String {
-        let sections = [
+        loaded_context(&[
             ("extension_context", &self.extensions),
             ("project_context", &self.project),
-        ];
-        let sections = sections.into_iter().filter(|(_, text)| !text.is_empty());
-        let sections = sections.map(|(tag, text)| format!("<{tag}>\n{text}\n</{tag}>"));
-        let sections: Vec<_> = sections.collect();
-        if sections.is_empty() {
-            return String::new();
-        }
-        format!(
-            "\n<loaded_context>\n{}\n</loaded_context>",
-            sections.join("\n")
-        )
+        ])
     }
+
+    /// The same without the memory of extensions.
+    pub fn project_memory(&self) -> String {
+        loaded_context(&[("project_context", &self.project)])
+    }
+}
+
+/// Sections of memory under their tags; empty if all are.
+fn loaded_context(sections: &[(&str, &str)]) -> String {
+    let sections = sections.iter().filter(|(_, text)| !text.is_empty());
+    let sections = sections.map(|(tag, text)| format!("<{tag}>\n{text}\n</{tag}>"));
+    let sections: Vec<_> = sections.collect();
+    if sections.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n<loaded_context>\n{}\n</loaded_context>",
+        sections.join("\n")
+    )
 }
 
 /// Reads each file once.

@@ -51,7 +51,7 @@ use lapidary_vocab::event::Provider;
 pub use catalog::{AgentCatalog, DefinitionTask, TaskRequest};
 pub use lapidary_native::executor::{
     AgentActivity, AgentDirectory, AgentError, AgentExecutor, AgentOutcome, AgentRequest,
-    TerminateReason, WorkspaceContext,
+    HooksCancelled, ModelHooks, TerminateReason, WorkspaceContext,
 };
 use subagent_recorder::SubagentRecorder;
 

@@ -25,6 +25,9 @@ use crate::agents::{AgentTask, FAMILY, ScriptedModel, ToolKit, ToolKitRequest};
 /// The agent that needs nothing installed.
 pub const DEMO: &str = "demo";
 
+/// The prompt of a demo that is given none.
+pub const DEMO_PROMPT: &str = "what can you do?";
+
 /// The programs that its commands find: those of every system, also where `PATH` is empty.
 const PROGRAMS: &str = "/usr/local/bin:/usr/bin:/bin";
 

@@ -5,6 +5,7 @@
 mod agent_choice;
 mod attachments;
 mod mcp_config;
+mod narrowing;
 mod output_schema;
 mod own_server;
 mod remote_agent;
@@ -32,6 +33,7 @@ use lapidary_wire::lines::DEFAULT_LIMIT;
 pub use agent_choice::{AgentChoiceError, agent_family, agent_names, choose_agent};
 pub use attachments::AttachError;
 pub use mcp_config::{McpConfigError, McpConfigProblem};
+pub use narrowing::{NarrowedJob, RunWishes, WishError};
 pub use output_schema::{OutputSchemaError, OutputSchemaSource};
 pub use own_server::OWN_SERVER;
 pub use run_bounds::{BOUNDS_VARIABLE, BoundRule, RunBounds};

@@ -9,6 +9,7 @@ mod calls;
 mod clock;
 mod completion;
 mod compression;
+mod directories;
 mod gather;
 mod invoke;
 mod model_hooks;
@@ -97,6 +98,8 @@ pub struct WorkspaceContext {
     pub global_memory: String,
     /// The memory of extensions and of the project, before the first message.
     pub session_memory: String,
+    /// The same without the memory of extensions, for agents whose definitions leave that out.
+    pub project_memory: String,
     /// Directories and files, for agents whose request has no other.
     pub environment: Option<String>,
     /// The directory of plans, if the agents may only plan.
@@ -135,6 +138,16 @@ pub enum AgentError {
     /// A prompt names an argument that is not there.
     #[error(transparent)]
     MissingInputs(#[from] TemplateError),
+    /// A directory of the definition cannot be added to the workspace.
+    #[error("agent `{agent}` cannot use the directory `{directory}`: {reason}")]
+    Directory {
+        /// The agent.
+        agent: String,
+        /// The directory.
+        directory: String,
+        /// The reason.
+        reason: String,
+    },
     /// The definition has no prompt.
     #[error("PromptConfig must define either `systemPrompt` or `initialMessages`.")]
     NoPrompt,
@@ -236,8 +249,9 @@ impl<'a> AgentRun<'a> {
         let tool_config = definition.tool_config.as_ref();
         let directory = executor.directory.as_ref();
         let directory = directory.filter(|_| invoke::can_invoke(executor, tool_config, depth));
+        let scoped = directories::scoped_tools(definition, &executor.tools)?;
         let tools = ToolSet::select_tools(
-            &executor.tools,
+            &scoped,
             tool_config,
             definition.output_config.as_ref(),
             directory.map(|it| it.descriptions()).as_deref(),
@@ -340,8 +354,13 @@ impl<'a> AgentRun<'a> {
     fn first_message(&mut self) -> Vec<Value> {
         let query = prompt::filled_query(self.request);
         let mentioned = self.mentioned_agents(&query);
-        let memory = Some(&self.executor.context.session_memory);
-        let memory = memory.filter(|memory| !memory.is_empty()).cloned();
+        let context = &self.executor.context;
+        let memory = if self.request.definition.includes_extension_context() {
+            &context.session_memory
+        } else {
+            &context.project_memory
+        };
+        let memory = Some(memory).filter(|memory| !memory.is_empty()).cloned();
         let note = (!mentioned.is_empty()).then(|| prompt::mention_note(&mentioned));
         let part = |text: String| json!({ "text": text });
         let memory = memory.map(part).into_iter();

@@ -16,6 +16,7 @@ pub mod model;
 pub mod remote_acp;
 pub mod tool;
 pub mod tools;
+pub mod websocket;
 pub mod workspace;
 
 pub use lapidary_gemini::json_schema as schema;

@@ -7,7 +7,6 @@
 
 mod cookies;
 mod credentials;
-mod frame;
 mod loss;
 mod message_routes;
 mod streamable_http;

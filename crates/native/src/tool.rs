@@ -9,9 +9,15 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
+
+use crate::workspace::Workspace;
+
+/// Makes another workspace of the one that a tool works in.
+pub type WorkspaceScope<'a> = dyn FnMut(&Arc<Workspace>) -> Arc<Workspace> + 'a;
 
 /// A future that can be sent between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -23,6 +29,11 @@ pub trait Tool: fmt::Debug + Send + Sync {
 
     /// Text that belongs to the system instruction of an agent with this tool, such as a list of skills; none for most tools.
     fn instruction(&self) -> Option<String> {
+        None
+    }
+
+    /// The same tool in the workspace that `scope` makes of its own; none for a tool that reaches no files.
+    fn in_scope(&self, _scope: &mut WorkspaceScope<'_>) -> Option<Arc<dyn Tool>> {
         None
     }
 
@@ -105,6 +116,9 @@ pub struct FileChange {
 pub struct ToolOutput {
     /// The text for the model.
     pub text: String,
+    /// Help beside the text, such as the nearest place of a text that is nowhere. The model gets it in a field of its own, so that the
+    /// text stays Gemini CLI's.
+    pub hint: Option<String>,
     /// Parts beside the text, such as `inlineData` of an image, as the API wants them.
     pub parts: Vec<Value>,
     /// The text for a person, if it differs.
@@ -122,6 +136,8 @@ pub struct ToolError {
     pub kind: ToolErrorKind,
     /// The sentence for the model.
     pub message: String,
+    /// Help beside the sentence.
+    pub hint: Option<String>,
 }
 
 /// The name of an error in Gemini CLI, such as `file_not_found`.
@@ -169,7 +185,15 @@ impl ToolError {
         Self {
             kind: ToolErrorKind(kind),
             message: message.into(),
+            hint: None,
         }
+    }
+
+    /// The same error with help beside its sentence.
+    #[must_use]
+    pub fn with_hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
     }
 }
 
@@ -186,6 +210,7 @@ impl ToolOutput {
     pub fn from_error(error: ToolError) -> Self {
         Self {
             text: error.message,
+            hint: error.hint,
             error: Some(error.kind),
             ..Self::default()
         }

@@ -2,6 +2,22 @@
 //!
 //! One file per tool. Each is compared with the real tool on generated cases; `tests/it/oracle.rs` names every deviation.
 
+/// The members of a tool that is made for a workspace and has nothing else.
+macro_rules! workspace_tool {
+    () => {
+        fn declaration(&self) -> &$crate::tool::ToolDeclaration {
+            &self.declaration
+        }
+
+        fn in_scope(
+            &self,
+            scope: &mut $crate::tool::WorkspaceScope<'_>,
+        ) -> Option<::std::sync::Arc<dyn $crate::tool::Tool>> {
+            Some(::std::sync::Arc::new(Self::new(scope(&self.workspace))))
+        }
+    };
+}
+
 mod activate_skill;
 mod edit;
 mod file_text;

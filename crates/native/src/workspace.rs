@@ -63,6 +63,23 @@ impl Workspace {
         }))
     }
 
+    /// The same project, with more directories in reach.
+    ///
+    /// # Errors
+    /// A directory is not there.
+    pub fn widened(&self, directories: &[PathBuf]) -> io::Result<Arc<Self>> {
+        let widened = Self {
+            rules: IgnoreRules::read_project(&self.target),
+            target: self.target.clone(),
+            roots: RwLock::new(self.roots()),
+            temporary: self.temporary.clone(),
+        };
+        for directory in directories {
+            widened.add_root(directory)?;
+        }
+        Ok(Arc::new(widened))
+    }
+
     /// The project's directory, as it was named.
     pub fn target(&self) -> &Path {
         &self.target

@@ -71,6 +71,8 @@ pub struct AcpNormalizer {
     newest_request: Option<Text>,
     /// Calls, under their session and id. Ended calls stay for a while: agents repeat themselves.
     calls: PendingById<TrackedCall>,
+    /// The output of terminals that comes in chunks, under the keys of their calls.
+    printed: PendingById<String>,
     /// Terminals in use, under their ids.
     terminals: PendingById<OpenTerminal>,
     /// Sub-agents that were heard of, under the ids of their sessions, and whether they are at work.
@@ -110,6 +112,7 @@ impl AcpNormalizer {
             request_ids: RequestIds::default(),
             newest_request: None,
             calls: PendingById::default(),
+            printed: PendingById::default(),
             terminals: PendingById::default(),
             subagents: PendingById::default(),
             sessions: KnownSessions::default(),
@@ -472,6 +475,7 @@ impl Normalizer for AcpNormalizer {
         self.requests = PendingById::default();
         self.errands = PendingById::default();
         self.calls = PendingById::default();
+        self.printed = PendingById::default();
         self.logged = LoggedCalls::default();
         self.terminals = PendingById::default();
         self.subagents = PendingById::default();

@@ -110,10 +110,15 @@ fn in_structure(output: Token<'_>) -> Text {
         .unwrap_or_else(|| Text::from(output.as_str().to_owned()))
 }
 
-/// What Claude's messages have of a result: text, or blocks of its own.
+/// What Claude's messages have of a result: text, or blocks of its own. Of a command, its output alone where that is known.
 pub(crate) fn claude_content(completion: &ToolCompletion) -> Json {
-    match &completion.output {
-        Some(output) if is_claude_content(output.token()) => output.clone(),
+    let is_list = |output: Token<'_>| output.kind() == TokenKind::Array;
+    match (&completion.output, &completion.command_output) {
+        (Some(output), None) if is_claude_content(output.token()) => output.clone(),
+        (Some(output), Some(_)) if is_list(output.token()) && is_claude_content(output.token()) => {
+            output.clone()
+        }
+        (_, Some(printed)) => Json::from(printed),
         _ => Json::from(&result_text(completion).unwrap_or_default()),
     }
 }

@@ -58,6 +58,8 @@ pub struct DeniedCalls {
     has_no_refusal: bool,
     /// A call that needs permission was completed.
     has_acted: bool,
+    /// Commands run where nothing can be written: one that is completed needed no permission.
+    commands_only_read: bool,
     /// Calls that have no result yet.
     calls: PendingById<OpenCall, Text>,
     /// The turn is over: later decisions change nothing.
@@ -130,6 +132,11 @@ impl DeniedCalls {
     /// An action that needs permission was done through the client.
     pub(crate) fn note_action(&mut self) {
         self.has_acted = true;
+    }
+
+    /// Whether commands run where nothing can be written.
+    pub(crate) fn note_sandbox(&mut self, is_read_only: bool) {
+        self.commands_only_read = is_read_only;
     }
 
     /// The agent offered no way to refuse a call that was denied.
@@ -217,7 +224,8 @@ impl DeniedCalls {
             return;
         };
         if done.status == ToolCallStatus::Completed {
-            self.has_acted |= needs_permission(&call.kind);
+            let only_read = self.commands_only_read && call.kind == ToolKind::Execute;
+            self.has_acted |= needs_permission(&call.kind) && !only_read;
             return;
         }
         let error = event.base.extensions.get("gemini.error").map(Json::token);
@@ -389,6 +397,7 @@ fn subject_of_title(tool: &str, title: &str) -> Option<String> {
 fn subject_of_input(input: Token<'_>) -> Option<String> {
     let keys = [
         "command",
+        "cmd",
         "file_path",
         "path",
         "filePath",
@@ -409,7 +418,10 @@ fn one_line(text: &str) -> String {
 /// The value of `--allow` that would have allowed a call.
 fn allowing_rule(denial: &PermissionDenial, kind: &ToolKind) -> String {
     let input = denial.tool_input.as_ref().map(Json::token);
-    let command = || input?.get("command")?.string();
+    let command = || {
+        let input = input?;
+        input.get("command").or_else(|| input.get("cmd"))?.string()
+    };
     match kind {
         ToolKind::Execute => match command().filter(|line| is_plain(line)) {
             Some(line) => format!("execute:{line}"),

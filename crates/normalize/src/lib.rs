@@ -29,6 +29,7 @@ mod own;
 mod parent_call;
 mod pending;
 mod raw;
+mod record_events;
 mod session_normalizer;
 mod skipped_counts;
 mod stamp;
@@ -51,7 +52,7 @@ pub mod views;
 
 pub use denials::DeniedCalls;
 pub use normalizer::{LineDirection, Normalizer};
-pub use options::{DeltaMode, NormalizeOptions, OnDenied, RecordOrder};
+pub use options::{DeltaMode, NormalizeOptions, OnDenied, RecordOrder, TextJoint};
 pub use session_normalizer::{SessionNormalizer, session_events_of};
 pub use subagent_transcripts::{SubagentTranscripts, WithoutSubagents};
 pub use verdict::{

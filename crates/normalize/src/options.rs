@@ -22,6 +22,8 @@ pub struct NormalizeOptions {
     pub directory: Option<Arc<str>>,
     /// In which order the text and the tool calls of one record of a session file come.
     pub record_order: RecordOrder,
+    /// How the texts of one message are joined.
+    pub text_joint: TextJoint,
 }
 
 impl NormalizeOptions {
@@ -36,6 +38,7 @@ impl NormalizeOptions {
             is_planning: false,
             directory: None,
             record_order: RecordOrder::Specification,
+            text_joint: TextJoint::Direct,
         }
     }
 }
@@ -49,6 +52,17 @@ pub enum RecordOrder {
     /// Thoughts, text, tool calls: the order in which the model said it, for transcripts. Gemini CLI writes a response's text before it
     /// adds the calls to the record.
     Reading,
+}
+
+/// How the texts of one message of a session file are joined.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TextJoint {
+    /// One right behind the other.
+    #[default]
+    Direct,
+    /// A line each. A search needs that: the last word of a text and the first word of the next are two words, and each
+    /// stands in the file as it is.
+    Lines,
 }
 
 /// What becomes of text that arrives in chunks.

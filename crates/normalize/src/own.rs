@@ -3,6 +3,8 @@
 use lapidary_json::{SharedToken, Token, TokenKind};
 use lapidary_vocab::{Json, Text};
 
+use crate::TextJoint;
+
 /// The token, if it is a string.
 pub(crate) fn string_token(token: Option<Token<'_>>) -> Option<Token<'_>> {
     token?.if_kind(TokenKind::String)
@@ -11,6 +13,24 @@ pub(crate) fn string_token(token: Option<Token<'_>>) -> Option<Token<'_>> {
 /// A token as text of its own.
 pub(crate) fn owned_text(token: Token<'_>) -> Text {
     Text::from_token(SharedToken::from(token))
+}
+
+/// The texts of one message as one.
+pub(crate) fn joined_texts(texts: &[Text], joint: TextJoint) -> Text {
+    match joint {
+        TextJoint::Direct => Text::concat(texts),
+        TextJoint::Lines => {
+            let line = Text::from("\n");
+            let mut lines = Vec::with_capacity(2 * texts.len());
+            for text in texts {
+                if !lines.is_empty() {
+                    lines.push(line.clone());
+                }
+                lines.push(text.clone());
+            }
+            Text::concat(&lines)
+        }
+    }
 }
 
 /// A token as a value of its own, on one line.

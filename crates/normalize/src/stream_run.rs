@@ -130,6 +130,19 @@ impl StreamRun {
         out.push(event);
     }
 
+    /// Adds an event that no line of the stream has told. Its extensions say so.
+    pub(crate) fn emit_derived(
+        &mut self,
+        body: Body,
+        marks: Vec<(String, Json)>,
+        out: &mut EventBuffer,
+    ) {
+        let mut event = self.stamp.next_event(body, &mut None);
+        event.base.extensions.extend(marks);
+        self.denials.push(&event);
+        out.push(event);
+    }
+
     /// Adds a diagnostic that carries the line, unless an event carries it already.
     pub(crate) fn emit_diagnostic(
         &mut self,

@@ -108,7 +108,8 @@ pub const KNOWN_NAMES: &[&str] = &[
 /// What sort of tool this is, by the names that Claude Code, Codex, Gemini CLI, Goose, opencode and Qwen Code have for their own.
 pub fn kind_of_any_agent(name: &str) -> ToolKind {
     match name {
-        "bash" | "shell" | "local_shell" | "exec_command" | "developer__shell" => ToolKind::Execute,
+        "bash" | "shell" | "local_shell" | "exec_command" | "command_execution"
+        | "developer__shell" => ToolKind::Execute,
         "Read" | "read" | "NotebookRead" => ToolKind::Read,
         "Write"
         | "write"
@@ -119,6 +120,7 @@ pub fn kind_of_any_agent(name: &str) -> ToolKind {
         | "NotebookEdit"
         | "patch"
         | "apply_patch"
+        | "file_change"
         | "developer__text_editor" => ToolKind::Edit,
         "Grep" | "grep" | "Glob" | "LS" | "list" => ToolKind::Search,
         "WebFetch" | "webfetch" => ToolKind::Fetch,
@@ -198,7 +200,9 @@ pub fn claude_name(name: Token<'_>) -> Text {
         Some("write_file") => "Write".into(),
         Some("replace") => "Edit".into(),
         Some("list_directory") => "Glob".into(),
-        Some("run_shell_command") => "Bash".into(),
+        Some(
+            "run_shell_command" | "exec_command" | "shell" | "local_shell" | "command_execution",
+        ) => "Bash".into(),
         Some("google_web_search") => "WebSearch".into(),
         _ => owned_text(name),
     }
@@ -241,8 +245,103 @@ pub fn claude_input(name: &str, args: Option<Token<'_>>) -> Json {
             ("command", args.get("command")),
             ("description", args.get("description")),
         ]),
+        "exec_command" | "shell" | "local_shell" | "command_execution" => codex_command(args),
         _ => owned_json(args),
     }
+}
+
+/// A command of Codex under Claude's name. The model gives it as `cmd`, or as an argument list; the stream has it with the shell that
+/// runs it. Other arguments stay.
+fn codex_command(args: Token<'_>) -> Json {
+    let given = args.get("cmd").or_else(|| args.get("command"));
+    let command = match given {
+        Some(list) if list.kind() == TokenKind::Array => {
+            let words: Option<Vec<_>> = list.elements().map(Token::string).collect();
+            words.and_then(|words| match words.as_slice() {
+                [shell, flag, script] if is_shell(shell) && is_script_flag(flag) => {
+                    Some(Json::from_value(&script.as_ref()))
+                }
+                _ => None,
+            })
+        }
+        Some(text) => text
+            .string()
+            .and_then(|line| script_of_line(&line).map(|script| Json::from_value(&script))),
+        None => None,
+    };
+    let Some(command) = command.or_else(|| given.map(owned_json)) else {
+        return owned_json(args);
+    };
+    let others = args.members().filter_map(|(key, value)| {
+        let key = key.string()?;
+        (!matches!(&*key, "cmd" | "command")).then(|| (key.into_owned(), owned_json(value)))
+    });
+    let others: Vec<_> = others.collect();
+    let others = others
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.clone()));
+    Json::object(std::iter::once(("command", command)).chain(others))
+}
+
+fn is_shell(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    matches!(name, "bash" | "sh" | "zsh")
+}
+
+fn is_script_flag(flag: &str) -> bool {
+    matches!(flag, "-lc" | "-c")
+}
+
+/// The script of `/bin/bash -lc '…'`, as Codex quotes it: a word of plain characters bare, any other in single or double quotes.
+/// None if the line is something else.
+fn script_of_line(line: &str) -> Option<String> {
+    let (shell, rest) = line.split_once(' ')?;
+    let (flag, quoted) = rest.split_once(' ')?;
+    if !is_shell(shell) || !is_script_flag(flag) {
+        return None;
+    }
+    match quoted_words(quoted)?.as_slice() {
+        [script] => Some(script.clone()),
+        _ => None,
+    }
+}
+
+/// The words of a line in POSIX quotes. None if a quote is open.
+fn quoted_words(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        '\'' => break,
+                        inner => word.push(inner),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        '"' => break,
+                        '\\' => match letters.next()? {
+                            escaped @ ('"' | '\\' | '$' | '`') => word.push(escaped),
+                            other => word.extend(['\\', other]),
+                        },
+                        inner => word.push(inner),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(letters.next()?),
+            ' ' => words.extend(word.take()),
+            plain => word.get_or_insert_default().push(plain),
+        }
+    }
+    words.extend(word);
+    Some(words)
 }
 
 /// The files and folders that a call of a known tool concerns.
@@ -343,6 +442,44 @@ mod tests {
         }
         assert_eq!(file("glob", r#"{"dir_path":"d"}"#).as_deref(), Some("d"));
         assert_eq!(file("shell", r#"{"path":"d"}"#), None);
+    }
+
+    #[test]
+    fn a_command_of_codex_is_the_same_from_its_stream_and_its_rollout() {
+        let script = r#"{"command":"printf 'a\\nb\\n'; echo \"$HOME\""}"#;
+        for (name, args) in [
+            (
+                "exec_command",
+                r#"{"cmd":"printf 'a\\nb\\n'; echo \"$HOME\""}"#,
+            ),
+            (
+                "command_execution",
+                r#"{"command":"/bin/bash -lc \"printf 'a\\\\nb\\\\n'; echo \\\"\\$HOME\\\"\""}"#,
+            ),
+            (
+                "shell",
+                r#"{"command":["bash","-lc","printf 'a\\nb\\n'; echo \"$HOME\""]}"#,
+            ),
+        ] {
+            let input = claude_input(name, Token::parse(args).ok());
+            assert_eq!(input.as_str(), script, "{name}");
+        }
+        for (args, expected) in [
+            (r#"{"command":"bash -c ls"}"#, r#"{"command":"ls"}"#),
+            (r#"{"command":"ls -l"}"#, r#"{"command":"ls -l"}"#),
+            (
+                r#"{"command":"sh -c 'open"}"#,
+                r#"{"command":"sh -c 'open"}"#,
+            ),
+            (
+                r#"{"command":["rm","-r"],"workdir":"/x"}"#,
+                r#"{"command":["rm","-r"],"workdir":"/x"}"#,
+            ),
+            ("{}", "{}"),
+        ] {
+            let input = claude_input("shell", Token::parse(args).ok());
+            assert_eq!(input.as_str(), expected);
+        }
     }
 
     #[test]

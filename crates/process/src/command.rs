@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Confinement, LandlockAbi, NULL, StdioHandle};
+use super::{Confinement, LandlockAbi, Lease, NULL, StdioHandle};
 
 /// A program to start. It inherits nothing: its environment is exactly the variables given here.
 #[derive(Debug, Clone)]
@@ -196,6 +196,8 @@ pub struct Supervisor {
         expect(dead_code, reason = "only a supervisor confines, and there is none")
     )]
     pub(super) confinement: Option<Confinement>,
+    /// The programs end when it ends.
+    pub(super) lease: Option<Lease>,
     /// The kernel is taken for one that has no newer Landlock than this.
     newest_landlock: LandlockAbi,
 }
@@ -210,6 +212,7 @@ impl Supervisor {
             program: program.into(),
             patience: PATIENCE,
             confinement: None,
+            lease: None,
             newest_landlock: LandlockAbi::SCOPES,
         }
     }
@@ -218,6 +221,17 @@ impl Supervisor {
     pub fn confined(mut self, confinement: Confinement) -> Self {
         self.confinement = Some(confinement);
         self
+    }
+
+    /// Ends the programs it starts, with everything that they start, when the lease ends.
+    pub fn leased(mut self, lease: Lease) -> Self {
+        self.lease = Some(lease);
+        self
+    }
+
+    /// The lease of the programs it starts, if there is one.
+    pub fn lease(&self) -> Option<&Lease> {
+        self.lease.as_ref()
     }
 
     /// Takes the kernel for an older one, to see what becomes of a confinement there.

@@ -48,6 +48,12 @@ pub enum StartError {
         /// The system's error.
         reason: String,
     },
+    /// The lease had ended before the program was started.
+    #[error("did not start `{program}`: the lease of the run has ended")]
+    LeaseOver {
+        /// The program.
+        program: PathBuf,
+    },
     /// The supervisor cannot be started, or died.
     #[error("cannot start the supervisor `{program}`")]
     Supervisor {

@@ -23,6 +23,7 @@ mod detached;
 mod ending;
 mod kill_timeout;
 mod landlock;
+mod lease;
 pub mod platform;
 mod short_command;
 pub mod signals;
@@ -42,6 +43,7 @@ pub use confinement::{Confinement, LandlockAbi};
 pub use detached::start_detached;
 pub use ending::{Exit, StartError, TreeExit, enter};
 pub use kill_timeout::KillTimeout;
+pub use lease::{BootTime, Lease};
 pub use short_command::{CapturedOutput, CommandEnd, FinishedCommand, MARK, ShortCommand};
 use system::{NULL, copied};
 pub use system::{

@@ -13,6 +13,8 @@ pub enum StopLevel {
     Cancel,
     /// End the agent at once.
     Kill,
+    /// End the agent at once: the lease on the run is lost.
+    LeaseLost,
 }
 
 /// Ends a run: the first Ctrl-C cancels, the second kills.
@@ -34,6 +36,11 @@ impl StopHandle {
     /// Ends the agent at once.
     pub fn kill(&self) {
         self.raise(StopLevel::Kill);
+    }
+
+    /// Ends the agent at once, because the lease on the run is lost.
+    pub fn lose_lease(&self) {
+        self.raise(StopLevel::LeaseLost);
     }
 
     /// True once the run is over, and all that it started is gone. Its last events may still wait to be read.

@@ -1,5 +1,6 @@
 //! Supervision on Unix: a process of ours between us and the agent, which hears of our end through a socket.
 
+mod order_line;
 mod protocol;
 mod running;
 mod saved_terminal;
@@ -40,6 +41,17 @@ pub fn marked(name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Vec<i32> {
 /// others cannot be seen: everywhere but on Linux.
 pub fn ancestor_values(name: impl AsRef<OsStr>) -> Vec<OsString> {
     tree::ancestor_values(name.as_ref())
+}
+
+/// The nanoseconds since the machine was started. Linux also counts those during which it slept.
+pub(super) fn boot_nanos() -> u64 {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Monotonic;
+    let now = rustix::time::clock_gettime(clock);
+    let (seconds, nanos) = (u64::try_from(now.tv_sec), u64::try_from(now.tv_nsec));
+    seconds.unwrap_or_default() * 1_000_000_000 + nanos.unwrap_or_default()
 }
 
 /// Whether a process has this id; it may be another process than the one that was started with it.

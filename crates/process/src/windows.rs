@@ -147,6 +147,12 @@ pub fn marked(_: impl AsRef<OsStr>, _: impl AsRef<OsStr>) -> Vec<i32> {
     Vec::new()
 }
 
+/// The nanoseconds since some moment before this process. A lease is not enforced here: there is no supervisor.
+pub(super) fn boot_nanos() -> u64 {
+    static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Whether a process has this id. The job ends all of its processes, so no process is looked for.
 pub fn is_alive(_: i32) -> bool {
     false

@@ -113,6 +113,10 @@ pub struct Recorder {
     started_at: Timestamp,
 }
 
+/// Shares the lock of a [`Recorder`].
+#[derive(Debug)]
+pub struct RecordingHold(#[expect(dead_code, reason = "the open file is the lock")] File);
+
 impl Recorder {
     /// Begins a recording called `run` below `root`.
     pub fn begin(root: &Path, run: &str) -> Result<Self, RecordError> {
@@ -146,6 +150,11 @@ impl Recorder {
     /// Its directory.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Holds the lock of the recording longer than the recorder lives: until the end of the run is written.
+    pub fn hold(&self) -> io::Result<RecordingHold> {
+        self.timing.try_clone().map(RecordingHold)
     }
 
     /// How long it has been going on, as exact as `timing` tells it.

@@ -78,11 +78,19 @@ fn listed_run(root: &Path, id: &str, cache: &mut ListingCache) -> Option<ListedR
     if let Some(known) = cache.get(id, stamp) {
         return Some(known);
     }
-    let run = match read_manifest(&manifest) {
-        Ok(text) => described_run(&directory, id, &text, &metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None, // deleted just now
-        Err(error) => unreadable_run(id, format!("cannot read `{MANIFEST}`: {error}"), &metadata),
+    let look = || match read_manifest(&manifest) {
+        Ok(text) => Some(described_run(&directory, id, &text, &metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None, // deleted just now
+        Err(error) => {
+            let problem = format!("cannot read `{MANIFEST}`: {error}");
+            Some(unreadable_run(id, problem, &metadata))
+        }
     };
+    let mut run = look()?;
+    if run.info.state == RunState::Died {
+        // The run may have ended after its manifest was read and before its lock was tried: the end is written first.
+        run = look()?;
+    }
     cache.put_run(&run, stamp);
     Some(run)
 }

@@ -26,7 +26,9 @@ mod tool;
 
 use std::io;
 
-pub use fragments::{FragmentWriter, HtmlFragment, TRANSCRIPT_STYLE, permission_html};
+pub use fragments::{
+    FragmentWriter, HtmlFragment, TRANSCRIPT_STYLE, TranscriptFacts, permission_html,
+};
 use lapidary_vocab::Event;
 
 use crate::Renderer;

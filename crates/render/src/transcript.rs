@@ -449,6 +449,11 @@ impl Transcript {
         days.any(|day| Some(day) != first)
     }
 
+    /// True if a prompt waits for the end of its turn.
+    pub(crate) fn is_working(&self) -> bool {
+        self.end.is_none() && self.turns < self.prompts.len()
+    }
+
     /// The first words a person said, for a title.
     pub(crate) fn first_prompt_title(&self) -> Option<&str> {
         self.prompts.first().map(|prompt| prompt.title.as_str())

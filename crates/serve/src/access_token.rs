@@ -63,8 +63,13 @@ impl AccessToken {
     }
 
     /// Writes a page of mode 0600 that leads a browser to `url` with the token in its fragment, which no server or log sees.
-    pub(crate) fn write_redirect(&self, directory: &Path, url: &str) -> io::Result<PathBuf> {
-        let page = directory.join("open.html");
+    pub(crate) fn write_redirect(
+        &self,
+        directory: &Path,
+        name: &str,
+        url: &str,
+    ) -> io::Result<PathBuf> {
+        let page = directory.join(name);
         let text = format!(
             "<!doctype html><meta charset=utf-8><title>Lapidary</title>\
              <meta http-equiv=refresh content=\"0;url={url}/#token={}\">\n",
@@ -101,7 +106,7 @@ fn write_new_token(directory: &Path, file: &Path) -> io::Result<String> {
 }
 
 /// Files of `tempfile` have mode 0600 from the beginning.
-fn write_private(directory: &Path, file: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn write_private(directory: &Path, file: &Path, content: &[u8]) -> io::Result<()> {
     let mut written = tempfile::NamedTempFile::new_in(directory)?;
     written.write_all(content)?;
     written.persist(file)?;
@@ -136,7 +141,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let token = AccessToken::open(directory.path(), TokenUse::Kept).unwrap();
         let page = token
-            .write_redirect(directory.path(), "http://127.0.0.1:1")
+            .write_redirect(directory.path(), "open.html", "http://127.0.0.1:1")
             .unwrap();
         for file in [&token.file, &page] {
             let mode = fs::metadata(file).unwrap().permissions().mode();

@@ -2,6 +2,7 @@
 
 mod commands;
 mod documents;
+mod fleet;
 mod metrics;
 mod openapi;
 mod permissions;
@@ -16,13 +17,12 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 
+use crate::acp;
 use crate::gate::{self, RequestGate};
 use crate::problem::HttpProblem;
+use crate::request_parts::LONGEST_BODY;
 use crate::server_state::ServerState;
 use crate::static_files;
-
-/// The longest body of a request, in bytes.
-const LONGEST_BODY: usize = 8 << 20;
 
 /// All routes, behind the gate.
 pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<RequestGate>) -> Router {
@@ -35,10 +35,21 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<RequestGate>) -> Router
         .route("/api/v1/runs/{id}/events", get(runs::events))
         .route("/api/v1/runs/{id}/commands", post(commands::send))
         .route("/api/v1/runs/{id}/stop", post(runs::stop))
+        .route("/api/v1/runs/{id}/close", post(runs::close))
         .route("/api/v1/permissions", get(permissions::list))
         .route(
             "/api/v1/runs/{id}/permissions/{request}",
             post(permissions::answer),
+        )
+        .route("/api/v1/fleet", get(fleet::overview))
+        .route("/api/v1/fleet/permissions", get(fleet::permissions))
+        .route("/api/v1/fleet/tickets", get(fleet::tickets))
+        .route("/api/v1/fleet/tickets/{id}", get(fleet::ticket))
+        .route("/api/v1/fleet/tickets/{id}/events", get(fleet::events))
+        .route("/api/v1/fleet/tickets/{id}/cancel", post(fleet::cancel))
+        .route(
+            "/api/v1/fleet/tickets/{id}/permissions/{request}",
+            post(fleet::answer),
         )
         .route("/api/v1/agents", get(documents::agents))
         .route("/api/v1/sessions", get(documents::sessions))
@@ -48,6 +59,7 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<RequestGate>) -> Router
         .route("/api/v1/capabilities", get(documents::capabilities))
         .route("/api/v1/schemas", get(documents::schemas))
         .route("/api/v1/schemas/{name}", get(documents::schema))
+        .route("/acp", get(acp::open))
         .route("/openapi.json", get(openapi::document))
         .route("/metrics", get(metrics::respond))
         .fallback(|uri: Uri| async move {

@@ -1,4 +1,4 @@
-//! Requests that only read: the command of the command line that answers them, its output as the response.
+//! Requests that a command of the command line answers, its output as the response: those that only read, and those about a fleet.
 //!
 //! A command runs on a thread of its own and writes into a pipe, so a long list is streamed, and a client that does not read holds up
 //! only its own command.
@@ -12,11 +12,12 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use lapidary::Event;
-use lapidary::render::html::FragmentWriter;
+use lapidary::render::html::{FragmentWriter, TranscriptFacts};
 use lapidary::wire::lines::{LineBuffer, RawLine};
 use serde_json::json;
 use tokio::sync::mpsc;
 
+use crate::event_stream::facts_json;
 use crate::problem::HttpProblem;
 use crate::watcher::body_of;
 
@@ -55,6 +56,25 @@ pub(crate) async fn respond(
     Ok(with_kind(kind, body_of(first, pieces)))
 }
 
+/// The longest list that is read whole, in bytes.
+const LONGEST_LIST: usize = 256 << 20;
+
+/// The whole output of a command.
+pub(crate) async fn collect(
+    runner: &Arc<dyn CommandRunner>,
+    args: Vec<String>,
+) -> Result<Vec<u8>, HttpProblem> {
+    let (first, mut pieces) = output_of(runner, args).await?;
+    let mut whole = first.map(Vec::from).unwrap_or_default();
+    while let Some(piece) = pieces.recv().await {
+        if whole.len() + piece.len() > LONGEST_LIST {
+            return Err(HttpProblem::internal("the list is too long"));
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole)
+}
+
 /// The response of a command that prints events: blocks of the transcript, one JSON per line.
 pub(crate) async fn respond_blocks(
     runner: &Arc<dyn CommandRunner>,
@@ -65,18 +85,19 @@ pub(crate) async fn respond_blocks(
     tokio::spawn(async move {
         let mut lines = LineBuffer::default();
         let mut writer = FragmentWriter::default();
+        let mut facts = TranscriptFacts::default();
         let mut piece = first;
         while let Some(bytes) = piece {
             lines.push(&bytes);
             while let Some(line) = lines.next_line() {
                 push_line(&mut writer, line);
             }
-            if !send_blocks(&mut writer, &sender).await {
+            if !send_blocks(&mut writer, &mut facts, &sender).await {
                 return;
             }
             piece = pieces.recv().await;
         }
-        send_blocks(&mut writer, &sender).await;
+        send_blocks(&mut writer, &mut facts, &sender).await;
     });
     Ok(with_kind("application/x-ndjson", body_of(None, blocks)))
 }
@@ -90,10 +111,21 @@ fn push_line(writer: &mut FragmentWriter, line: RawLine<'_>) {
     }
 }
 
-async fn send_blocks(writer: &mut FragmentWriter, sender: &mpsc::Sender<Bytes>) -> bool {
+/// Sends the blocks and the facts that have changed. False if the client is gone.
+async fn send_blocks(
+    writer: &mut FragmentWriter,
+    sent: &mut TranscriptFacts,
+    sender: &mpsc::Sender<Bytes>,
+) -> bool {
     let changed = writer.take_changed().into_iter();
     let lines = changed.map(|it| format!("{}\n", json!({"block": it.block, "html": it.html})));
-    let text: String = lines.collect();
+    let mut text: String = lines.collect();
+    let facts = writer.facts();
+    if facts != *sent {
+        let line = json!({"facts": facts_json(&facts)}).to_string();
+        text.extend([line.as_str(), "\n"]);
+        *sent = facts;
+    }
     text.is_empty() || sender.send(text.into()).await.is_ok()
 }
 

@@ -1,12 +1,15 @@
 //! Events as a client reads them: server-sent events, or one JSON per line.
 
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use lapidary::Event;
-use lapidary::engine::run::Subscription;
-use lapidary::render::html::FragmentWriter;
+use lapidary::engine::run::{SubscribeError, Subscription};
+use lapidary::normalize::EventBuffer;
+use lapidary::render::html::{FragmentWriter, TranscriptFacts};
 use lapidary::vocab::line;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -16,7 +19,7 @@ use tokio::time::sleep;
 const PIECE: usize = 32 << 10;
 
 /// A client that hears nothing for longer takes the connection for dead.
-const HEARTBEAT: Duration = Duration::from_secs(10);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The form of the events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub(crate) struct EventEncoder {
     piece: Vec<u8>,
     /// Blocks of the transcript, if these are wanted.
     fragments: FragmentWriter,
+    /// The facts that the client has.
+    facts: TranscriptFacts,
     /// The first event that a client which comes back does not have.
     resumes_at: Option<u64>,
     has_news: bool,
@@ -70,7 +75,8 @@ impl EventEncoder {
             form,
             next_seq: from_seq,
             piece: Vec::new(),
-            fragments: FragmentWriter::default(),
+            fragments: FragmentWriter::for_run(),
+            facts: TranscriptFacts::default(),
             resumes_at: (from_seq > 0).then_some(from_seq),
             has_news: false,
         }
@@ -91,7 +97,7 @@ impl EventEncoder {
             self.piece.extend_from_slice(seq.to_string().as_bytes());
             self.piece.extend_from_slice(b"\ndata: ");
         }
-        let _ = line::write_event(&mut self.piece, event); // a vector takes all
+        line::push_event(&mut self.piece, event);
         if self.form == StreamForm::ServerSent {
             self.piece.push(b'\n');
         }
@@ -119,6 +125,11 @@ impl EventEncoder {
             let data = json!({"block": fragment.block, "html": fragment.html});
             self.write_sent(seq, "block", &data);
         }
+        let facts = self.fragments.facts();
+        if facts != self.facts {
+            self.write_sent(seq, "facts", &facts_json(&facts));
+            self.facts = facts;
+        }
         if let Some(html) = self.fragments.footer() {
             self.write_sent(seq, "end", &json!({"html": html}));
         }
@@ -130,7 +141,7 @@ impl EventEncoder {
     }
 
     /// A sign of life. Lines have none: each line is an event.
-    fn push_heartbeat(&mut self) {
+    pub(crate) fn push_heartbeat(&mut self) {
         if self.form != StreamForm::Lines {
             self.piece
                 .extend_from_slice(b"event: heartbeat\ndata: {}\n\n");
@@ -164,36 +175,67 @@ impl EventEncoder {
     }
 }
 
+/// The facts of a transcript, as the page reads them.
+pub(crate) fn facts_json(facts: &TranscriptFacts) -> serde_json::Value {
+    json!({
+        "title": facts.title, "provider": facts.provider, "model": facts.model, "cwd": facts.cwd,
+        "sessionId": facts.session_id, "startedAt": facts.started_at, "durationMs": facts.duration_ms,
+        "totalTokens": facts.total_tokens, "tokenParts": facts.token_parts, "cost": facts.cost,
+        "costBasis": facts.cost_basis, "toolCalls": facts.tool_calls, "failedCalls": facts.failed_calls,
+        "isWorking": facts.is_working,
+    })
+}
+
 /// Sends the events of a run of this server until its end, or until the client is gone.
 pub(crate) async fn send_live(
     mut events: Subscription,
     mut encoder: EventEncoder,
     pieces: mpsc::Sender<Bytes>,
 ) {
+    let mut batch = EventBuffer::new();
     loop {
-        // Each branch can be cancelled. Events that are there already come first, so they are sent together.
-        let next = tokio::select! {
-            biased;
-            next = events.next() => next,
-            () = sleep(encoder.pace()), if encoder.has_news() => {
-                if !send_piece(encoder.take(), &pieces).await {
-                    return;
+        // Events that are there already are sent together, without the timers of a wait.
+        let next = if let Some(next) = poll_now(&mut events, &mut batch).await {
+            next
+        } else {
+            // Each branch can be cancelled.
+            tokio::select! {
+                biased;
+                next = events.next_batch(&mut batch) => next,
+                () = sleep(encoder.pace()), if encoder.has_news() => {
+                    if !send_piece(encoder.take(), &pieces).await {
+                        return;
+                    }
+                    continue;
                 }
-                continue;
-            }
-            () = pieces.closed() => return,
-            () = sleep(HEARTBEAT) => {
-                encoder.push_heartbeat();
-                continue;
+                () = pieces.closed() => return,
+                () = sleep(HEARTBEAT) => {
+                    encoder.push_heartbeat();
+                    continue;
+                }
             }
         };
-        let Some(Ok(event)) = next else { break };
-        encoder.push(&event);
-        if !send_piece(encoder.take_if_full(), &pieces).await {
-            return;
+        let Some(Ok(())) = next else { break };
+        for event in &batch {
+            encoder.push(event);
+            if !send_piece(encoder.take_if_full(), &pieces).await {
+                return;
+            }
         }
     }
     send_piece(encoder.take(), &pieces).await;
+}
+
+/// The next events, if they are there.
+async fn poll_now(
+    events: &mut Subscription,
+    batch: &mut EventBuffer,
+) -> Option<Option<Result<(), SubscribeError>>> {
+    poll_fn(|context| match events.poll_batch(context, batch) {
+        Poll::Ready(next) => Poll::Ready(Some(next)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
 }
 
 /// False if the client is gone.

@@ -12,7 +12,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use crate::access_token::AccessToken;
-use crate::problem::HttpProblem;
+use crate::own_hosts::OwnHosts;
+use crate::problem::{HttpProblem, as_problem};
 use crate::static_files;
 
 /// No script but our own files, no frame, no plugin, no form, no other host; text becomes markup at one place only.
@@ -24,10 +25,7 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 #[derive(Debug)]
 pub(crate) struct RequestGate {
     pub(crate) token: AccessToken,
-    /// Values of `Host` that mean this server.
-    pub(crate) hosts: Vec<String>,
-    /// The scheme of the server's own pages.
-    pub(crate) scheme: &'static str,
+    pub(crate) hosts: OwnHosts,
 }
 
 /// Lets a request pass, or answers it with the reason why not. Adds the security headers to every response.
@@ -37,7 +35,7 @@ pub(crate) async fn check_request(
     next: Next,
 ) -> Response {
     let mut response = match gate.check(&request) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => as_problem(next.run(request).await).await,
         Err(problem) => problem.into_response(),
     };
     add_security_headers(response.headers_mut());
@@ -63,19 +61,19 @@ impl RequestGate {
     /// A page whose host name was rebound to this address sends its own name.
     fn check_host(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         let host = header_text(headers, &header::HOST).unwrap_or_default();
-        if self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)) {
+        if self.hosts.has_host(host) {
             return Ok(());
         }
         let detail = "this server does not answer for that host";
         Err(HttpProblem::new(StatusCode::MISDIRECTED_REQUEST, detail)
-            .with_hint(format!("use `{}://{}`", self.scheme, self.hosts[0])))
+            .with_hint(format!("use `{}`", self.hosts.url())))
     }
 
     /// Programs send neither header. A browser sends both, and a page cannot forge them.
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
         let is_foreign_origin = headers.get(header::ORIGIN).is_some_and(|origin| {
-            let own = |host: &String| origin == format!("{}://{host}", self.scheme).as_str();
-            !self.hosts.iter().any(own)
+            let origin = origin.to_str();
+            !origin.is_ok_and(|origin| self.hosts.has_origin(origin))
         });
         let site = header_text(headers, &HeaderName::from_static("sec-fetch-site"));
         let is_foreign_site = !matches!(site, None | Some("same-origin" | "none"));

@@ -6,22 +6,35 @@
 
 mod access_log;
 mod access_token;
+mod acp;
 mod api;
+mod bound_listener;
+mod command_bounds;
 mod command_output;
 mod event_stream;
 mod gate;
+mod list_page;
 mod listener;
 mod live_run;
+mod own_hosts;
 mod past_events;
 mod problem;
+mod request_keys;
+mod request_parts;
 mod run_request;
 mod run_table;
 mod server;
 mod server_state;
+mod stall_guard;
+mod started_runs;
+mod state_lock;
 mod static_files;
+mod tls;
 mod watcher;
 
 pub use access_token::TokenUse;
+pub use acp::StdioAgent;
 pub use command_output::{CommandCall, CommandRunner};
 pub use listener::{ListenAddress, ListenAddressError};
 pub use server::{HttpServer, ServeError, ServeOptions, ServerAddress};
+pub use tls::{TlsError, TlsFiles};

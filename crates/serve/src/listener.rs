@@ -21,6 +21,9 @@ pub enum ListenAddressError {
     /// It is neither an address nor a socket file.
     #[error("invalid address `{0}`: use `127.0.0.1:7717` or `unix:PATH`")]
     Invalid(String),
+    /// A socket file needs no TLS.
+    #[error("a socket file speaks no TLS")]
+    TlsOnSocketFile,
     /// Other machines could reach it.
     #[error("`{0}` can be reached from other machines")]
     BeyondThisMachine(SocketAddr),
@@ -54,12 +57,27 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// Whether only this machine reaches an address.
-pub(crate) fn check_loopback(address: SocketAddr) -> Result<(), ListenAddressError> {
+impl ListenAddress {
+    /// Refuses an address that other machines reach, unless the connection to them is encrypted: by the server itself, or by a proxy.
+    pub(crate) fn check_reach(
+        &self,
+        has_tls: bool,
+        has_proxy: bool,
+    ) -> Result<(), ListenAddressError> {
+        match self {
+            Self::Unix(_) if has_tls => Err(ListenAddressError::TlsOnSocketFile),
+            Self::Tcp(address) if !(is_loopback(*address) || has_tls || has_proxy) => {
+                Err(ListenAddressError::BeyondThisMachine(*address))
+            }
+            Self::Unix(_) | Self::Tcp(_) => Ok(()),
+        }
+    }
+}
+
+fn is_loopback(address: SocketAddr) -> bool {
     match address.ip() {
-        IpAddr::V4(ip) if ip.is_loopback() => Ok(()),
-        IpAddr::V6(ip) if ip.is_loopback() => Ok(()),
-        _ => Err(ListenAddressError::BeyondThisMachine(address)),
+        IpAddr::V4(ip) => ip.is_loopback(),
+        IpAddr::V6(ip) => ip.is_loopback(),
     }
 }
 
@@ -81,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn only_loopback_is_this_machine() {
+    fn an_address_beyond_this_machine_needs_tls_or_a_proxy() {
         for (text, is_own) in [
             ("127.0.0.1:1", true),
             ("127.9.9.9:1", true),
@@ -90,8 +108,10 @@ mod tests {
             ("[::]:1", false),
             ("192.0.2.1:1", false),
         ] {
-            let is_loopback = check_loopback(text.parse().unwrap()).is_ok();
-            assert_eq!(is_loopback, is_own, "{text}");
+            let address = ListenAddress::Tcp(text.parse().unwrap());
+            assert_eq!(address.check_reach(false, false).is_ok(), is_own, "{text}");
+            assert!(address.check_reach(true, false).is_ok(), "{text}");
+            assert!(address.check_reach(false, true).is_ok(), "{text}");
         }
     }
 }

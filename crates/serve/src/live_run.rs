@@ -15,7 +15,7 @@ use lapidary::{Body, Event, PermissionMode, Run};
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
-use crate::run_request::StartedRun;
+use crate::run_request::{RunRequest, StartedRun};
 
 /// The id of the command that carries the run's own prompt, as JSON. No client may use it.
 const PROMPT_ID: &str = "\"prompt\"";
@@ -34,6 +34,10 @@ pub(crate) struct LiveRun {
     state: Mutex<LiveState>,
     changed: watch::Sender<()>,
     next_command: AtomicU64,
+    /// The first prompt: the recording has it when the run is over.
+    pub(crate) prompt: String,
+    /// Whether it stays open for more prompts until a client closes it.
+    is_conversation: bool,
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +46,8 @@ struct LiveState {
     orders: Option<CommandSender>,
     /// Requests for permission that wait for an answer, by id.
     open: BTreeMap<String, OpenPrompt>,
+    /// Forms and pages that wait for the user, by id: each an `elicitation_request`.
+    elicitations: BTreeMap<String, Box<RawValue>>,
     /// The end of earlier ones.
     closed: HashMap<String, ClosedPrompt>,
     /// The order in which they were closed: the oldest is forgotten first.
@@ -87,17 +93,29 @@ pub(crate) enum SendError {
 }
 
 impl LiveRun {
-    /// Takes charge of a run, and sends its prompt. The task ends with the run.
-    pub(crate) fn start(started: StartedRun, prompt: &str) -> Arc<Self> {
-        let prompt = serde_json::json!({"command": "send_message", "id": "prompt", "text": prompt});
-        started
-            .orders
-            .give(ClientCommand::read(&prompt.to_string()));
+    /// Takes charge of a run, and sends its prompt; a run without one takes commands until [`Self::close`]. The task ends with the run.
+    pub(crate) fn start(started: StartedRun, request: &RunRequest) -> Arc<Self> {
+        let (live, run) = Self::unwatched(started, request);
+        tokio::spawn(Arc::clone(&live).follow(run)); // ends with the run, which ends with the server
+        live
+    }
+
+    /// A run whose events are not watched yet.
+    pub(crate) fn unwatched(started: StartedRun, request: &RunRequest) -> (Arc<Self>, Run) {
+        let text = &request.prompt;
+        if !text.is_empty() {
+            let prompt =
+                serde_json::json!({"command": "send_message", "id": "prompt", "text": text});
+            started
+                .orders
+                .give(ClientCommand::read(&prompt.to_string()));
+        }
         let state = LiveState {
             orders: Some(started.orders),
             ..LiveState::default()
         };
         let run = started.run;
+        run.keep_only(is_noted);
         let live = Arc::new(Self {
             id: started.id,
             widest_mode: started.widest_mode,
@@ -106,16 +124,17 @@ impl LiveRun {
             state: Mutex::new(state),
             changed: watch::channel(()).0,
             next_command: AtomicU64::new(0),
+            prompt: text.clone(),
+            is_conversation: request.conversation,
         });
-        tokio::spawn(Arc::clone(&live).follow(run)); // ends with the run, which ends with the server
-        live
+        (live, run)
     }
 
     async fn follow(self: Arc<Self>, mut run: Run) {
         while let Some(batch) = run.next_batch().await {
             let mut state = self.lock_state();
             for event in &batch.events {
-                state.note_event(event);
+                state.note_event(event, self.is_conversation);
             }
             drop(state);
             self.changed.send_replace(());
@@ -131,6 +150,21 @@ impl LiveRun {
         self.stopper.cancel();
     }
 
+    /// Lets the run end when its work is done: no more prompts come.
+    pub(crate) fn close(&self) {
+        self.lock_state().orders = None;
+    }
+
+    /// Whether more prompts may come.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_conversation && self.lock_state().orders.is_some()
+    }
+
+    /// Forms and pages that wait for the user.
+    pub(crate) fn open_elicitations(&self) -> Vec<Box<RawValue>> {
+        self.lock_state().elicitations.values().cloned().collect()
+    }
+
     /// Ends the run at once.
     pub(crate) fn kill(&self) {
         self.stopper.kill();
@@ -138,6 +172,11 @@ impl LiveRun {
 
     pub(crate) fn is_over(&self) -> bool {
         self.lock_state().end.is_some()
+    }
+
+    /// The `run_end`, once the run is over.
+    pub(crate) fn end(&self) -> Option<RunEnd> {
+        self.lock_state().end.clone()
     }
 
     /// The outcome, once the run is over.
@@ -218,8 +257,21 @@ impl LiveRun {
     }
 }
 
+/// Whether [`LiveState::note_event`] has any use for an event. Nearly all others are chunks of text.
+fn is_noted(event: &Event) -> bool {
+    matches!(
+        event.body,
+        Body::PermissionRequest(_)
+            | Body::PermissionDecision(_)
+            | Body::ElicitationRequest(_)
+            | Body::ElicitationResult(_)
+            | Body::CommandResult(_)
+            | Body::RunEnd(_)
+    )
+}
+
 impl LiveState {
-    fn note_event(&mut self, event: &Event) {
+    fn note_event(&mut self, event: &Event, is_conversation: bool) {
         match &event.body {
             Body::PermissionRequest(request) => {
                 let prompt = OpenPrompt {
@@ -233,6 +285,13 @@ impl LiveState {
                 self.open.remove(&id);
                 self.remember(id, ClosedPrompt::Decided(event_json(event)));
             }
+            Body::ElicitationRequest(request) => {
+                let id = request.request_id.to_string();
+                self.elicitations.insert(id, event_json(event));
+            }
+            Body::ElicitationResult(result) => {
+                self.elicitations.remove(&result.request_id.to_string());
+            }
             Body::CommandResult(result) => {
                 let id = result.command_id.as_ref().map(|id| id.as_str().to_owned());
                 let id = id.unwrap_or_default();
@@ -240,7 +299,7 @@ impl LiveState {
                     let _ = waiting.send(event_json(event)); // the client may have left
                 }
                 // The prompt of the run is answered: the agent ends once other commands are done, too.
-                if id == PROMPT_ID {
+                if id == PROMPT_ID && !is_conversation {
                     self.orders = None;
                 }
             }
@@ -255,6 +314,7 @@ impl LiveState {
     fn close_all(&mut self) {
         self.orders = None;
         self.waiting.clear();
+        self.elicitations.clear();
         for (id, _) in std::mem::take(&mut self.open) {
             self.remember(id, ClosedPrompt::Withdrawn);
         }

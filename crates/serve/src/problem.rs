@@ -4,6 +4,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
+/// The type of all errors.
+const PROBLEM_KIND: &str = "application/problem+json";
+
 /// Why a request was not carried out. In a box: most results have none.
 #[derive(Debug)]
 pub(crate) struct HttpProblem(Box<ProblemDetails>);
@@ -42,6 +45,14 @@ impl HttpProblem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
     }
 
+    /// The same problem with another status, if it has this one.
+    pub(crate) fn instead_of(mut self, found: StatusCode, wanted: StatusCode) -> Self {
+        if self.0.status == found {
+            self.0.status = wanted;
+        }
+        self
+    }
+
     /// Adds the next step for the caller.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
@@ -52,6 +63,17 @@ impl HttpProblem {
     pub(crate) fn with_field(mut self, name: &str, value: Value) -> Self {
         self.0.fields.insert(name.to_owned(), value);
         self
+    }
+}
+
+impl HttpProblem {
+    /// The problem and its hint in one line, where there is no room for fields.
+    pub(crate) fn to_sentence(&self) -> String {
+        let Self(problem) = self;
+        match &problem.hint {
+            Some(hint) => format!("{}; hint: {hint}", problem.detail),
+            None => problem.detail.clone(),
+        }
     }
 }
 
@@ -70,7 +92,7 @@ impl IntoResponse for HttpProblem {
             body.extend(problem.fields);
         }
         let mut response = (problem.status, body.to_string()).into_response();
-        let kind = HeaderValue::from_static("application/problem+json");
+        let kind = HeaderValue::from_static(PROBLEM_KIND);
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
         if problem.status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
@@ -80,4 +102,33 @@ impl IntoResponse for HttpProblem {
         }
         response
     }
+}
+
+/// The longest text of a framework's own error that is passed on.
+const LONGEST_DETAIL: usize = 4096;
+
+/// Makes a problem of an error that did not come from us, such as a path that is not UTF-8.
+pub(crate) async fn as_problem(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_ours = kind.is_some_and(|kind| kind == PROBLEM_KIND || kind == "application/json");
+    if is_ours || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    let text = axum::body::to_bytes(body, LONGEST_DETAIL).await;
+    let text = text.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).trim().to_owned();
+    let detail = match text.as_str() {
+        "" => status
+            .canonical_reason()
+            .unwrap_or("the request failed")
+            .to_owned(),
+        _ => text,
+    };
+    let mut problem = HttpProblem::new(status, detail).into_response();
+    if let Some(allowed) = head.headers.get(header::ALLOW) {
+        problem.headers_mut().insert(header::ALLOW, allowed.clone());
+    }
+    problem
 }

@@ -1,23 +1,21 @@
 //! The body of `POST /api/v1/runs`, and the job that it asks for. A client narrows the policy of the server, and never widens it.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use lapidary::PermissionMode;
 use lapidary::demo::DemoAttendance;
-use lapidary::engine::budget::Budget;
-use lapidary::engine::config::Config;
 use lapidary::engine::conversation::CommandSender;
 use lapidary::engine::headless::Job;
-use lapidary::engine::policy::PermissionEffect;
 use lapidary::engine::run::Run;
-use lapidary::prepare::{PrepareError, PrepareErrorKind, RunOptions, RunSurroundings, agent_names};
+use lapidary::prepare::{
+    PrepareError, PrepareErrorKind, RunOptions, RunSurroundings, RunWishes, WishError,
+};
 use serde::Deserialize;
 
 use crate::problem::HttpProblem;
 
 /// A run as a client asks for it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RunRequest {
     pub(crate) prompt: String,
@@ -32,7 +30,24 @@ pub(crate) struct RunRequest {
     pub(crate) timeout: Option<f64>,
     /// As `--budget` has it, such as `tokens=200000`.
     pub(crate) budget: Option<String>,
+    /// Whether the run stays open for more prompts after its first.
+    #[serde(default)]
+    pub(crate) conversation: bool,
     pub(crate) request_key: Option<String>,
+}
+
+impl RunRequest {
+    fn wishes(&self) -> RunWishes<'_> {
+        RunWishes {
+            agent: self.agent.as_deref(),
+            model: None,
+            permission_mode: self.permission_mode.as_deref(),
+            deny: &self.rules.deny,
+            ask: &self.rules.ask,
+            timeout: self.timeout,
+            budget: self.budget.as_deref(),
+        }
+    }
 }
 
 /// Rules that deny, or make the agent ask. There is no list of rules that allow.
@@ -61,25 +76,56 @@ pub(crate) struct StartedRun {
     pub(crate) run: Run,
     pub(crate) orders: CommandSender,
     pub(crate) widest_mode: PermissionMode,
+    pub(crate) session_directory: SessionDirectory,
+}
+
+/// A run that can be started.
+#[derive(Debug)]
+pub(crate) struct PreparedRun {
+    pub(crate) id: String,
+    job: Job,
+    widest_mode: PermissionMode,
+    session_directory: SessionDirectory,
+}
+
+/// Where the sessions of a run are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionDirectory {
+    /// In the directory that the client names, if the server's root has it.
+    Named,
+    /// The agent has a directory of its own, as the demo has, and the client's is ignored.
+    AgentsOwn,
+}
+
+impl PreparedRun {
+    /// Starts the run. An agent that cannot be started is a run, too: its `run_end` has the reason.
+    pub(crate) fn start(self) -> StartedRun {
+        let (run, orders) = match self.job.connect() {
+            Ok(conversation) => (conversation.run, conversation.orders),
+            Err(error) => (self.job.refused(&error), CommandSender::to_nobody()),
+        };
+        StartedRun {
+            id: self.id,
+            run,
+            orders,
+            widest_mode: self.widest_mode,
+            session_directory: self.session_directory,
+        }
+    }
 }
 
 impl RunBounds {
-    /// Starts a run. An agent that cannot be started is a run, too: its `run_end` has the reason.
-    pub(crate) fn start(&self, request: &RunRequest) -> Result<StartedRun, HttpProblem> {
-        if request.prompt.trim().is_empty() {
-            return Err(HttpProblem::bad_request("the prompt is empty"));
-        }
+    /// Checks the request for a run against the bounds of the server.
+    pub(crate) fn prepare(&self, request: &RunRequest) -> Result<PreparedRun, HttpProblem> {
         let id = lapidary::engine::fresh_run();
         let (job, widest_mode) = self.make_job(request, &id)?;
-        let (run, orders) = match job.connect() {
-            Ok(conversation) => (conversation.run, conversation.orders),
-            Err(error) => (job.refused(&error), CommandSender::to_nobody()),
-        };
-        Ok(StartedRun {
+        let directory = job.config.working_dir.as_deref();
+        let session_directory = SessionDirectory::of_agent(directory, &self.root);
+        Ok(PreparedRun {
             id,
-            run,
-            orders,
+            job,
             widest_mode,
+            session_directory,
         })
     }
 
@@ -92,92 +138,49 @@ impl RunBounds {
         options.events.run = id.into();
         options.attendance = DemoAttendance::Attended;
         options.config.working_dir = Some(self.directory(request.cwd.as_deref())?);
-        if let Some(agent) = &request.agent {
-            options.config.agent = Some(agent.clone());
-        }
-        // First a job without the client's wishes: they are compared with the settings of the server.
-        let own = self.job_of(&options)?;
-        check_agent(request.agent.as_deref(), &own.config)?;
-        let widest = own.config.permission_mode.unwrap_or_default();
-        narrow(&mut options, request, &own.config)?;
-        Ok((self.job_of(&options)?, widest))
+        let narrowed = options.narrowed_job(&request.wishes(), &self.surroundings);
+        let narrowed = narrowed.map_err(|error| wish_problem(&error))?;
+        Ok((narrowed.job, narrowed.widest_mode))
     }
 
-    fn job_of(&self, options: &RunOptions) -> Result<Job, HttpProblem> {
-        let mut notices = Vec::new();
-        let job = options.job(&self.surroundings, &mut |notice| notices.push(notice));
-        let mut job = job.map_err(|error| problem_of(&error))?;
-        job.notices.extend(notices);
-        Ok(job)
+    /// Refuses an agent that is not one of the configuration: its name would be a command to start.
+    pub(crate) fn check_agent(&self, wanted: Option<&str>) -> Result<(), HttpProblem> {
+        let checked = self.options.check_agent(wanted, &self.surroundings);
+        checked.map_err(|error| wish_problem(&error))
     }
 
     /// The directory that a client names, which is the root or below it, links resolved.
-    pub(crate) fn directory(&self, wanted: Option<&Path>) -> Result<PathBuf, HttpProblem> {
-        let Some(wanted) = wanted else {
-            return Ok(self.root.clone());
-        };
-        let directory = self.root.join(wanted);
-        let outside = || {
-            let hint = format!("name a directory below `{}`", self.root.display());
-            HttpProblem::forbidden("the directory is outside of the server's root").with_hint(hint)
-        };
-        // A directory that is not there is refused in the same words: a client learns nothing about files outside.
-        let directory = directory.canonicalize().map_err(|_| outside())?;
-        if directory.starts_with(&self.root) && directory.is_dir() {
-            return Ok(directory);
+    fn directory(&self, wanted: Option<&Path>) -> Result<PathBuf, HttpProblem> {
+        directory_below(&self.root, wanted)
+    }
+}
+
+impl SessionDirectory {
+    /// The choice for an agent that works in `directory`.
+    pub(crate) fn of_agent(directory: Option<&Path>, root: &Path) -> Self {
+        match directory {
+            Some(directory) if directory.starts_with(root) => Self::Named,
+            _ => Self::AgentsOwn,
         }
-        Err(outside())
     }
 }
 
-/// A client names an agent; command lines and addresses are for the user's configuration.
-fn check_agent(wanted: Option<&str>, config: &Config) -> Result<(), HttpProblem> {
-    let Some(wanted) = wanted else { return Ok(()) };
-    let names = agent_names(config);
-    if names.contains(&wanted) {
-        return Ok(());
+/// The directory that a client names, which is the root or below it, links resolved.
+pub(crate) fn directory_below(root: &Path, wanted: Option<&Path>) -> Result<PathBuf, HttpProblem> {
+    let Some(wanted) = wanted else {
+        return Ok(root.to_owned());
+    };
+    let outside = || {
+        let hint = format!("name a directory below `{}`", root.display());
+        HttpProblem::forbidden("the directory is outside of the server's root").with_hint(hint)
+    };
+    // A directory that is not there is refused in the same words: a client learns nothing about files outside.
+    let directory = root.join(wanted).canonicalize().map_err(|_| outside())?;
+    if directory.starts_with(root) && directory.is_dir() {
+        return Ok(directory);
     }
-    let detail = format!("`{wanted}` is not a configured agent");
-    Err(HttpProblem::forbidden(detail)
-        .with_hint("add it to `lapidary.toml` as `[agents.NAME]`, or use a built-in name"))
+    Err(outside())
 }
-
-/// Adds the client's limits to the server's.
-fn narrow(options: &mut RunOptions, request: &RunRequest, own: &Config) -> Result<(), HttpProblem> {
-    if let Some(word) = &request.permission_mode {
-        let mode = PermissionMode::from_word(word);
-        let mode = mode
-            .ok_or_else(|| HttpProblem::bad_request(format!("unknown permission mode `{word}`")))?;
-        check_mode(mode, own.permission_mode.unwrap_or_default())?;
-        options.config.permission_mode = Some(mode);
-    }
-    let lists = [
-        (PermissionEffect::Deny, &request.rules.deny),
-        (PermissionEffect::Ask, &request.rules.ask),
-    ];
-    for (effect, specs) in lists {
-        options
-            .rules
-            .extend(specs.iter().map(|spec| (effect, spec.clone())));
-    }
-    if let Some(seconds) = request.timeout {
-        let wanted = Duration::try_from_secs_f64(seconds)
-            .ok()
-            .filter(|it| !it.is_zero());
-        let wanted = wanted
-            .ok_or_else(|| HttpProblem::bad_request("`timeout` is a number of seconds above 0"))?;
-        let own = own.timeout.unwrap_or(wanted);
-        options.config.timeout = Some(wanted.min(own));
-    }
-    if let Some(text) = &request.budget {
-        let wanted =
-            Budget::parse(text).map_err(|error| HttpProblem::bad_request(error.to_string()))?;
-        let own = own.budget.unwrap_or_default();
-        options.config.budget = Some(own.narrowed_by(wanted));
-    }
-    Ok(())
-}
-
 /// Refuses a mode that allows more than the server does.
 pub(crate) fn check_mode(
     wanted: PermissionMode,
@@ -186,11 +189,24 @@ pub(crate) fn check_mode(
     if wanted <= widest {
         return Ok(());
     }
-    let (wanted, widest) = (wanted.as_str(), widest.as_str());
+    Err(wider_mode(wanted.as_str(), widest.as_str()))
+}
+
+fn wider_mode(wanted: &str, widest: &str) -> HttpProblem {
     let detail = format!("`{wanted}` allows more than this server: its mode is `{widest}`");
-    Err(HttpProblem::forbidden(detail).with_hint(format!(
+    HttpProblem::forbidden(detail).with_hint(format!(
         "start the server with `--permission-mode {wanted}`"
-    )))
+    ))
+}
+
+fn wish_problem(error: &WishError) -> HttpProblem {
+    match error {
+        WishError::Prepare(error) => problem_of(error),
+        WishError::UnknownAgent { .. } => HttpProblem::forbidden(error.to_string())
+            .with_hint("add it to `lapidary.toml` as `[agents.NAME]`, or use a built-in name"),
+        WishError::WiderMode { wanted, widest } => wider_mode(wanted, widest),
+        _ => HttpProblem::bad_request(error.to_string()),
+    }
 }
 
 fn problem_of(error: &PrepareError) -> HttpProblem {

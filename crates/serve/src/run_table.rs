@@ -1,9 +1,7 @@
-//! The runs of this server, and the request keys by which a client that repeats a request finds its run.
+//! The runs of this server: those that go on, and the last ones that have ended.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use sha2::{Digest as _, Sha256};
 
 use crate::live_run::LiveRun;
 
@@ -12,9 +10,6 @@ const MOST_RUNS: usize = 64;
 
 /// How many ended runs stay in the table. Older ones are read from their recordings.
 const MOST_ENDED: usize = 256;
-
-/// How many request keys are remembered.
-const MOST_KEYS: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(crate) struct RunTable {
@@ -25,26 +20,8 @@ pub(crate) struct RunTable {
 struct TableState {
     /// By id: ids begin with the time, so the oldest is first.
     runs: BTreeMap<String, Arc<LiveRun>>,
-    keys: BTreeMap<String, KeyedRun>,
     /// Ended runs that are no longer in the table, by outcome.
     forgotten: BTreeMap<String, u64>,
-}
-
-#[derive(Debug, Clone)]
-struct KeyedRun {
-    body: [u8; 32],
-    run: String,
-}
-
-/// The meaning of a request key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum KeyUse {
-    /// No request had it.
-    Fresh,
-    /// The same request has started this run.
-    Started(String),
-    /// Another request has it.
-    Taken(String),
 }
 
 impl RunTable {
@@ -91,34 +68,6 @@ impl RunTable {
             *counts.entry(outcome).or_default() += 1;
         }
         counts
-    }
-
-    pub(crate) fn key_use(&self, key: &str, body: &[u8]) -> KeyUse {
-        let state = self.lock_state();
-        let digest: [u8; 32] = Sha256::digest(body).into();
-        match state.keys.get(key) {
-            None => KeyUse::Fresh,
-            Some(known) if known.body == digest => KeyUse::Started(known.run.clone()),
-            Some(known) => KeyUse::Taken(known.run.clone()),
-        }
-    }
-
-    pub(crate) fn remember_key(&self, key: &str, body: &[u8], run: &str) {
-        let mut state = self.lock_state();
-        if state.keys.len() >= MOST_KEYS {
-            let oldest = state
-                .keys
-                .iter()
-                .min_by(|one, other| one.1.run.cmp(&other.1.run));
-            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-                state.keys.remove(&oldest);
-            }
-        }
-        let keyed = KeyedRun {
-            body: Sha256::digest(body).into(),
-            run: run.to_owned(),
-        };
-        state.keys.insert(key.to_owned(), keyed);
     }
 
     fn lock_state(&self) -> MutexGuard<'_, TableState> {

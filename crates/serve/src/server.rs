@@ -1,18 +1,17 @@
 //! The server: binds its address, accepts connections within limits, and ends its runs when it ends.
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use bytes::Bytes;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use lapidary::prepare::{RunOptions, RunSurroundings};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -20,15 +19,28 @@ use tokio_util::sync::CancellationToken;
 use crate::access_log::AccessLog;
 use crate::access_token::{AccessToken, TokenUse};
 use crate::api;
+use crate::bound_listener::{AcceptedConnection, BoundListener};
 use crate::command_output::CommandRunner;
 use crate::gate::RequestGate;
-use crate::listener::{ListenAddress, ListenAddressError, check_loopback};
+use crate::listener::{ListenAddress, ListenAddressError};
+use crate::own_hosts::OwnHosts;
+use crate::request_keys::RequestKeys;
 use crate::run_request::RunBounds;
 use crate::run_table::RunTable;
-use crate::server_state::{MOST_WATCHERS, ServerState};
+use crate::server_state::{MOST_WATCHERS, RunLedger, ServerState};
+use crate::stall_guard::StallGuard;
+use crate::started_runs::StartedRuns;
+use crate::state_lock::{StateLock, owner_url};
+use crate::tls::{TlsError, TlsFiles, TlsIdentity};
 
-/// How many connections are open at a time. One more waits to be accepted.
+/// How many connections are served at a time. One more is told so.
 const MOST_CONNECTIONS: usize = 256;
+
+/// How many connections are told so at a time. One more is closed without a word.
+const MOST_REFUSALS: usize = 64;
+
+/// How long a refused client may take to read that.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
 /// A client has to send its headers within this time.
 const HEADER_TIME: Duration = Duration::from_secs(30);
@@ -53,6 +65,10 @@ pub struct ServeOptions {
     pub run: RunOptions,
     /// Variables, directory and supervisor of the runs.
     pub surroundings: RunSurroundings,
+    /// The certificate, if the server speaks TLS.
+    pub tls: Option<TlsFiles>,
+    /// The host of the proxy before the server, if there is one. It speaks TLS.
+    pub proxy: Option<String>,
     /// The directory of the token, private to the user.
     pub state: PathBuf,
     /// Whether the token of the last start is used again.
@@ -84,6 +100,15 @@ pub enum ServeError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The token of a server that runs cannot be replaced.
+    #[error("another server uses the token in `{}`", directory.display())]
+    TokenInUse {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// The token cannot be read or written.
     #[error("cannot use the token in `{}`", directory.display())]
     Token {
@@ -99,12 +124,22 @@ impl ServeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Address(ListenAddressError::BeyondThisMachine(_)) => {
-                Some("listen on `127.0.0.1`, and reach it from elsewhere with `ssh -L`".to_owned())
+                Some("listen on `127.0.0.1` and use `ssh -L`, or speak TLS with `--tls-cert FILE --tls-key FILE`, or name the TLS proxy before it with `--behind-proxy HOST`".to_owned())
+            }
+            Self::Address(ListenAddressError::TlsOnSocketFile) => {
+                Some("leave out `--tls-cert` and `--tls-key`: only this user reaches a socket file".to_owned())
+            }
+            Self::TokenInUse { .. } => {
+                Some("end that server first, and start this one with `--new-token` again".to_owned())
             }
             Self::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => Some(
                 "another server has it: choose another port with `--listen 127.0.0.1:0`".to_owned(),
             ),
-            Self::Address(_) | Self::Listen { .. } | Self::Root { .. } | Self::Token { .. } => None,
+            Self::Address(_)
+            | Self::Listen { .. }
+            | Self::Root { .. }
+            | Self::Tls(_)
+            | Self::Token { .. } => None,
         }
     }
 }
@@ -118,76 +153,88 @@ pub struct ServerAddress {
     pub token_file: PathBuf,
     /// A page that leads a browser to the URL, with the token.
     pub redirect: Option<PathBuf>,
+    /// The state directory belongs to another server, so this one only reads.
+    pub is_read_only: bool,
 }
 
 /// A server that listens.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: BoundListener,
+    tls: Option<TlsIdentity>,
     router: Router,
     state: Arc<ServerState>,
+    /// Held as long as the server lives; absent if another server has it.
+    _lock: Option<StateLock>,
     /// Where it is reached.
     pub address: ServerAddress,
-}
-
-#[derive(Debug)]
-enum BoundListener {
-    Tcp(TcpListener),
-    Unix(UnixListener, PathBuf),
 }
 
 impl HttpServer {
     /// Binds the address. Nothing is answered before [`Self::serve`]. Inside a tokio runtime.
     pub async fn bind(options: ServeOptions) -> Result<Self, ServeError> {
-        let root = options
-            .root
-            .canonicalize()
-            .map_err(|source| ServeError::Root {
-                root: options.root.clone(),
-                source,
-            })?;
-        if !root.is_dir() {
-            return Err(ServeError::Root {
-                root: options.root,
-                source: io::ErrorKind::NotADirectory.into(),
-            });
-        }
-        let token_error = |source| ServeError::Token {
+        let root = read_root(&options.root)?;
+        let tls = options.tls.as_ref().map(TlsIdentity::read).transpose()?;
+        options
+            .listen
+            .check_reach(tls.is_some(), options.proxy.is_some())?;
+        let state_error = |source| ServeError::Token {
             directory: options.state.clone(),
             source,
         };
-        let (listener, bound) = bind(&options.listen).await?;
-        // Behind the bind: a server that cannot start leaves the token of another as it is.
-        let token = AccessToken::open(&options.state, options.token).map_err(token_error)?;
-        let hosts = own_hosts(bound);
+        let bound = BoundListener::bind(&options.listen).await;
+        let (listener, bound) = bound.map_err(|source| ServeError::Listen {
+            address: options.listen.clone(),
+            source,
+        })?;
+        // Behind the bind: a server that cannot start leaves the state of another as it is.
+        let lock = StateLock::take(&options.state).map_err(state_error)?;
+        if lock.is_none() && options.token == TokenUse::New {
+            return Err(ServeError::TokenInUse {
+                directory: options.state,
+            });
+        }
+        let token = AccessToken::open(&options.state, options.token).map_err(state_error)?;
+        let hosts = OwnHosts::new(bound, tls.as_ref(), options.proxy.as_deref());
         let url = match &listener {
             BoundListener::Unix(_, path) => format!("unix:{}", path.display()),
-            BoundListener::Tcp(_) => format!("http://{}", hosts[0]),
+            BoundListener::Tcp(_) => hosts.url(),
         };
-        let redirect = match &listener {
-            BoundListener::Tcp(_) => Some(
-                token
-                    .write_redirect(&options.state, &url)
-                    .map_err(token_error)?,
-            ),
-            BoundListener::Unix(..) => None,
+        let redirect = match (&listener, &lock) {
+            (BoundListener::Unix(..), _) => None,
+            (BoundListener::Tcp(_), Some(_)) => Some("open.html".to_owned()),
+            // The other server has its own page.
+            (BoundListener::Tcp(_), None) => Some(format!("open-{}.html", std::process::id())),
         };
+        let redirect = redirect
+            .map(|name| token.write_redirect(&options.state, &name, &url))
+            .transpose()
+            .map_err(state_error)?;
         let recordings = lapidary::prepare::recorded_in(
             options.run.record_dir.as_deref(),
             &options.surroundings.environment,
         );
-        let recordings = recordings.map_err(|error| token_error(error.source))?.root;
+        let recordings = recordings.map_err(|error| state_error(error.source))?.root;
+        let ledger = match &lock {
+            Some(lock) => {
+                lock.note_address(&options.state, &url)
+                    .map_err(state_error)?;
+                RunLedger::Own {
+                    keys: RequestKeys::open(&options.state).map_err(state_error)?,
+                    started: StartedRuns::open(&options.state, &recordings).map_err(state_error)?,
+                }
+            }
+            None => RunLedger::OfAnother(owner_url(&options.state)),
+        };
         let address = ServerAddress {
             url,
             token_file: token.file.clone(),
             redirect,
+            is_read_only: lock.is_none(),
         };
-        let gate = Arc::new(RequestGate {
-            token,
-            hosts,
-            scheme: "http",
-        });
+        let gate = Arc::new(RequestGate { token, hosts });
         let state = Arc::new(ServerState {
+            access_log: AccessLog::open(&options.state).map_err(state_error)?,
             bounds: RunBounds {
                 options: options.run,
                 surroundings: options.surroundings,
@@ -196,14 +243,16 @@ impl HttpServer {
             runs: RunTable::default(),
             commands: options.commands,
             recordings,
-            access_log: AccessLog::open(&options.state).map_err(token_error)?,
+            ledger,
             stopped: CancellationToken::new(),
             watcher_places: Arc::new(Semaphore::new(MOST_WATCHERS)),
         });
         Ok(Self {
             listener,
+            tls,
             router: api::router(&state, gate),
             state,
+            _lock: lock,
             address,
         })
     }
@@ -211,22 +260,29 @@ impl HttpServer {
     /// Answers requests until `stopped`. Then ends all runs, and every process of theirs.
     pub async fn serve(self, stopped: CancellationToken) {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
         let mut connections = JoinSet::new();
         loop {
             while connections.try_join_next().is_some() {}
-            let place = tokio::select! {
-                () = stopped.cancelled() => break,
-                place = Arc::clone(&places).acquire_owned() => place,
-            };
-            let Ok(place) = place else { break };
             let accepted = tokio::select! {
                 () = stopped.cancelled() => break,
                 accepted = self.listener.accept() => accepted,
             };
-            match accepted {
-                Ok(stream) => drop(connections.spawn(answer(stream, self.router.clone(), place))),
+            let Ok(stream) = accepted else {
                 // Out of descriptors: others may close theirs meanwhile.
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let place = Arc::clone(&places).try_acquire_owned();
+            match (place, Arc::clone(&refusals).try_acquire_owned()) {
+                (Ok(place), _) => {
+                    let (tls, router) = (self.tls.clone(), self.router.clone());
+                    connections.spawn(serve_client(stream, tls, router, place));
+                }
+                (Err(_), Ok(place)) if self.tls.is_none() => {
+                    connections.spawn(refuse_client(stream, place));
+                }
+                (Err(_), _) => {} // dropped
             }
         }
         let runs = self.state.runs.all();
@@ -253,69 +309,93 @@ impl HttpServer {
 
 impl Drop for HttpServer {
     fn drop(&mut self) {
+        // They may be gone already.
         if let BoundListener::Unix(_, path) = &self.listener {
-            let _ = std::fs::remove_file(path); // it may be gone already
+            let _ = std::fs::remove_file(path);
+        }
+        if let Some(redirect) = &self.address.redirect {
+            let _ = std::fs::remove_file(redirect);
         }
     }
 }
 
-trait Connection: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection for T {}
+fn read_root(root: &std::path::Path) -> Result<PathBuf, ServeError> {
+    let failed = |source| ServeError::Root {
+        root: root.to_owned(),
+        source,
+    };
+    let root = root.canonicalize().map_err(failed)?;
+    if root.is_dir() {
+        return Ok(root);
+    }
+    Err(failed(io::ErrorKind::NotADirectory.into()))
+}
 
-impl BoundListener {
-    async fn accept(&self) -> io::Result<Box<dyn Connection>> {
-        match self {
-            Self::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                Ok(Box::new(stream))
+async fn serve_client(
+    stream: Box<dyn AcceptedConnection>,
+    tls: Option<TlsIdentity>,
+    router: Router,
+    place: OwnedSemaphorePermit,
+) {
+    match tls {
+        None => answer(stream, router, place).await,
+        Some(tls) => {
+            // A client that speaks no TLS, or does not trust the certificate, has its answer.
+            if let Ok(stream) = tls.accept(stream).await {
+                answer(stream, router, place).await;
             }
-            Self::Unix(listener, _) => Ok(Box::new(listener.accept().await?.0)),
         }
     }
 }
 
-async fn answer(stream: Box<dyn Connection>, router: Router, place: OwnedSemaphorePermit) {
+async fn answer(
+    stream: impl AcceptedConnection + 'static,
+    router: Router,
+    place: OwnedSemaphorePermit,
+) {
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)
         .max_buf_size(LONGEST_HEADERS)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(
+            TokioIo::new(StallGuard::new(stream)),
+            TowerToHyperService::new(router),
+        )
         .with_upgrades();
     let _ = served.await; // the client broke off, or sent no HTTP: it has its answer
     drop(place);
 }
 
-async fn bind(wanted: &ListenAddress) -> Result<(BoundListener, Option<SocketAddr>), ServeError> {
-    let failed = |source| ServeError::Listen {
-        address: wanted.clone(),
-        source,
+/// Tells a client that there is no place for it.
+async fn refuse_client(mut stream: Box<dyn AcceptedConnection>, place: OwnedSemaphorePermit) {
+    let told = async {
+        stream.write_all(&refusal()).await?;
+        stream.shutdown().await?;
+        // Closing a connection with unread bytes would discard the response.
+        let mut request = [0; 1024];
+        while stream.read(&mut request).await? > 0 {}
+        io::Result::Ok(())
     };
-    match wanted {
-        ListenAddress::Tcp(address) => {
-            check_loopback(*address)?;
-            let listener = TcpListener::bind(address).await.map_err(failed)?;
-            let bound = listener.local_addr().map_err(failed)?;
-            Ok((BoundListener::Tcp(listener), Some(bound)))
-        }
-        ListenAddress::Unix(path) => {
-            let listener = UnixListener::bind(path).map_err(failed)?;
-            only_for_the_user(path).map_err(failed)?;
-            Ok((BoundListener::Unix(listener, path.clone()), None))
-        }
-    }
+    let _ = tokio::time::timeout(REFUSAL_TIME, told).await; // it may not read
+    drop(place);
 }
 
-#[cfg(unix)]
-fn only_for_the_user(path: &std::path::Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+fn refusal() -> Bytes {
+    let body = serde_json::json!({
+        "type": "about:blank",
+        "title": "Service Unavailable",
+        "status": 503,
+        "detail": "too many connections are open",
+        "hint": "close some of them, and try again",
+    })
+    .to_string();
+    let length = body.len();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n\
+         connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+    .into()
 }
 
-/// Values of `Host` that mean this server, its own address first. Behind a socket file there is no port.
-fn own_hosts(bound: Option<SocketAddr>) -> Vec<String> {
-    match bound {
-        Some(bound) => vec![bound.to_string(), format!("localhost:{}", bound.port())],
-        None => vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,8 @@
 const KEY = "lapidary-token";
 /** A stream that is silent for longer is taken for dead. The server sends a heartbeat every ten seconds. */
 const SILENCE_MS = 25_000;
+/** A hidden tab leaves its connection to others after this time: a browser has six for a host. */
+const HIDDEN_MS = 5_000;
 
 /** Takes the token out of the address, where the page was opened with one. */
 export function takeToken() {
@@ -36,6 +38,14 @@ export class ApiError extends Error {
   }
 }
 
+/** There was no response. */
+class Unreachable extends Error {}
+
+/** Whether an error tells that the server cannot be reached, also behind a proxy. @param {unknown} error */
+export function isAway(error) {
+  return error instanceof Unreachable || (error instanceof ApiError && [502, 503, 504].includes(error.status));
+}
+
 /**
  * @param {string} path
  * @param {RequestInit} [options]
@@ -43,14 +53,11 @@ export class ApiError extends Error {
 async function request(path, options = {}) {
   const headers = new Headers(options.headers);
   headers.set("authorization", `Bearer ${localStorage.getItem(KEY) ?? ""}`);
-  const response = await fetch(path, { ...options, headers });
+  const response = await fetch(path, { ...options, headers }).catch((error) => {
+    throw error.name === "AbortError" ? error : new Unreachable("The server cannot be reached.");
+  });
   if (response.ok) return response;
-  let body;
-  try {
-    body = await response.json();
-  } catch {
-    body = undefined;
-  }
+  const body = await response.json().catch(() => undefined);
   if (response.status === 401) {
     localStorage.removeItem(KEY);
     window.dispatchEvent(new Event("lapidary-token"));
@@ -69,10 +76,10 @@ export async function get(path, signal) {
 
 /**
  * @param {string} path
- * @param {unknown} body
+ * @param {unknown} [body]
  * @returns {Promise<any>}
  */
-export async function post(path, body) {
+export async function post(path, body = {}) {
   const headers = { "content-type": "application/json" };
   return (await request(path, { method: "POST", headers, body: JSON.stringify(body) })).json();
 }
@@ -94,7 +101,8 @@ export async function lines(path, signal, take) {
 }
 
 /**
- * Reads server-sent events until one of them is the end. After a break it goes on behind the last one that was read.
+ * Reads server-sent events until one of them is the end. After a break it goes on behind the last one that was read, and so it does
+ * when a hidden tab is looked at again.
  * @param {string} path
  * @param {AbortSignal} signal
  * @param {(event: { name: string, data: any }) => boolean} take Returns false after the last one.
@@ -104,17 +112,17 @@ export async function follow(path, signal, take, tell) {
   let last = "";
   let wait = 250;
   while (!signal.aborted) {
+    await whenVisible(signal);
+    const attempt = new AbortController();
+    const ends = endsOf(attempt, signal);
     try {
       const headers = new Headers({ accept: "text/event-stream" });
       if (last) headers.set("last-event-id", last);
-      const attempt = new AbortController();
-      const stop = () => attempt.abort();
-      signal.addEventListener("abort", stop);
       const response = await request(path, { headers, signal: attempt.signal });
       tell("live");
       wait = 250;
       let buffer = "";
-      for await (const text of texts(response, attempt.signal, stop)) {
+      for await (const text of texts(response, attempt.signal, () => attempt.abort())) {
         const blocks = (buffer + text).split("\n\n");
         buffer = blocks.pop() ?? "";
         for (const block of blocks) {
@@ -123,15 +131,49 @@ export async function follow(path, signal, take, tell) {
           if (event.name !== "heartbeat" && !take(event)) return;
         }
       }
-      signal.removeEventListener("abort", stop);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError && error.status < 500) throw error;
+    } finally {
+      ends();
     }
+    if (document.hidden) continue;
     tell("waiting");
     await new Promise((resolve) => setTimeout(resolve, wait * (0.5 + Math.random())));
-    wait = Math.min(wait * 2, 10_000);
+    wait = Math.min(wait * 2, 5_000);
   }
+}
+
+/**
+ * Ends an attempt with the view, and when the tab has been hidden for a while. Returns what to call when it is over.
+ * @param {AbortController} attempt
+ * @param {AbortSignal} signal
+ */
+function endsOf(attempt, signal) {
+  const over = new AbortController();
+  let timer = 0;
+  signal.addEventListener("abort", () => attempt.abort(), { signal: over.signal });
+  document.addEventListener(
+    "visibilitychange",
+    () => {
+      clearTimeout(timer);
+      if (document.hidden) timer = window.setTimeout(() => attempt.abort(), HIDDEN_MS);
+    },
+    { signal: over.signal },
+  );
+  return () => {
+    clearTimeout(timer);
+    over.abort();
+  };
+}
+
+/** @param {AbortSignal} signal @returns {Promise<void>} */
+function whenVisible(signal) {
+  if (!document.hidden || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    document.addEventListener("visibilitychange", () => resolve(), { once: true });
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 /** @param {string} block */

@@ -9,19 +9,22 @@ const policy = /** @type {any} */ (window).trustedTypes
 
 /**
  * Sets markup that the server has rendered.
- * @param {Element} element
+ * @param {Element} place
  * @param {string} html
  */
-export function setRendered(element, html) {
-  element.innerHTML = policy.createHTML(html);
+export function setRendered(place, html) {
+  place.innerHTML = policy.createHTML(html);
 }
+
+/** @typedef {Node | string | number | null | undefined | false} Child */
 
 /**
  * An element with attributes and children. Strings become text, never markup.
- * @param {string} name
+ * @template {keyof HTMLElementTagNameMap} N
+ * @param {N} name
  * @param {Record<string, any>} [attributes]
- * @param {...(Node | string | null | undefined | false)} children
- * @returns {HTMLElement}
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[N]}
  */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -30,48 +33,62 @@ export function element(name, attributes = {}, ...children) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else made.setAttribute(key, value === true ? "" : String(value));
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false).map(asNode));
+  made.append(...shown(children));
   return made;
 }
 
-/** @param {any} child */
-function asNode(child) {
-  return child instanceof Node ? child : String(child);
+/**
+ * An element of SVG.
+ * @param {string} name
+ * @param {Record<string, string | number>} [attributes]
+ * @param {...Child} children
+ * @returns {SVGElement}
+ */
+export function svg(name, attributes = {}, ...children) {
+  const made = /** @type {SVGElement} */ (document.createElementNS("http://www.w3.org/2000/svg", name));
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  made.append(...shown(children));
+  return made;
 }
 
-/** @param {number | undefined} ms */
-export function duration(ms) {
-  if (ms === undefined) return "";
-  const seconds = ms / 1000;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  return `${(seconds / 3600).toFixed(1)} h`;
+/** @param {Child[]} children @returns {(Node | string)[]} */
+function shown(children) {
+  const kept = children.filter((child) => child !== null && child !== undefined && child !== false);
+  return kept.map((child) => (child instanceof Node ? child : String(child)));
 }
 
-/** @param {string | undefined} time */
-export function ago(time) {
-  if (!time) return "";
-  const seconds = (Date.now() - Date.parse(time)) / 1000;
-  if (Number.isNaN(seconds)) return "";
-  if (seconds < 60) return "just now";
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
-  return new Date(time).toISOString().slice(0, 10);
+/**
+ * A sentence of ours, in which backticks mark names.
+ * @param {string} text
+ * @returns {(Node | string)[]}
+ */
+export function sentence(text) {
+  return text.split("`").map((part, at) => (at % 2 ? element("code", {}, part) : part));
 }
 
-/** @param {number | undefined} count */
-export function tokens(count) {
-  if (count === undefined) return "";
-  if (count < 1000) return String(count);
-  if (count < 1e6) return `${(count / 1e3).toFixed(count < 1e4 ? 1 : 0)}k`;
-  return `${(count / 1e6).toFixed(1)}M`;
+/**
+ * A select with options, each a value and its text.
+ * @param {Record<string, any>} attributes
+ * @param {[string, string][]} options
+ */
+export function select(attributes, options) {
+  return element("select", attributes, ...options.map(([value, text]) => element("option", { value }, text)));
 }
 
-/** @param {string | undefined} path */
-export function shortPath(path) {
-  const parts = (path ?? "").split("/").filter(Boolean);
-  return parts.length > 2 ? `…/${parts.slice(-2).join("/")}` : (path ?? "");
+/**
+ * The mark of an agent: its name with its colour.
+ * @param {string | undefined} name
+ */
+export function agentMark(name) {
+  return element("span", { class: `agent ${agentClass(name)}` }, name || "agent");
+}
+
+const KNOWN_AGENTS = ["gemini", "claude", "codex", "qwen", "opencode"];
+
+/** @param {string | undefined} name */
+export function agentClass(name) {
+  if (name === "demo" || name === "lapidary") return "of-lapidary";
+  return KNOWN_AGENTS.includes(name ?? "") ? `of-${name}` : "of-other";
 }
 
 /**
@@ -79,6 +96,38 @@ export function shortPath(path) {
  * @param {string} [hint]
  */
 export function problem(text, hint) {
-  return element("div", { class: "notice error", role: "alert" }, element("span", { class: "label" }, "error"), " ", text,
-    hint ? element("p", { class: "note" }, "Hint: ", hint) : null);
+  return element(
+    "div",
+    { class: "notice error", role: "alert" },
+    element("span", { class: "label" }, "error"),
+    " ",
+    ...sentence(text),
+    hint ? element("p", { class: "note" }, "Hint: ", ...sentence(hint)) : null,
+  );
+}
+
+/**
+ * A button that copies a text, such as a command to type.
+ * @param {string} text
+ * @param {string} [label]
+ */
+export function copyButton(text, label = "Copy") {
+  const button = element(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      title: text,
+      onclick: async () => {
+        try {
+          await navigator.clipboard.writeText(text);
+          button.textContent = "Copied";
+        } catch {
+          button.textContent = text; // the browser does not let us: it can be selected
+        }
+      },
+    },
+    label,
+  );
+  return button;
 }

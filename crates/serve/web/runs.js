@@ -1,202 +1,202 @@
 // @ts-check
-// The list of runs with the form that starts one, and a run as it goes on.
+// The list of runs, and the form that starts one.
 
-import { ApiError, follow, get, post } from "/api.js";
-import { ago, duration, element, problem, setRendered, shortPath, tokens } from "/markup.js";
+import { get } from "/api.js";
+import { ago, cost, dayName, duration, short, shortPath } from "/format.js";
+import { rowKeys, setViewKeys } from "/keys.js";
+import { agentMark, element, select } from "/markup.js";
+import { startForm } from "/start.js";
+
+/** @typedef {import("./types").RunInfo} RunInfo */
 
 const EVERY_MS = 2000;
+const FIRST_ROWS = 100;
+
+/** The prompts of runs that go on: their recordings do not have them yet. @type {Map<string, string>} */
+const prompts = new Map();
 
 /**
  * @param {HTMLElement} view
  * @param {AbortSignal} signal
  */
 export async function showRuns(view, signal) {
-  const rows = element("tbody");
-  const note = element("p", { class: "empty", hidden: true }, "No run is recorded yet. Start one above; the agent `demo` needs nothing installed.");
-  view.append(element("h1", {}, "Runs"), startForm(signal),
-    element("div", { class: "scroll" }, element("table", { class: "list" },
-      element("thead", {}, element("tr", {}, ...["Outcome", "Prompt", "Agent", "Project", "Tokens", "Time", "Started"].map((it) => element("th", { scope: "col" }, it)))),
-      rows)), note);
+  const list = element("div", { class: "rows" });
+  const words = element("input", {
+    type: "search",
+    placeholder: "Filter runs",
+    "aria-label": "Filter runs",
+    oninput: () => draw(),
+  });
+  const outcome = select({ "aria-label": "Outcome", onchange: () => draw() }, [
+    ["", "every outcome"],
+    ["running", "running"],
+    ["completed", "completed"],
+    ["refused", "refused"],
+    ["cancelled", "cancelled"],
+    ["failed", "failed"],
+  ]);
+  const more = element(
+    "button",
+    {
+      type: "button",
+      class: "quiet more",
+      hidden: true,
+      onclick: () => {
+        limit *= 10;
+        load();
+      },
+    },
+    "Show older runs",
+  );
+  const form = startForm(signal);
+  view.append(
+    element("h1", { class: "vh" }, "Runs"),
+    form,
+    element("div", { class: "list-head" }, element("h2", {}, "Runs"), element("div", { class: "filters" }, words, outcome)),
+    list,
+    more,
+  );
+  setViewKeys("Runs", [
+    ["n", "new run", () => form.querySelector("textarea")?.focus()],
+    ["/", "filter", () => words.focus()],
+    ...rowKeys(list),
+  ]);
+
+  let limit = FIRST_ROWS;
   let before = "";
+  /** @type {RunInfo[]} */
+  let runs = [];
+
+  async function load() {
+    const found = await get(`/api/v1/runs?limit=${limit}`, signal);
+    const now = JSON.stringify(found.runs);
+    if (now === before) return;
+    before = now;
+    runs = found.runs;
+    more.hidden = !found.older && !found.nextCursor;
+    await Promise.all(runs.filter((run) => run.state === "running" && !run.prompt && !prompts.has(run.id)).map(findPrompt));
+    draw();
+  }
+
+  function draw() {
+    const wanted = words.value.trim().toLowerCase();
+    const isWanted = (/** @type {RunInfo} */ run) =>
+      (!outcome.value || outcomeOf(run) === outcome.value) &&
+      (!wanted || [promptOf(run), run.agent, run.project, run.model, run.id].join(" ").toLowerCase().includes(wanted));
+    const found = runs.filter(isWanted).sort((one, other) => Number(other.state === "running") - Number(one.state === "running"));
+    const focused = /** @type {HTMLAnchorElement | null} */ (document.activeElement)?.getAttribute?.("href");
+    list.replaceChildren(...grouped(found, (run) => (run.state === "running" ? "Running now" : dayName(run.startedAt)), runRow));
+    if (!found.length) list.append(emptyNote(runs.length === 0));
+    if (focused)
+      /** @type {HTMLElement | null} */ (list.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus({ preventScroll: true });
+  }
+
   while (!signal.aborted) {
-    if (!document.hidden) {
-      const { runs } = await get("/api/v1/runs?limit=100", signal);
-      const now = JSON.stringify(runs);
-      if (now !== before) {
-        rows.replaceChildren(...runs.map(runRow));
-        note.hidden = runs.length > 0;
-      }
-      before = now;
-    }
+    if (!document.hidden || !before) await load();
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
   }
 }
 
-/** @param {any} run */
+/** @param {boolean} isFirst */
+function emptyNote(isFirst) {
+  if (!isFirst) return element("p", { class: "empty" }, "No run is like that.");
+  return element(
+    "p",
+    { class: "empty" },
+    "No run is recorded yet. Start one above: the agent ",
+    element("code", {}, "demo"),
+    " needs nothing installed.",
+  );
+}
+
+/**
+ * Rows below headings; neighbours with the same heading share it.
+ * @template T
+ * @param {T[]} items
+ * @param {(item: T) => string} heading
+ * @param {(item: T) => Node} row
+ */
+export function grouped(items, heading, row) {
+  /** @type {HTMLElement[]} */
+  const groups = [];
+  let last = "";
+  for (const item of items) {
+    const title = heading(item);
+    if (title !== last) groups.push(element("section", { "aria-label": title }, element("h3", {}, title)));
+    last = title;
+    groups.at(-1)?.append(row(item));
+  }
+  return groups;
+}
+
+/** @param {RunInfo} run */
+async function findPrompt(run) {
+  try {
+    prompts.set(run.id, (await get(`/api/v1/runs/${run.id}`)).prompt ?? "");
+  } catch {
+    prompts.set(run.id, ""); // a run of another process
+  }
+}
+
+/** @param {RunInfo} run */
+function promptOf(run) {
+  return run.prompt || prompts.get(run.id) || "";
+}
+
+/** @param {RunInfo} run */
 function runRow(run) {
-  const cost = run.costUsd === undefined ? "" : ` · ${run.costBasis === "reported" ? "" : "~"}$${run.costUsd.toFixed(2)}`;
-  return element("tr", {},
-    element("td", {}, outcomeBadge(run)),
-    element("td", { class: "wide" }, element("a", { href: `#/runs/${run.id}` }, run.prompt || "(no prompt)")),
-    element("td", {}, run.agent ?? ""),
-    element("td", { title: run.project ?? "" }, shortPath(run.project)),
-    element("td", { class: "number" }, tokens(run.totalTokens) + cost),
-    element("td", { class: "number" }, duration(run.durationMs)),
-    element("td", {}, element("time", { datetime: run.startedAt ?? "" }, ago(run.startedAt))));
+  const isRunning = run.state === "running";
+  const facts = [run.model, shortPath(run.project), run.outcome !== "completed" && run.cause?.replaceAll("_", " ")].filter(
+    Boolean,
+  );
+  const sizes = [run.totalTokens ? `${short(run.totalTokens)} tokens` : "", cost(run.costUsd, run.costBasis)].filter(Boolean);
+  return element(
+    "article",
+    { class: "row" },
+    outcomeBadge(run),
+    element(
+      "div",
+      { class: "row-text" },
+      element("a", { class: "row-link", href: `#/runs/${run.id}` }, promptOf(run) || "(no prompt)"),
+      element("p", { class: "row-note" }, agentMark(run.agent), ...facts.map((it) => element("span", {}, it))),
+    ),
+    element(
+      "div",
+      { class: "row-side" },
+      element(
+        "span",
+        {},
+        isRunning ? element("span", { "data-since": run.startedAt ?? "" }, elapsed(run.startedAt)) : duration(run.durationMs),
+        ...sizes.map((it) => ` · ${it}`),
+      ),
+      element("time", { datetime: run.startedAt ?? "", title: run.startedAt ?? "" }, ago(run.startedAt)),
+    ),
+  );
 }
 
-/** @param {any} run */
-function outcomeBadge(run) {
-  if (run.state === "running") return element("span", { class: "badge running" }, "running");
-  if (run.state !== "ended") return element("span", { class: "badge warn" }, run.state);
-  const outcome = run.outcome ?? (run.agentExitCode === 0 ? "completed" : "failed");
-  const kind = outcome === "completed" ? "good" : outcome === "failed" ? "bad" : "warn";
-  return element("span", { class: `badge ${kind}`, title: run.cause ?? "" }, outcome);
+/** @param {RunInfo} run */
+function outcomeOf(run) {
+  if (run.state !== "ended") return run.state;
+  return run.outcome ?? (run.agentExitCode === 0 ? "completed" : "failed");
 }
 
-/** @param {AbortSignal} signal */
-function startForm(signal) {
-  const prompt = /** @type {HTMLTextAreaElement} */ (element("textarea", { id: "new-prompt", rows: 2, required: true, placeholder: "What should the agent do?" }));
-  const agent = /** @type {HTMLSelectElement} */ (element("select", { id: "new-agent" }, element("option", { value: "demo" }, "demo (scripted)")));
-  const directory = /** @type {HTMLInputElement} */ (element("input", { id: "new-directory", type: "text", placeholder: "." }));
-  const mode = /** @type {HTMLSelectElement} */ (element("select", { id: "new-mode" },
-    element("option", { value: "" }, "as the server"), element("option", { value: "plan" }, "plan"),
-    element("option", { value: "default" }, "default"), element("option", { value: "acceptEdits" }, "acceptEdits")));
-  const message = element("div", { role: "status" });
-  const form = element("form", { class: "start", onsubmit: start },
-    element("label", { for: "new-prompt", class: "vh" }, "Prompt"), prompt,
-    element("div", { class: "fields" },
-      element("label", {}, "Agent ", agent), element("label", {}, "Directory ", directory),
-      element("label", {}, "Permissions ", mode), element("button", { class: "primary", type: "submit" }, "Start")),
-    message);
-  prompt.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) /** @type {HTMLFormElement} */ (form).requestSubmit();
-  });
-  listAgents(agent, signal);
-
-  /** @param {SubmitEvent} event */
-  async function start(event) {
-    event.preventDefault();
-    /** @type {Record<string, unknown>} */
-    const body = { prompt: prompt.value, agent: agent.value, requestKey: crypto.randomUUID() };
-    if (directory.value.trim()) body.cwd = directory.value.trim();
-    if (mode.value) body.permissionMode = mode.value;
-    try {
-      const run = await post("/api/v1/runs", body);
-      location.hash = `#/runs/${run.id}`;
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      message.replaceChildren(problem(error.message, error.hint));
-    }
-  }
-  return form;
+/** @param {RunInfo} run */
+export function outcomeBadge(run) {
+  const outcome = outcomeOf(run);
+  const kinds = /** @type {Record<string, string>} */ ({ running: "running", completed: "good", failed: "bad" });
+  return element("span", { class: `badge ${kinds[outcome] ?? "warn"}`, title: run.cause?.replaceAll("_", " ") }, outcome);
 }
 
-/**
- * @param {HTMLSelectElement} select
- * @param {AbortSignal} signal
- */
-async function listAgents(select, signal) {
-  const found = await get("/api/v1/agents", signal);
-  const installed = found.programs.filter((/** @type {any} */ program) => program.installed);
-  select.prepend(...installed.map((/** @type {any} */ program) => element("option", { value: program.name }, program.name)));
-  select.selectedIndex = 0;
+/** @param {string | null | undefined} since */
+export function elapsed(since) {
+  const ms = Date.now() - Date.parse(since ?? "");
+  return Number.isNaN(ms) ? "" : duration(Math.max(0, ms));
 }
 
-/**
- * @param {HTMLElement} view
- * @param {AbortSignal} signal
- * @param {string} id
- */
-export async function showRun(view, signal, id) {
-  const facts = element("p", { class: "facts-line" });
-  const stop = /** @type {HTMLButtonElement} */ (element("button", { type: "button", class: "danger", onclick: stopRun }, "Stop"));
-  const state = element("span", { class: "link", role: "status" });
-  const transcript = element("div", { class: "transcript", "aria-live": "off" });
-  view.append(element("p", { class: "crumbs" }, element("a", { href: "#/runs" }, "Runs"), ` / ${id}`),
-    element("div", { class: "run-head" }, facts, state, stop), transcript);
-  await showFacts();
-
-  async function stopRun() {
-    stop.disabled = true;
-    await post(`/api/v1/runs/${id}/stop`, {});
-  }
-
-  async function showFacts() {
-    const { run, isServed } = await get(`/api/v1/runs/${id}`, signal);
-    stop.hidden = run.state !== "running" || !isServed;
-    facts.replaceChildren(outcomeBadge(run), " ",
-      [run.agent, run.model, shortPath(run.project), duration(run.durationMs), run.totalTokens && `${tokens(run.totalTokens)} tokens`, ago(run.startedAt)].filter(Boolean).join(" · "));
-  }
-
-  const blocks = new BlockList(transcript);
-  await follow(`/api/v1/runs/${id}/events?format=html`, signal, (event) => {
-    if (event.name === "end") {
-      blocks.end(event.data.html);
-      return false;
-    }
-    blocks.set(event.data.block, event.data.html);
-    return true;
-  }, (now) => {
-    state.textContent = now === "live" ? "" : "reconnecting…";
-  });
-  state.textContent = "";
-  if (!signal.aborted) await showFacts();
-}
-
-/** Blocks of a transcript, each an element with its number. Changes are made together, once per frame. */
-export class BlockList {
-  /** @param {HTMLElement} place */
-  constructor(place) {
-    this.place = place;
-    /** @type {HTMLElement[]} */
-    this.blocks = [];
-    /** @type {Map<number, string>} */
-    this.changed = new Map();
-    this.isPlanned = false;
-    /** Whether the page scrolls with the end, where the reader is there. */
-    this.follows = true;
-  }
-
-  /**
-   * @param {number} number
-   * @param {string} html
-   */
-  set(number, html) {
-    this.changed.set(number, html);
-    if (this.isPlanned) return;
-    this.isPlanned = true;
-    requestAnimationFrame(() => this.draw());
-  }
-
-  draw() {
-    this.isPlanned = false;
-    const follows = this.follows && isAtEnd();
-    for (const [number, html] of this.changed) {
-      let block = this.blocks[number];
-      if (!block) {
-        block = element("div", { class: "block", "data-block": number });
-        this.blocks[number] = block;
-        this.place.append(block);
-      }
-      const open = [...block.querySelectorAll("details")].map((it) => it.open);
-      setRendered(block, html);
-      // A reader who has unfolded a call keeps it unfolded.
-      if (open.length) block.querySelectorAll("details").forEach((it, at) => { if (open[at]) it.open = true; });
-    }
-    this.changed.clear();
-    if (follows) scrollTo({ top: document.body.scrollHeight });
-  }
-
-  /** @param {string} html */
-  end(html) {
-    this.draw();
-    const end = element("div", { class: "block end" });
-    setRendered(end, html);
-    this.place.append(end);
-  }
-}
-
-function isAtEnd() {
-  return innerHeight + scrollY >= document.body.scrollHeight - 80;
+/** Times of runs that go on are counted on, once a second. */
+export function tickTimes() {
+  setInterval(() => {
+    if (document.hidden) return;
+    for (const it of document.querySelectorAll("[data-since]")) it.textContent = elapsed(it.getAttribute("data-since"));
+  }, 1000);
 }

@@ -1,23 +1,17 @@
-//! The facts of another agent's session that a list needs, and the row that they make.
+//! The facts of another agent's session that a list needs.
 
-use std::path::PathBuf;
-use std::time::SystemTime;
-
-use lapidary_vocab::event::Provider;
-use lapidary_vocab::session::{HiddenReason, SessionInfo};
-
-use crate::listing::ListedSession;
-use crate::message_text::{headline, one_line};
-use crate::provider::ProjectPlaces;
+use lapidary_vocab::session::HiddenReason;
 
 /// Why a file is no session in a list, and the sentence that says so.
 pub(crate) type SkippedBecause = (HiddenReason, String);
 
 /// The facts of a session that a list needs.
-#[derive(Debug, Default)]
-pub(crate) struct AgentSummary {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentSummary {
     /// Where the agent worked.
     pub(crate) directory: Option<String>,
+    /// The hash of the directory, if the session names it by that only. Then `directory` is a place in the agent's store.
+    pub(crate) directory_hash: Option<String>,
     pub(crate) started: Option<String>,
     pub(crate) updated: Option<String>,
     /// Prompts, and responses of the model.
@@ -46,53 +40,8 @@ impl AgentSummary {
     }
 }
 
-/// The place of a session.
-#[derive(Debug)]
-pub(crate) struct SessionPlace {
-    pub(crate) id: String,
-    pub(crate) provider: Provider,
-    pub(crate) path: PathBuf,
-    pub(crate) size: u64,
-    pub(crate) modified: SystemTime,
-}
+/// A session's facts with its id.
+pub(crate) type IdentifiedSummary = (String, AgentSummary);
 
-/// The row of a session; `None` if its directory belongs to no project of `places`.
-pub(crate) fn listed_session(
-    place: SessionPlace,
-    summary: AgentSummary,
-    places: &mut ProjectPlaces<'_>,
-    now: &str,
-) -> Option<ListedSession> {
-    let directory = summary.directory?;
-    let project = places.place_for(&directory)?;
-    let (name, first_user_message) = headline(summary.first_prompt.as_deref());
-    let time = |time: Option<String>| time.unwrap_or_else(|| now.to_owned());
-    let file_name = place.path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = place.path.file_stem().unwrap_or_default().to_string_lossy();
-    let info = SessionInfo {
-        id: place.id,
-        provider: place.provider,
-        run: None,
-        file: stem.into_owned(),
-        file_name: file_name.into_owned(),
-        path: place.path.to_string_lossy().into_owned(),
-        start_time: time(summary.started),
-        last_updated: time(summary.updated),
-        message_count: summary.messages,
-        user_message_count: summary.prompts,
-        display_name: summary.title.as_deref().map_or(name, one_line),
-        first_user_message,
-        is_current_session: false,
-        index: 0,
-        unlisted: None,
-        summary: summary.title,
-        project: Some(directory),
-        project_id: places.id(project).to_owned(),
-        size: place.size,
-        endangered_by: None,
-    };
-    let mut listed = ListedSession::new(info, place.path);
-    listed.project = project;
-    listed.modified = place.modified;
-    Some(listed)
-}
+/// The facts of a session, or why it is none.
+pub(crate) type StoredSummary = Result<IdentifiedSummary, SkippedBecause>;

@@ -44,7 +44,7 @@ pub struct SessionCandidate {
 /// Where the name of a [`SessionCandidate`] stands. Most often behind the last separator of its path: of tens of thousands of files a copy of
 /// each name takes megabytes.
 #[derive(Debug, Clone)]
-pub(super) enum CandidateName {
+pub(crate) enum CandidateName {
     /// At the end of the path, with so many bytes before it.
     InPath(usize),
     /// Not in the path: the file is a copy under another name.

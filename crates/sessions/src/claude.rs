@@ -9,23 +9,24 @@ mod summary;
 mod usage;
 mod vault;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use lapidary_normalize::NormalizeOptions;
 use lapidary_normalize::claude::session_events::ClaudeNormalizer;
-use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
 
-use crate::agent_summary::{SessionPlace, listed_session};
+use crate::agent_summary::{IdentifiedSummary, SkippedBecause};
 use crate::agent_transcripts::AgentTranscriptFiles;
 use crate::line_source::SessionLines;
-use crate::listing::{ListedSession, SessionListing, each_file};
+use crate::listing::{ListedSession, SessionListing};
 use crate::provider::{
-    ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility,
-    SessionProvider, UsageReader, VaultSource, newest_of_each,
+    ProviderCapabilities, SessionAbility, SessionProvider, UsageReader, VaultSource,
 };
+use crate::provider_scope::{ProviderScope, WantedDirectories};
+use crate::replay_error::ReplaySessionError;
 use crate::store_files::{FoundFiles, StoreFile};
-use crate::times::now_text;
+use crate::stored_sessions::{ListMemory, NoIndex, StoredSessions, list_stored, replay_options};
 pub use history::{ClaudePrompt, ForgottenSession};
 use summary::ClaudeSummary;
 
@@ -58,10 +59,7 @@ impl SessionProvider for ClaudeSessions {
     fn capabilities(&self) -> ProviderCapabilities {
         ProviderCapabilities {
             has_numbers: false,
-            resume: SessionAbility::Unsupported {
-                reason: OF_CLAUDE,
-                hint: "`claude --resume {id}` continues it",
-            },
+            resume: SessionAbility::Supported,
             delete: SessionAbility::Unsupported {
                 reason: OF_CLAUDE,
                 hint: "`lapidary sessions show {id}` shows it; Lapidary deletes sessions of Gemini CLI only",
@@ -74,47 +72,7 @@ impl SessionProvider for ClaudeSessions {
     }
 
     fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing {
-        let mut found = FoundFiles::default();
-        for directory in found.project_directories(&self.projects, scope) {
-            found.add_directory(&directory, ".jsonl", &self.projects);
-        }
-        let FoundFiles {
-            files,
-            mut hidden,
-            warnings,
-        } = found;
-        let each: Vec<&StoreFile> = files.iter().collect();
-        let read = each_file(
-            &each,
-            || (),
-            |(), file| ClaudeSummary::read_file(&file.path),
-        );
-        let mut places = ProjectPlaces::new(scope);
-        let mut sessions = Vec::new();
-        let now = now_text(scope.now);
-        for (file, summary) in files.iter().zip(read) {
-            match summary.and_then(ClaudeSummary::check) {
-                Ok(summary) => {
-                    let place = SessionPlace {
-                        id: file.id.clone(),
-                        provider: Provider::Claude,
-                        path: file.path.clone(),
-                        size: file.size,
-                        modified: file.modified,
-                    };
-                    let summary = summary.into_agent_summary();
-                    sessions.extend(listed_session(place, summary, &mut places, &now));
-                }
-                Err((reason, why)) => hidden.push(file.hidden_file(reason, why)),
-            }
-        }
-        let mut sessions = newest_of_each(sessions, &mut hidden);
-        sessions.sort_by_key(|session| (session.project, session.started_ms));
-        SessionListing {
-            sessions,
-            hidden,
-            warnings,
-        }
+        list_stored(self, scope, &mut NoIndex)
     }
 
     fn replay(
@@ -122,17 +80,11 @@ impl SessionProvider for ClaudeSessions {
         session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError> {
-        let mut options = NormalizeOptions::new(session.id());
-        options.keep_raw = false;
-        options.deltas = DeltaMode::Final;
-        let subagents = AgentTranscriptFiles::of_claude(&session.path);
-        let mut normalizer = ClaudeNormalizer::new(&options, &subagents);
-        let replayed = SessionLines::open(&session.path)
-            .and_then(|mut lines| lines.replay(&mut normalizer, take));
-        replayed.map_err(|error| ReplaySessionError {
-            path: session.path.clone(),
-            source: error.into(),
-        })
+        self.replay_stored(&session.path, &replay_options(session.id()), take)
+    }
+
+    fn stored_sessions(&self) -> Option<&dyn StoredSessions> {
+        Some(self)
     }
 
     fn resume_command(&self) -> Option<&'static [&'static str]> {
@@ -145,5 +97,45 @@ impl SessionProvider for ClaudeSessions {
 
     fn vault_source(&self) -> Option<&dyn VaultSource> {
         Some(self)
+    }
+}
+
+impl StoredSessions for ClaudeSessions {
+    fn provider(&self) -> Provider {
+        Provider::Claude
+    }
+
+    fn find(&self, scope: &ProviderScope<'_>, _: &mut dyn ListMemory) -> FoundFiles {
+        let mut found = FoundFiles::default();
+        for directory in found.project_directories(&self.projects, scope) {
+            let from = found.files.len();
+            let others = found.add_directory(&directory, ".jsonl", &self.projects);
+            found.attach_subagents(from, &others, |file| {
+                file.path.with_extension("").join("subagents")
+            });
+        }
+        found
+    }
+
+    fn summarise(
+        &self,
+        file: &StoreFile,
+        _: &WantedDirectories,
+    ) -> Result<Option<IdentifiedSummary>, SkippedBecause> {
+        let summary = ClaudeSummary::read_file(&file.path)?.check()?;
+        Ok(Some((file.id.clone(), summary.into_agent_summary())))
+    }
+
+    fn replay_stored(
+        &self,
+        path: &Path,
+        options: &NormalizeOptions,
+        take: &mut dyn FnMut(Event),
+    ) -> Result<(), ReplaySessionError> {
+        let subagents = AgentTranscriptFiles::of_claude(path);
+        let mut normalizer = ClaudeNormalizer::new(options, &subagents);
+        let lines = SessionLines::open(path);
+        let replayed = lines.and_then(|mut lines| lines.replay(&mut normalizer, take));
+        replayed.map_err(|error| ReplaySessionError::new(path, error))
     }
 }

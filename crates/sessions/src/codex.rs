@@ -5,27 +5,28 @@
 //! [`HiddenReason`]: lapidary_vocab::session::HiddenReason
 
 mod files;
+mod line_head;
 mod summary;
 mod usage;
 mod vault;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use lapidary_normalize::NormalizeOptions;
 use lapidary_normalize::codex::rollout::RolloutNormalizer;
-use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
-use lapidary_vocab::session::{HiddenFile, HiddenReason, SessionInfo};
 
+use crate::agent_summary::{IdentifiedSummary, SkippedBecause};
 use crate::line_source::SessionLines;
-use crate::listing::{ListedSession, SessionListing, each_file};
-use crate::message_text::headline;
+use crate::listing::{ListedSession, SessionListing};
 use crate::provider::{
-    ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility,
-    SessionProvider, UsageReader, VaultSource, newest_of_each,
+    ProviderCapabilities, SessionAbility, SessionProvider, UsageReader, VaultSource,
 };
-use crate::times::now_text;
-use files::{FoundRollouts, RolloutFile};
+use crate::provider_scope::{ProviderScope, WantedDirectories};
+use crate::replay_error::ReplaySessionError;
+use crate::store_files::{FoundFiles, StoreFile};
+use crate::stored_sessions::{ListMemory, NoIndex, StoredSessions, list_stored, replay_options};
 use summary::RolloutSummary;
 
 /// How these sessions differ from those of Gemini CLI.
@@ -52,10 +53,7 @@ impl SessionProvider for CodexSessions {
     fn capabilities(&self) -> ProviderCapabilities {
         ProviderCapabilities {
             has_numbers: false,
-            resume: SessionAbility::Unsupported {
-                reason: OF_CODEX,
-                hint: "`codex resume {id}` continues it",
-            },
+            resume: SessionAbility::Supported,
             delete: SessionAbility::Unsupported {
                 reason: OF_CODEX,
                 hint: "`lapidary sessions show {id}` shows it; Lapidary deletes sessions of Gemini CLI only",
@@ -68,36 +66,7 @@ impl SessionProvider for CodexSessions {
     }
 
     fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing {
-        let FoundRollouts {
-            files,
-            mut hidden,
-            warnings,
-        } = FoundRollouts::find_in_home(&self.home);
-        let each: Vec<&RolloutFile> = files.iter().collect();
-        let read = each_file(
-            &each,
-            || (),
-            |(), file| RolloutSummary::read_file(&file.path, scope),
-        );
-        let mut places = ProjectPlaces::new(scope);
-        let mut sessions = Vec::new();
-        let now = now_text(scope.now);
-        for (file, summary) in files.iter().zip(read) {
-            match summary.and_then(RolloutSummary::check) {
-                Ok(Some(summary)) => {
-                    sessions.extend(listed_codex_session(file, summary, &mut places, &now));
-                }
-                Ok(None) => {} // of another project
-                Err((reason, why)) => hidden.push(file.hidden_file(reason, why)),
-            }
-        }
-        let mut sessions = newest_of_each(sessions, &mut hidden);
-        sessions.sort_by_key(|session| (session.project, session.started_ms));
-        SessionListing {
-            sessions,
-            hidden,
-            warnings,
-        }
+        list_stored(self, scope, &mut NoIndex)
     }
 
     fn replay(
@@ -105,16 +74,11 @@ impl SessionProvider for CodexSessions {
         session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError> {
-        let mut options = NormalizeOptions::new(session.id());
-        options.keep_raw = false;
-        options.deltas = DeltaMode::Final;
-        let mut normalizer = RolloutNormalizer::new(&options);
-        let replayed = SessionLines::open(&session.path)
-            .and_then(|mut lines| lines.replay(&mut normalizer, take));
-        replayed.map_err(|error| ReplaySessionError {
-            path: session.path.clone(),
-            source: error.into(),
-        })
+        self.replay_stored(&session.path, &replay_options(session.id()), take)
+    }
+
+    fn stored_sessions(&self) -> Option<&dyn StoredSessions> {
+        Some(self)
     }
 
     fn resume_command(&self) -> Option<&'static [&'static str]> {
@@ -130,54 +94,43 @@ impl SessionProvider for CodexSessions {
     }
 }
 
-impl RolloutFile {
-    fn hidden_file(&self, reason: HiddenReason, explanation: String) -> HiddenFile {
-        HiddenFile {
-            path: self.path.to_string_lossy().into_owned(),
-            project_id: String::new(),
-            reason,
-            explanation,
-            session_id: None,
-            size: self.size,
-        }
+impl StoredSessions for CodexSessions {
+    fn provider(&self) -> Provider {
+        Provider::Codex
     }
-}
 
-/// The session of a file, if its directory counts.
-fn listed_codex_session(
-    file: &RolloutFile,
-    summary: RolloutSummary,
-    places: &mut ProjectPlaces<'_>,
-    now: &str,
-) -> Option<ListedSession> {
-    let (id, directory) = (summary.id?, summary.directory?);
-    let place = places.place_for(&directory)?;
-    let (display_name, first_user_message) = headline(summary.first_prompt.as_deref());
-    let time = |time: Option<String>| time.unwrap_or_else(|| now.to_owned());
-    let info = SessionInfo {
-        id,
-        provider: Provider::Codex,
-        run: None,
-        file: file.name.trim_end_matches(".jsonl").to_owned(),
-        file_name: file.name.clone(),
-        path: file.path.to_string_lossy().into_owned(),
-        start_time: time(summary.started),
-        last_updated: time(summary.updated),
-        message_count: summary.messages,
-        user_message_count: summary.prompts,
-        display_name,
-        first_user_message,
-        is_current_session: false,
-        index: 0,
-        unlisted: None,
-        summary: None,
-        project: Some(directory),
-        project_id: places.id(place).to_owned(),
-        size: file.size,
-        endangered_by: None,
-    };
-    let mut listed = ListedSession::new(info, file.path.clone());
-    listed.project = place;
-    listed.modified = file.modified;
-    Some(listed)
+    /// Names do not tell the project of a rollout, so those of every project are found.
+    fn find(&self, _: &ProviderScope<'_>, _: &mut dyn ListMemory) -> FoundFiles {
+        files::find_in_home(&self.home)
+    }
+
+    fn summarise(
+        &self,
+        file: &StoreFile,
+        wanted: &WantedDirectories,
+    ) -> Result<Option<IdentifiedSummary>, SkippedBecause> {
+        RolloutSummary::read_file(&file.path, wanted)?.check()
+    }
+
+    /// The first record names the session.
+    fn quick_id(&self, file: &StoreFile) -> Option<String> {
+        RolloutSummary::read_id(&file.path)
+    }
+
+    fn replay_stored(
+        &self,
+        path: &Path,
+        options: &NormalizeOptions,
+        take: &mut dyn FnMut(Event),
+    ) -> Result<(), ReplaySessionError> {
+        let mut normalizer = RolloutNormalizer::new(options);
+        let lines = SessionLines::open(path);
+        let replayed = lines.and_then(|mut lines| lines.replay(&mut normalizer, take));
+        replayed.map_err(|error| ReplaySessionError::new(path, error))
+    }
+
+    /// The arguments of a call are JSON in a string.
+    fn nests_json(&self) -> bool {
+        true
+    }
 }

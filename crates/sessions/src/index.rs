@@ -13,6 +13,7 @@ mod packed;
 mod rows;
 mod schema;
 mod states;
+mod stored;
 mod texts;
 mod update;
 
@@ -24,6 +25,7 @@ use std::time::{Duration, SystemTime};
 use rusqlite::{Connection, ErrorCode};
 use sha2::{Digest as _, Sha256};
 
+pub use stored::OtherFiles;
 pub use update::{UpdateProgress, UpdateResult};
 
 use super::candidates::SessionCandidate;

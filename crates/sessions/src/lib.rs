@@ -22,32 +22,43 @@ mod age;
 mod agent_summary;
 mod agent_transcripts;
 mod artefacts;
+mod by_hash;
 mod candidates;
 mod claude;
 mod codex;
 mod content_facts;
 mod delete;
+mod duplicates;
 #[cfg(feature = "index")]
 mod index;
 mod inventory;
+mod line_head;
 mod line_source;
 mod listing;
 mod message_text;
 mod names;
 mod only_in_vault;
 mod opencode;
+mod packed_summary;
 mod prices;
 mod projects;
 mod provider;
+mod provider_scope;
 mod qwen;
+mod replay_error;
 mod retention;
 mod scan;
 pub mod search;
 mod select;
+mod session_memory;
+mod session_providers;
+mod session_rows;
 mod stats;
 mod store_files;
+mod stored_sessions;
 mod subagent_chats;
 mod subagent_files;
+mod sweep;
 mod times;
 mod unpacked;
 mod usage_lines;
@@ -65,7 +76,7 @@ pub use claude::{ClaudePrompt, ClaudeSessions, ForgottenSession};
 pub use codex::CodexSessions;
 pub use delete::{DeleteError, KeepBefore, SessionDeletion};
 #[cfg(feature = "index")]
-pub use index::{IndexError, SessionIndex, UpdateProgress, UpdateResult};
+pub use index::{IndexError, OtherFiles, SessionIndex, UpdateProgress, UpdateResult};
 pub use inventory::{FileContent, InventoriedFile, SessionInventory};
 pub use lapidary_vocab::session::{
     HiddenFile, HiddenReason, SessionInfo, TextMatch, UnlistedPlace,
@@ -78,20 +89,25 @@ pub use opencode::{OpencodeSessions, opencode_file_events};
 pub use prices::{ModelPrice, PriceError, PriceTable, price};
 pub use projects::{SessionProject, SessionStore, project_hash, slug};
 pub use provider::{
-    GeminiSessions, OtherSession, OtherSessions, ProjectPlaces, ProjectReach, ProviderCapabilities,
-    ProviderScope, RawReplay, ReplaySessionError, SessionAbility, SessionProvider,
-    SessionProviders, UnsupportedOperation, UsageFiles, UsageReader, VaultFolder, VaultSource,
-    WantedDirectories, file_counts,
+    GeminiSessions, OtherSession, OtherSessions, ProviderCapabilities, RawReplay, SessionAbility,
+    SessionProvider, UnsupportedOperation, UsageFile, UsageFiles, UsageReader, VaultFolder,
+    VaultSource, file_counts,
 };
+pub use provider_scope::{ProjectPlaces, ProjectReach, ProviderScope, WantedDirectories};
 pub use qwen::QwenSessions;
+pub use replay_error::ReplaySessionError;
 pub use retention::{
     ExpiredSession, ExpiringItem, ExpiryReason, RetentionError, RetentionLimits, RetentionPeriod,
     RetentionRules,
 };
 pub use scan::{CompactSummary, FileScanner, FileSummary, UnreadableFile};
 pub use select::{SelectError, SelectionMode, is_id_prefix, select};
+pub use session_memory::SessionMemory;
+pub use session_providers::SessionProviders;
 pub use stats::{StatsRequest, stats, stats_with};
+pub use stored_sessions::{ListMemory, StoredSessions};
 pub use subagent_chats::{SubagentChat, SubagentChats};
 pub use subagent_files::SubagentFiles;
+pub use sweep::ByteFilter;
 pub use unpacked::unpacked;
 pub use usage_notes::UsageNotes;

@@ -1,8 +1,9 @@
 //! A session file that is read line by line, from its beginning as often as needed. It is opened once: a file that is replaced
 //! meanwhile is read as it was, and one that is cut short ends there. A compressed file is unpacked on the way.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read, Seek as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -10,7 +11,28 @@ use lapidary_normalize::SessionNormalizer;
 use lapidary_vocab::Event;
 use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
 
-use crate::unpacked::unpacked;
+use crate::unpacked::{is_compressed, unpacked};
+
+thread_local! {
+    /// The buffer of the file that was read before: many session files are smaller than a buffer.
+    static BUFFER: Cell<Option<LineBuffer>> = const { Cell::new(None) };
+}
+
+/// A buffer that the next file uses again.
+struct HeldBuffer(LineBuffer);
+
+impl HeldBuffer {
+    fn take(limit: usize) -> Self {
+        let held = BUFFER.take().unwrap_or_default();
+        Self(held.emptied(limit))
+    }
+}
+
+impl Drop for HeldBuffer {
+    fn drop(&mut self) {
+        BUFFER.set(Some(std::mem::take(&mut self.0)));
+    }
+}
 
 /// A session file.
 #[derive(Debug)]
@@ -32,23 +54,15 @@ impl SessionLines {
         limit: usize,
         take: &mut dyn FnMut(RawLine<'_>) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        let mut content = unpacked(self.file.try_clone()?)?;
-        let mut lines = LineBuffer::with_limit(limit);
-        loop {
-            while let Some(line) = lines.next_line() {
-                if take(line).is_break() {
-                    return Ok(());
-                }
-            }
-            match content.read(lines.room())? {
-                0 => break,
-                count => lines.filled(count),
-            }
+        self.file.rewind()?;
+        let mut lines = HeldBuffer::take(limit);
+        let lines = &mut lines.0;
+        let count = self.file.read(lines.room())?;
+        if is_compressed(&lines.room()[..count]) {
+            return hand_on(lines, &mut *unpacked(self.file.try_clone()?)?, take);
         }
-        if let Some(line) = lines.last_line() {
-            let _ = take(line);
-        }
-        Ok(())
+        lines.filled(count);
+        hand_on(lines, &mut self.file, take)
     }
 
     /// Hands on the events of the session.
@@ -70,4 +84,27 @@ impl SessionLines {
         normalizer.finish(take);
         Ok(())
     }
+}
+
+/// Hands on the lines in the buffer, and those of the content behind it.
+fn hand_on(
+    lines: &mut LineBuffer,
+    content: &mut dyn Read,
+    take: &mut dyn FnMut(RawLine<'_>) -> ControlFlow<()>,
+) -> io::Result<()> {
+    loop {
+        while let Some(line) = lines.next_line() {
+            if take(line).is_break() {
+                return Ok(());
+            }
+        }
+        match content.read(lines.room())? {
+            0 => break,
+            count => lines.filled(count),
+        }
+    }
+    if let Some(line) = lines.last_line() {
+        let _ = take(line);
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 mod listed;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -12,9 +12,10 @@ use std::time::SystemTime;
 
 use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
+use super::by_hash::HashedIds;
 use super::candidates::{DirectoryMemory, SessionCandidate, in_order, session_sightings};
 use super::projects::SessionProject;
-use super::scan::{AsIs, CompactSummary, FileScanner, UnreadableFile};
+use super::scan::{CompactSummary, FileScanner, UnreadableFile};
 use crate::names;
 use crate::times::now_text;
 use listed::SharedByProject;
@@ -122,8 +123,7 @@ impl SessionListing {
     fn keep_the_newest(&mut self, projects: &[SessionProject]) {
         let count = self.sessions.len();
         // Most lists have no session twice, which is told faster by numbers than by ids.
-        let mut hashes =
-            HashSet::with_capacity_and_hasher(count, BuildHasherDefault::<AsIs>::new());
+        let mut hashes = HashedIds::with_capacity_and_hasher(count, BuildHasherDefault::default());
         let mut is_new = |session: &ListedSession| hashes.insert(id_hash(session));
         if self.sessions.iter().all(&mut is_new) {
             return;

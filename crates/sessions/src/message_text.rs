@@ -163,6 +163,19 @@ pub fn says(content: Token<'_>) -> Cow<'_, str> {
     }
 }
 
+/// The same, with a line for each text part: two words that stand in two parts stay two.
+pub(crate) fn says_in_lines(content: Token<'_>) -> Cow<'_, str> {
+    match content.kind() {
+        TokenKind::Array => {
+            let texts = content
+                .elements()
+                .filter_map(|part| part.get("text")?.string());
+            Cow::Owned(texts.collect::<Vec<_>>().join("\n"))
+        }
+        _ => says(content),
+    }
+}
+
 /// A message on one line, as the CLI's lists show it: white space runs as one blank, ASCII only.
 pub fn title(message: &str) -> String {
     if is_plain(message) && !has_two_blanks(message) {

@@ -13,30 +13,36 @@ mod database;
 mod json_storage;
 #[cfg(not(feature = "index"))]
 mod no_database;
+mod noted_list;
 #[cfg(feature = "index")]
 mod snapshot;
+mod usage;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 #[cfg(feature = "index")]
 use std::sync::{Arc, Mutex, PoisonError};
 
+use lapidary_normalize::NormalizeOptions;
 use lapidary_normalize::opencode::{RowsError, session_events};
-use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
-use crate::agent_summary::{AgentSummary, SessionPlace, listed_session};
+use crate::agent_summary::{AgentSummary, IdentifiedSummary, SkippedBecause};
 use crate::listing::{ListedSession, SessionListing};
 use crate::provider::{
-    ProjectPlaces, ProviderCapabilities, ProviderScope, RawReplay, ReplaySessionError,
-    SessionAbility, SessionProvider, newest_of_each,
+    ProviderCapabilities, RawReplay, SessionAbility, SessionProvider, UsageReader,
 };
-use crate::store_files::hidden;
-use crate::times::now_text;
+use crate::provider_scope::{ProviderScope, WantedDirectories};
+use crate::replay_error::ReplaySessionError;
+use crate::store_files::{FoundFiles, StoreFile, hidden};
+use crate::stored_sessions::{ListMemory, NoIndex, StoredSessions, list_stored, replay_options};
+use crate::sweep::ByteFilter;
 use json_storage::JsonStorage;
 #[cfg(not(feature = "index"))]
 use no_database::AbsentDatabase as OpencodeDatabase;
+use noted_list::DatabaseState;
 #[cfg(feature = "index")]
 use {database::OpencodeDatabase, snapshot::DatabaseSnapshot};
 
@@ -61,11 +67,10 @@ pub struct OpencodeSessions {
     snapshot: Mutex<Option<Arc<DatabaseSnapshot>>>,
 }
 
-/// A session of a list, before its project is known.
+/// A session, before it is known whether it is one of the list.
 #[derive(Debug)]
 struct FoundSession {
-    place: SessionPlace,
-    summary: AgentSummary,
+    file: StoreFile,
     /// The session whose call started it.
     parent: Option<String>,
 }
@@ -91,6 +96,10 @@ impl OpencodeSessions {
             #[cfg(feature = "index")]
             snapshot: Mutex::default(),
         }
+    }
+
+    fn is_in_database(&self, path: &Path) -> bool {
+        path.parent() == Some(&self.home.join(DATABASE))
     }
 
     fn storage(&self) -> JsonStorage {
@@ -121,14 +130,23 @@ impl OpencodeSessions {
         Err("this build reads no databases".into())
     }
 
-    fn add_database(&self, found: &mut FoundSessions) {
+    fn add_database(&self, found: &mut FoundSessions, memory: &mut dyn ListMemory) {
         let path = self.home.join(DATABASE);
         let Ok(about) = path.symlink_metadata() else {
             return;
         };
+        let state = DatabaseState::read(&path, &about);
+        let noted = memory.recall_list(&path, &state.to_bytes());
+        if let Some(mut noted) = noted.and_then(|noted| noted_list::unpack(&path, &noted)) {
+            found.sessions.append(&mut noted.sessions);
+            return found.hidden.append(&mut noted.hidden);
+        }
         let read = self.database().and_then(|it| it.find_sessions(&path));
         match read {
             Ok(mut read) => {
+                if let Some(list) = noted_list::pack(&read) {
+                    memory.note_list(&path, &state.to_bytes(), state.changed, &list);
+                }
                 found.sessions.append(&mut read.sessions);
                 found.hidden.append(&mut read.hidden);
                 found.warnings.append(&mut read.warnings);
@@ -154,10 +172,7 @@ impl SessionProvider for OpencodeSessions {
     fn capabilities(&self) -> ProviderCapabilities {
         ProviderCapabilities {
             has_numbers: false,
-            resume: SessionAbility::Unsupported {
-                reason: OF_OPENCODE,
-                hint: "`opencode --session {id}` continues it",
-            },
+            resume: SessionAbility::Supported,
             delete: SessionAbility::Unsupported {
                 reason: OF_OPENCODE,
                 hint: "`opencode session delete {id}` deletes it; Lapidary deletes sessions of Gemini CLI only",
@@ -170,31 +185,15 @@ impl SessionProvider for OpencodeSessions {
     }
 
     fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing {
-        let mut found = FoundSessions::default();
-        self.add_database(&mut found);
-        self.storage().find_sessions(&mut found);
-        let mut places = ProjectPlaces::new(scope);
-        let mut sessions = Vec::new();
-        let now = now_text(scope.now);
-        for session in found.sessions {
-            if session.parent.is_some() {
-                found.hidden.push(subagent_session(&session));
-                continue;
-            }
-            sessions.extend(listed_session(
-                session.place,
-                session.summary,
-                &mut places,
-                &now,
-            ));
-        }
-        let mut sessions = newest_of_each(sessions, &mut found.hidden);
-        sessions.sort_by_key(|session| (session.project, session.started_ms));
-        SessionListing {
-            sessions,
-            hidden: found.hidden,
-            warnings: found.warnings,
-        }
+        list_stored(self, scope, &mut NoIndex)
+    }
+
+    fn usage_reader(&self) -> Option<&dyn UsageReader> {
+        Some(self)
+    }
+
+    fn resume_command(&self) -> Option<&'static [&'static str]> {
+        Some(&["opencode", "--session", "{id}"])
     }
 
     fn replay(
@@ -202,10 +201,11 @@ impl SessionProvider for OpencodeSessions {
         session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError> {
-        let mut options = NormalizeOptions::new(session.id());
-        options.keep_raw = false;
-        options.deltas = DeltaMode::Final;
-        self.replay_with(session, &options, take)
+        self.replay_with(session, &replay_options(session.id()), take)
+    }
+
+    fn stored_sessions(&self) -> Option<&dyn StoredSessions> {
+        Some(self)
     }
 
     fn raw_replay(&self) -> Option<&dyn RawReplay> {
@@ -220,17 +220,79 @@ impl RawReplay for OpencodeSessions {
         options: &NormalizeOptions,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError> {
-        let is_in_database = session.path.parent() == Some(&self.home.join(DATABASE));
-        let replayed = if is_in_database {
-            self.database()
-                .and_then(|rows| session_events::events(&rows, session.id(), options, take))
-        } else {
-            session_events::events(&self.storage(), session.id(), options, take)
+        self.replay_stored(&session.path, options, take)
+    }
+}
+
+impl StoredSessions for OpencodeSessions {
+    fn provider(&self) -> Provider {
+        Provider::Opencode
+    }
+
+    fn find(&self, _: &ProviderScope<'_>, memory: &mut dyn ListMemory) -> FoundFiles {
+        let mut found = FoundSessions::default();
+        self.add_database(&mut found, memory);
+        self.storage().find_sessions(&mut found);
+        let mut files = FoundFiles {
+            files: Vec::with_capacity(found.sessions.len()),
+            hidden: found.hidden,
+            warnings: found.warnings,
         };
-        replayed.map_err(|source| ReplaySessionError {
-            path: session.path.clone(),
-            source,
-        })
+        for session in found.sessions {
+            match session.parent {
+                Some(_) => files.hidden.push(subagent_session(&session.file)),
+                None => files.files.push(session.file),
+            }
+        }
+        files
+    }
+
+    fn summarise(
+        &self,
+        file: &StoreFile,
+        _: &WantedDirectories,
+    ) -> Result<Option<IdentifiedSummary>, SkippedBecause> {
+        let summary = file.found.as_deref().cloned();
+        Ok(summary.map(|summary| (file.id.clone(), summary)))
+    }
+
+    fn replay_stored(
+        &self,
+        path: &Path,
+        options: &NormalizeOptions,
+        take: &mut dyn FnMut(Event),
+    ) -> Result<(), ReplaySessionError> {
+        let replayed = if self.is_in_database(path) {
+            let id = path.file_name().unwrap_or_default().to_string_lossy();
+            self.database()
+                .and_then(|rows| session_events::events(&rows, &id, options, take))
+        } else {
+            let id = path.file_stem().unwrap_or_default().to_string_lossy();
+            session_events::events(&self.storage(), &id, options, take)
+        };
+        replayed.map_err(|error| ReplaySessionError::new(path, error))
+    }
+
+    /// Rows of the database are swept in one go. Files of the older generation may match in any case.
+    fn sweep(&self, files: &[&StoreFile], may_match: &ByteFilter<'_>) -> Vec<bool> {
+        let is_row = |file: &&StoreFile| self.is_in_database(&file.path);
+        let rows: Vec<&str> = files
+            .iter()
+            .filter(|it| is_row(it))
+            .map(|it| &*it.id)
+            .collect();
+        let swept = if rows.is_empty() {
+            Ok(HashSet::new())
+        } else {
+            let database = self.database();
+            database.and_then(|it| it.sweep_sessions(&rows, may_match))
+        };
+        // Reading tells why a database cannot be read.
+        let may_be = |file: &&StoreFile| match &swept {
+            Ok(swept) => !is_row(file) || swept.contains(&file.id),
+            Err(_) => true,
+        };
+        files.iter().map(may_be).collect()
     }
 }
 
@@ -255,7 +317,7 @@ pub fn opencode_file_events(
     let mut ids = found.sessions.iter().filter(|it| it.parent.is_none());
     match (ids.next(), ids.count()) {
         (None, _) => Err("it has no session".into()),
-        (Some(only), 0) => session_events::events(&rows, &only.place.id, options, take),
+        (Some(only), 0) => session_events::events(&rows, &only.file.id, options, take),
         (Some(_), more) => Err(format!(
             "it has {} sessions; `lapidary sessions list --agent opencode --all` names them, `sessions show ID` shows one",
             more + 1
@@ -264,16 +326,11 @@ pub fn opencode_file_events(
     }
 }
 
-fn subagent_session(session: &FoundSession) -> HiddenFile {
+fn subagent_session(file: &StoreFile) -> HiddenFile {
     let why = "a sub-agent wrote it".to_owned();
-    let mut file = hidden(
-        &session.place.path,
-        session.place.size,
-        HiddenReason::Subagent,
-        why,
-    );
-    file.session_id = Some(session.place.id.clone());
-    file
+    let mut hidden = file.hidden_file(HiddenReason::Subagent, why);
+    hidden.session_id = Some(file.id.clone());
+    hidden
 }
 
 /// The title of a session, once a model has named it.
@@ -281,14 +338,23 @@ fn given_title(title: Option<String>) -> Option<String> {
     title.filter(|title| !title.is_empty() && !title.starts_with(NO_TITLE))
 }
 
-/// The place of a session.
-fn place_of(id: String, path: PathBuf, size: u64, updated_ms: Option<u64>) -> SessionPlace {
+/// A session with its facts.
+fn store_file(
+    path: PathBuf,
+    id: String,
+    updated_ms: Option<u64>,
+    found: AgentSummary,
+) -> StoreFile {
     let since = std::time::Duration::from_millis(updated_ms.unwrap_or_default());
-    SessionPlace {
-        id,
-        provider: Provider::Opencode,
+    StoreFile {
         path,
-        size,
+        id,
+        size: 0,
         modified: std::time::SystemTime::UNIX_EPOCH + since,
+        state_number: 0,
+        attached: Vec::new(),
+        shared: std::sync::Arc::default(),
+        found: Some(Box::new(found)),
+        shows_changes: false,
     }
 }

@@ -5,32 +5,30 @@
 //! them. A list takes Gemini's sessions first, and adds a session of another provider only if its id is new
 //! ([`SessionListing::add_others`]): a run whose agent left a session file is one session.
 //!
-//! [`SessionProviders`] holds the providers beside Gemini CLI's own files. Commands ask it, and not a provider by its name;
+//! `SessionProviders` holds the providers beside Gemini CLI's own files. Commands ask it, and not a provider by its name;
 //! [`ProviderCapabilities`] tells them which operations a provider does not support.
 
 mod capabilities;
-mod duplicates;
 mod gemini;
-mod registry;
+mod others;
 mod usage;
 mod vault_source;
 
-use std::collections::{HashMap, HashSet};
-use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::collections::HashSet;
 
 use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::Event;
 
 use crate::listing::{ListedSession, SessionListing};
-use crate::projects::SessionProject;
+use crate::provider_scope::ProviderScope;
+use crate::replay_error::ReplaySessionError;
+use crate::stored_sessions::StoredSessions;
 
 pub use capabilities::{ProviderCapabilities, SessionAbility, UnsupportedOperation};
-pub(crate) use duplicates::newest_of_each;
 pub use gemini::GeminiSessions;
-pub use registry::{OtherSession, OtherSessions, SessionProviders, file_counts};
-pub use usage::{UsageFiles, UsageReader, WantedDirectories};
+pub(crate) use others::DynProvider;
+pub use others::{OtherSession, OtherSessions, file_counts};
+pub use usage::{UsageFile, UsageFiles, UsageReader};
 pub(crate) use vault_source::files_below;
 pub use vault_source::{VaultFolder, VaultSource};
 
@@ -67,6 +65,11 @@ pub trait SessionProvider {
         None
     }
 
+    /// Its sessions one by one, as an index and a search take them. None if they can only be listed and replayed.
+    fn stored_sessions(&self) -> Option<&dyn StoredSessions> {
+        None
+    }
+
     /// Replays sessions that are no files of their own as the caller wants them. None if a session's file is there to be read.
     fn raw_replay(&self) -> Option<&dyn RawReplay> {
         None
@@ -82,79 +85,6 @@ pub trait RawReplay {
         options: &NormalizeOptions,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError>;
-}
-
-/// Whose sessions are wanted.
-#[derive(Debug, Clone, Copy)]
-pub struct ProviderScope<'s> {
-    /// The projects that Gemini CLI knows or would make.
-    pub projects: &'s [SessionProject],
-    /// Whether other directories count.
-    pub reach: ProjectReach,
-    /// The time of the list.
-    pub now: SystemTime,
-}
-
-/// Whether a list goes beyond the projects that were named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProjectReach {
-    /// Only these projects.
-    Named,
-    /// Every directory.
-    Everywhere,
-}
-
-/// The place of each directory among the projects of a scope.
-#[derive(Debug)]
-pub struct ProjectPlaces<'s> {
-    scope: &'s ProviderScope<'s>,
-    places: HashMap<PathBuf, usize>,
-    /// The place that the next directory gets which is not among the projects.
-    next: usize,
-}
-
-impl<'s> ProjectPlaces<'s> {
-    /// The places of the projects that were named.
-    pub fn new(scope: &'s ProviderScope<'s>) -> Self {
-        let roots = scope.projects.iter().enumerate();
-        let places = roots.filter_map(|(place, project)| Some((project.root.clone()?, place)));
-        Self {
-            scope,
-            places: places.collect(),
-            next: scope.projects.len(),
-        }
-    }
-
-    /// The place of a directory. One beyond the projects gets the next place, if it counts.
-    pub fn place_for(&mut self, directory: &str) -> Option<usize> {
-        if let Some(place) = self.places.get(Path::new(directory)) {
-            return Some(*place);
-        }
-        if self.scope.reach == ProjectReach::Named {
-            return None;
-        }
-        let place = self.next;
-        self.next += 1;
-        self.places.insert(directory.into(), place);
-        Some(place)
-    }
-
-    /// The name of a project's directory in `.gemini/tmp`; empty for a directory that Gemini CLI does not know.
-    pub fn id(&self, place: usize) -> &'s str {
-        let project = self.scope.projects.get(place);
-        let project = project.filter(|project| !project.directories.is_empty());
-        project.map_or("", |project| project.id.as_str())
-    }
-}
-
-/// Why a session cannot be replayed.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot read the session in `{}`", path.display())]
-pub struct ReplaySessionError {
-    /// The session's file or directory.
-    pub path: PathBuf,
-    /// The provider's error.
-    pub source: Box<dyn Error + Send + Sync>,
 }
 
 impl SessionListing {

@@ -10,27 +10,32 @@
 //! [`HiddenReason`]: lapidary_vocab::session::HiddenReason
 
 mod document;
+mod line_head;
 mod summary;
+mod usage;
+mod vault;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use lapidary_normalize::NormalizeOptions;
 use lapidary_normalize::gemini::session_events;
 use lapidary_normalize::qwen::session_events::QwenNormalizer;
-use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_vocab::Event;
 use lapidary_vocab::event::Provider;
 use lapidary_wire::gemini::session::ReplayedLog;
 
-use crate::agent_summary::{AgentSummary, SessionPlace, SkippedBecause, listed_session};
+use crate::agent_summary::{IdentifiedSummary, SkippedBecause};
 use crate::agent_transcripts::AgentTranscriptFiles;
 use crate::line_source::SessionLines;
-use crate::listing::{ListedSession, SessionListing, each_file};
+use crate::listing::{ListedSession, SessionListing};
 use crate::provider::{
-    ProjectPlaces, ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility,
-    SessionProvider, newest_of_each,
+    ProviderCapabilities, SessionAbility, SessionProvider, UsageReader, VaultSource,
 };
+use crate::provider_scope::{ProviderScope, WantedDirectories};
+use crate::replay_error::ReplaySessionError;
 use crate::store_files::{FoundFiles, StoreFile};
-use crate::times::now_text;
+use crate::stored_sessions::{ListMemory, NoIndex, StoredSessions, list_stored, replay_options};
+use crate::sweep::{ByteFilter, sweep_files};
 
 /// How these sessions differ from those of Gemini CLI.
 const OF_QWEN: &str = "is a session of Qwen Code";
@@ -41,29 +46,31 @@ pub struct QwenSessions {
     home: PathBuf,
 }
 
-/// A session's facts with its id.
-type IdentifiedSummary = (String, AgentSummary);
-
 impl QwenSessions {
     /// The sessions in a directory of Qwen Code, such as `~/.qwen`.
     pub fn new(home: impl Into<PathBuf>) -> Self {
-        Self { home: home.into() }
+        let home = home.into();
+        // Folders are found by the place that a link leads to, and paths are compared with them.
+        let home = home.canonicalize().unwrap_or(home);
+        Self { home }
     }
 
-    /// The files of both generations.
-    fn find_files(&self, scope: &ProviderScope<'_>) -> FoundFiles {
-        let mut found = FoundFiles::default();
-        let projects = self.home.join("projects");
-        for directory in found.project_directories(&projects, scope) {
-            let chats = directory.join("chats");
-            for place in [chats.join("archive"), chats] {
-                if place.is_dir() {
-                    found.add_directory(&place, ".jsonl", &projects);
-                }
+    /// Adds the sessions of a project, with the files of their sub-agents.
+    fn add_project(found: &mut FoundFiles, directory: &Path, projects: &Path) {
+        let chats = directory.join("chats");
+        let subagents = directory.join("subagents");
+        let names = found.directory_names(&subagents);
+        for place in [chats.join("archive"), chats] {
+            if !place.is_dir() {
+                continue;
             }
+            let from = found.files.len();
+            let mut others = found.add_directory(&place, ".jsonl", projects);
+            // Files beside the sessions are not read with them.
+            others.subagents.clear();
+            others.directories.clone_from(&names);
+            found.attach_subagents(from, &others, |file| subagents.join(&file.id));
         }
-        document::add_documents(&mut found, &self.home.join("tmp"), scope);
-        found
     }
 }
 
@@ -75,10 +82,7 @@ impl SessionProvider for QwenSessions {
     fn capabilities(&self) -> ProviderCapabilities {
         ProviderCapabilities {
             has_numbers: false,
-            resume: SessionAbility::Unsupported {
-                reason: OF_QWEN,
-                hint: "`qwen --resume {id}` continues it",
-            },
+            resume: SessionAbility::Supported,
             delete: SessionAbility::Unsupported {
                 reason: OF_QWEN,
                 hint: "`lapidary sessions show {id}` shows it; Lapidary deletes sessions of Gemini CLI only",
@@ -91,38 +95,19 @@ impl SessionProvider for QwenSessions {
     }
 
     fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing {
-        let FoundFiles {
-            files,
-            mut hidden,
-            warnings,
-        } = self.find_files(scope);
-        let each: Vec<&StoreFile> = files.iter().collect();
-        let read = each_file(&each, || (), |(), file| read_summary(file, scope));
-        let mut places = ProjectPlaces::new(scope);
-        let mut sessions = Vec::new();
-        let now = now_text(scope.now);
-        for (file, summary) in files.iter().zip(read) {
-            match summary {
-                Ok((id, summary)) => {
-                    let place = SessionPlace {
-                        id,
-                        provider: Provider::Qwen,
-                        path: file.path.clone(),
-                        size: file.size,
-                        modified: file.modified,
-                    };
-                    sessions.extend(listed_session(place, summary, &mut places, &now));
-                }
-                Err((reason, why)) => hidden.push(file.hidden_file(reason, why)),
-            }
-        }
-        let mut sessions = newest_of_each(sessions, &mut hidden);
-        sessions.sort_by_key(|session| (session.project, session.started_ms));
-        SessionListing {
-            sessions,
-            hidden,
-            warnings,
-        }
+        list_stored(self, scope, &mut NoIndex)
+    }
+
+    fn usage_reader(&self) -> Option<&dyn UsageReader> {
+        Some(self)
+    }
+
+    fn resume_command(&self) -> Option<&'static [&'static str]> {
+        Some(&["qwen", "--resume", "{id}"])
+    }
+
+    fn vault_source(&self) -> Option<&dyn VaultSource> {
+        Some(self)
     }
 
     fn replay(
@@ -130,34 +115,72 @@ impl SessionProvider for QwenSessions {
         session: &ListedSession,
         take: &mut dyn FnMut(Event),
     ) -> Result<(), ReplaySessionError> {
-        let mut options = NormalizeOptions::new(session.id());
-        options.keep_raw = false;
-        options.deltas = DeltaMode::Final;
-        let replayed = if document::is_document(&session.path) {
-            document::read_document(&session.path).map(|bytes| {
-                session_events::events(&ReplayedLog::read(&bytes), &options, take);
-            })
-        } else {
-            let subagents = AgentTranscriptFiles::of_qwen(&session.path);
-            let mut normalizer = QwenNormalizer::new(&options, &subagents);
-            let lines = SessionLines::open(&session.path);
-            lines.and_then(|mut lines| lines.replay(&mut normalizer, take))
-        };
-        replayed.map_err(|error| ReplaySessionError {
-            path: session.path.clone(),
-            source: error.into(),
-        })
+        self.replay_stored(&session.path, &replay_options(session.id()), take)
+    }
+
+    fn stored_sessions(&self) -> Option<&dyn StoredSessions> {
+        Some(self)
     }
 }
 
-fn read_summary(
-    file: &StoreFile,
-    scope: &ProviderScope<'_>,
-) -> Result<IdentifiedSummary, SkippedBecause> {
-    if document::is_document(&file.path) {
-        document::summarise(&file.path, scope)
-    } else {
+impl StoredSessions for QwenSessions {
+    fn provider(&self) -> Provider {
+        Provider::Qwen
+    }
+
+    /// The files of both generations.
+    fn find(&self, scope: &ProviderScope<'_>, _: &mut dyn ListMemory) -> FoundFiles {
+        let mut found = FoundFiles::default();
+        let projects = self.home.join("projects");
+        for directory in found.project_directories(&projects, scope) {
+            Self::add_project(&mut found, &directory, &projects);
+        }
+        document::add_documents(&mut found, &self.home.join("tmp"), scope);
+        found
+    }
+
+    fn summarise(
+        &self,
+        file: &StoreFile,
+        _: &WantedDirectories,
+    ) -> Result<Option<IdentifiedSummary>, SkippedBecause> {
+        if document::is_document(&file.path) {
+            return document::summarise(&file.path).map(Some);
+        }
         let summary = summary::read_file(&file.path)?;
-        Ok((file.id.clone(), summary))
+        Ok(Some((file.id.clone(), summary)))
+    }
+
+    fn quick_id(&self, file: &StoreFile) -> Option<String> {
+        let is_document = document::is_document(&file.path);
+        (!is_document).then(|| file.id.clone())
+    }
+
+    fn replay_stored(
+        &self,
+        path: &Path,
+        options: &NormalizeOptions,
+        take: &mut dyn FnMut(Event),
+    ) -> Result<(), ReplaySessionError> {
+        let replayed = if document::is_document(path) {
+            document::read_document(path).map(|bytes| {
+                session_events::events(&ReplayedLog::read(&bytes), options, take);
+            })
+        } else {
+            let subagents = AgentTranscriptFiles::of_qwen(path);
+            let mut normalizer = QwenNormalizer::new(options, &subagents);
+            let lines = SessionLines::open(path);
+            lines.and_then(|mut lines| lines.replay(&mut normalizer, take))
+        };
+        replayed.map_err(|error| ReplaySessionError::new(path, error))
+    }
+
+    /// A document may match in any case: texts of one message in it are joined without a space.
+    fn sweep(&self, files: &[&StoreFile], may_match: &ByteFilter<'_>) -> Vec<bool> {
+        let swept = sweep_files(files, may_match).into_iter();
+        let swept = files.iter().zip(swept);
+        swept
+            .map(|(file, may_match)| may_match || document::is_document(&file.path))
+            .collect()
     }
 }

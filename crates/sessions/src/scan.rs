@@ -24,7 +24,6 @@ pub use compact::CompactSummary;
 #[cfg(feature = "index")]
 pub(super) use compact::{SummaryFacts, SummaryTime, TEXTS};
 pub(super) use glance::{RecordGlance, time_of_touch};
-pub(super) use log::AsIs;
 
 /// How much of a file is read at once.
 const PIECE: usize = 256 * 1024;

@@ -15,6 +15,7 @@ mod prefilter;
 pub(super) mod query;
 mod replayed;
 mod snippet;
+pub(super) mod stored;
 pub(super) mod tokens;
 
 use std::cmp::Reverse;
@@ -28,6 +29,7 @@ pub use comparable::{exact, folded};
 pub use entries::EntryRole;
 pub use filters::SearchFilters;
 pub use query::{QueryError, SearchQuery};
+pub use stored::ProviderMatches;
 
 use self::filters::SearchScore;
 use super::candidates::{FileSightings, NoMemory, SessionCandidate, in_order, session_sightings};

@@ -11,13 +11,15 @@ mod repeats;
 use std::collections::HashMap;
 use std::path::Path;
 
+use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::Stats;
 
 use super::candidates::{candidates, subagent_candidates};
 use super::listing::each_file;
 use super::prices::PriceTable;
 use super::projects::SessionProject;
-use super::provider::{OtherSession, OtherSessions, ReplaySessionError, UsageReader};
+use crate::provider::{OtherSession, OtherSessions, UsageFile, UsageReader};
+use crate::replay_error::ReplaySessionError;
 
 use crate::usage_notes::{NotesReader, UsageNotes};
 use event_notes::EventNotes;
@@ -61,7 +63,7 @@ fn count_usage(
     fold.warnings = warnings;
     let readable: Vec<_> = files.iter().filter(|file| file.refused.is_none()).collect();
     let read = each_file(&readable, NotesReader::default, |reader, file| {
-        reader.read_file(&file.path)
+        reader.read_file(&file.path, Provider::Gemini)
     });
     let mut sessions: HashMap<String, UsageNotes> = HashMap::new();
     for (file, notes) in readable.iter().zip(read) {
@@ -114,19 +116,23 @@ fn add_usage_files(
     sessions: &mut HashMap<String, UsageNotes>,
     warnings: &mut Vec<String>,
 ) {
-    let files: Vec<(&dyn UsageReader, &Path)> = others.usage_files().collect();
+    let files: Vec<(&dyn UsageReader, &UsageFile)> = others.usage_files().collect();
     let each: Vec<_> = files.iter().collect();
     let read = each_file(
         &each,
         || (),
-        |(), (reader, path)| reader.read_usage(path, &others.wanted),
+        |(), (reader, file)| {
+            let mut noted = Vec::new();
+            let read = reader.read_usage(file, &others.wanted, &mut |notes| noted.push(notes));
+            (noted, read)
+        },
     );
-    for ((_, path), notes) in files.iter().zip(read) {
-        match notes {
-            Ok(notes) => notes
-                .into_iter()
-                .for_each(|notes| merge_notes(sessions, notes)),
-            Err(error) => warnings.push(uncounted_warning(path, &error)),
+    for ((_, file), (noted, read)) in files.iter().zip(read) {
+        for notes in noted {
+            merge_notes(sessions, notes);
+        }
+        if let Err(error) = read {
+            warnings.push(uncounted_warning(&file.path, &error));
         }
     }
 }

@@ -1,28 +1,69 @@
 //! The files of an agent's own directory among which its sessions are. Nothing is written there, and no link is followed out of it.
 
+use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
-use crate::provider::{ProjectReach, ProviderScope};
+use crate::agent_summary::AgentSummary;
+use crate::provider_scope::{ProjectReach, ProviderScope};
 
 /// How much of a long path is in the name of its directory; a hash follows (Claude Code 2.1.312).
 const LONGEST_NAME: usize = 200;
 
-/// A file that is called like a session.
-#[derive(Debug)]
-pub(crate) struct StoreFile {
+/// A file that is called like a session, or rows of a database that are one.
+#[derive(Debug, Clone)]
+pub struct StoreFile {
     pub(crate) path: PathBuf,
     /// The file's name without its ending, which is the session's id with most agents.
     pub(crate) id: String,
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
+    /// Tells this state of the session from another of the same size and time: the file's number, and the state of all files
+    /// that belong to it.
+    pub(crate) state_number: u64,
+    /// Files of its sub-agents.
+    pub(crate) attached: Vec<PathBuf>,
+    /// Files of sub-agents of all sessions in the same directory.
+    pub(crate) shared: Arc<[PathBuf]>,
+    /// The session's facts, if they were found with it.
+    pub(crate) found: Option<Box<AgentSummary>>,
+    /// Whether `size`, `modified` and `state_number` tell every change, so that an index may know it.
+    pub(crate) shows_changes: bool,
 }
 
 impl StoreFile {
+    /// A file with this state.
+    pub(crate) fn new(path: PathBuf, id: String, about: &Metadata) -> Self {
+        Self {
+            path,
+            id,
+            size: about.len(),
+            modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            state_number: file_number(about),
+            attached: Vec::new(),
+            shared: Arc::default(),
+            found: None,
+            shows_changes: true,
+        }
+    }
+
+    /// Adds a file that belongs to it.
+    pub(crate) fn attach(&mut self, path: PathBuf, about: &Metadata) {
+        self.state_number = mixed(self.state_number, entry_state(&path, about));
+        self.attached.push(path);
+    }
+
+    /// The file's name, without the ending of a compressed one.
+    pub(crate) fn file_name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_suffix(".zst").unwrap_or(&name).to_owned()
+    }
+
     pub(crate) fn hidden_file(&self, reason: HiddenReason, explanation: String) -> HiddenFile {
         hidden(&self.path, self.size, reason, explanation)
     }
@@ -30,7 +71,8 @@ impl StoreFile {
 
 /// The files of a scope.
 #[derive(Debug, Default)]
-pub(crate) struct FoundFiles {
+pub struct FoundFiles {
+    /// The files, directory by directory.
     pub(crate) files: Vec<StoreFile>,
     pub(crate) hidden: Vec<HiddenFile>,
     pub(crate) warnings: Vec<String>,
@@ -61,15 +103,25 @@ impl FoundFiles {
         directories
     }
 
-    /// Adds the files of a directory that end like this. Links are followed within the store.
-    pub(crate) fn add_directory(&mut self, directory: &Path, ending: &str, store: &Path) {
+    /// Adds the files of a directory that end like this, and returns its other entries. Links are followed within the store.
+    pub(crate) fn add_directory(
+        &mut self,
+        directory: &Path,
+        ending: &str,
+        store: &Path,
+    ) -> OtherEntries {
+        let mut others = OtherEntries::default();
         let Ok(inside) = store.canonicalize() else {
-            return;
+            return others;
         };
         for (path, about) in self.directory_entries(directory) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let Some(id) = name.strip_suffix(ending) else {
-                continue; // notes of the program, and directories
+                // Notes of the program, and directories.
+                if about.is_dir() {
+                    others.directories.insert(name.into_owned());
+                }
+                continue;
             };
             match metadata_within(&path, &about, &inside) {
                 Err(why) => self.hide_file(&path, &about, HiddenReason::LinkOutside, why),
@@ -80,35 +132,62 @@ impl FoundFiles {
                 Ok(about) if id.starts_with("agent-") => {
                     let why = "a sub-agent wrote it".to_owned();
                     self.hide_file(&path, &about, HiddenReason::Subagent, why);
+                    others.subagents.push((path, about));
                 }
-                Ok(about) => self.files.push(StoreFile {
-                    id: id.to_owned(),
-                    size: about.len(),
-                    modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                    path,
-                }),
+                Ok(about) => {
+                    let id = id.to_owned();
+                    self.files.push(StoreFile::new(path, id, &about));
+                }
+            }
+        }
+        others
+    }
+
+    /// Gives each file from a place on the files of its sub-agents: those in a directory of its own, and those that stand
+    /// beside the sessions.
+    pub(crate) fn attach_subagents(
+        &mut self,
+        from: usize,
+        others: &OtherEntries,
+        own_directory: impl Fn(&StoreFile) -> PathBuf,
+    ) {
+        let shared = others.subagents.iter();
+        let shared_state =
+            shared.fold(0, |all, (path, about)| mixed(all, entry_state(path, about)));
+        let shared: Arc<[PathBuf]> = others.subagents.iter().map(|it| it.0.clone()).collect();
+        for file in &mut self.files[from..] {
+            if !shared.is_empty() {
+                file.shared = Arc::clone(&shared);
+                file.state_number = mixed(file.state_number, shared_state);
+            }
+            if !others.directories.contains(&file.id) {
+                continue;
+            }
+            for (path, about) in sorted_entries(&own_directory(file)).unwrap_or_default() {
+                file.attach(path, &about);
             }
         }
     }
 
     /// The entries of a directory, by name. A directory that cannot be read is a warning.
     pub(crate) fn directory_entries(&mut self, directory: &Path) -> Vec<(PathBuf, Metadata)> {
-        let read = || -> io::Result<Vec<_>> {
-            let mut entries = Vec::new();
-            for entry in fs::read_dir(directory)? {
-                let entry = entry?;
-                // One that is gone since is none.
-                entries.extend(entry.metadata().ok().map(|about| (entry.path(), about)));
-            }
-            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-            Ok(entries)
-        };
-        read().unwrap_or_else(|error| {
+        sorted_entries(directory).unwrap_or_else(|error| {
             let directory = directory.display();
             let warning = format!("sessions in `{directory}` are not listed: {error}");
             self.warnings.push(warning);
             Vec::new()
         })
+    }
+
+    /// The names of the directories in a directory; none if it is not there.
+    pub(crate) fn directory_names(&mut self, directory: &Path) -> HashSet<String> {
+        let is_there = directory.is_dir();
+        let entries = is_there.then(|| self.directory_entries(directory));
+        let entries = entries.into_iter().flatten();
+        let directories = entries.filter(|(_, about)| about.is_dir());
+        directories
+            .filter_map(|(path, _)| Some(path.file_name()?.to_str()?.to_owned()))
+            .collect()
     }
 
     pub(crate) fn hide_file(
@@ -121,6 +200,55 @@ impl FoundFiles {
         let file = hidden(path, about.len(), reason, explanation);
         self.hidden.push(file);
     }
+}
+
+/// The entries of a directory beside its session files.
+#[derive(Debug, Default)]
+pub(crate) struct OtherEntries {
+    /// The names of directories.
+    pub(crate) directories: HashSet<String>,
+    /// Files of sub-agents.
+    pub(crate) subagents: Vec<(PathBuf, Metadata)>,
+}
+
+fn sorted_entries(directory: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        // One that is gone since is none.
+        entries.extend(entry.metadata().ok().map(|about| (entry.path(), about)));
+    }
+    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(entries)
+}
+
+/// A number for the state of a file that belongs to a session.
+pub(crate) fn entry_state(path: &Path, about: &Metadata) -> u64 {
+    let modified = about.modified().ok();
+    let modified = modified.and_then(|it| it.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let modified = modified.map_or(0, |it| it.as_secs() << 30 | u64::from(it.subsec_nanos()));
+    let name = path.as_os_str().as_encoded_bytes();
+    let state = mixed(mixed(file_number(about), about.len()), modified);
+    name.iter()
+        .fold(state, |all, byte| mixed(all, u64::from(*byte)))
+}
+
+/// Two numbers as one, in which a change of either shows.
+pub(crate) fn mixed(one: u64, other: u64) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mixed = (one.rotate_left(23) ^ other).wrapping_mul(FACTOR);
+    mixed ^ (mixed >> 32)
+}
+
+/// A file's number in the file system, where there are such.
+#[cfg(unix)]
+fn file_number(about: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(about)
+}
+
+#[cfg(not(unix))]
+fn file_number(_: &Metadata) -> u64 {
+    0
 }
 
 /// A file that is not listed.

@@ -23,6 +23,11 @@ const LARGEST: u64 = 16 << 30;
 /// The largest window of a frame, which has to be held in memory. Codex CLI's have 2 MiB.
 const LARGEST_WINDOW: u64 = 32 << 20;
 
+/// Whether a file that begins so is compressed.
+pub(crate) fn is_compressed(start: &[u8]) -> bool {
+    start.starts_with(&FRAME_MARK)
+}
+
 /// The content of a file from its beginning: as it is, or unpacked.
 pub fn unpacked(mut file: File) -> io::Result<Box<dyn Read>> {
     file.rewind()?;

@@ -1,31 +1,17 @@
 //! The lines of a file, for counting.
 
-use std::io::{self, Read as _};
+use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
+use lapidary_wire::lines::{DEFAULT_LIMIT, RawLine};
 
-use crate::scan::open;
+use crate::line_source::SessionLines;
 
 /// Calls `take` for each whole line, until it returns false. A line over the limit is skipped.
 pub(crate) fn each_line(path: &Path, mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
-    let mut file = open(path)?;
-    let mut lines = LineBuffer::with_limit(DEFAULT_LIMIT);
-    loop {
-        while let Some(line) = lines.next_line() {
-            if let RawLine::Whole(line) = line
-                && !take(line)
-            {
-                return Ok(());
-            }
-        }
-        match file.read(lines.room())? {
-            0 => break,
-            count => lines.filled(count),
-        }
-    }
-    if let Some(RawLine::Whole(line)) = lines.last_line() {
-        take(line);
-    }
-    Ok(())
+    SessionLines::open(path)?.each_line(DEFAULT_LIMIT, &mut |line| match line {
+        RawLine::Whole(line) if !take(line) => ControlFlow::Break(()),
+        RawLine::Whole(_) | RawLine::TooLong { .. } => ControlFlow::Continue(()),
+    })
 }

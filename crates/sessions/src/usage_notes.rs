@@ -1,9 +1,8 @@
 //! The usage in one session file: a few numbers for each message, and none of its text.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
-use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
@@ -11,6 +10,7 @@ use lapidary_json::{Token, TokenKind, scan_object};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::TokenCounts;
 
+use crate::by_hash::{ByHash, HashedIds, hash};
 use crate::message_text;
 use crate::scan::open;
 use crate::times::epoch_ms;
@@ -33,8 +33,8 @@ pub struct UsageNotes {
     /// Which number a name has.
     numbers: HashMap<String, u32>,
     /// The place of a message or a call, by the hash of its id.
-    places: HashMap<u64, usize>,
-    call_places: HashMap<u64, usize>,
+    places: ByHash<usize>,
+    call_places: ByHash<usize>,
 }
 
 /// A message.
@@ -90,10 +90,14 @@ pub(crate) struct NotesReader {
 }
 
 impl NotesReader {
-    /// The usage in a file; none if it names no session.
-    pub(crate) fn read_file(&mut self, path: &Path) -> io::Result<Option<UsageNotes>> {
+    /// The usage in a file of Gemini CLI, or of an agent that writes files like it; none if it names no session.
+    pub(crate) fn read_file(
+        &mut self,
+        path: &Path,
+        provider: Provider,
+    ) -> io::Result<Option<UsageNotes>> {
         let mut file = BufReader::with_capacity(256 * 1024, open(path)?);
-        let mut notes = UsageNotes::new("", Provider::Gemini);
+        let mut notes = UsageNotes::new("", provider);
         self.next(&mut file)?;
         if !self.is_record() {
             // A document over many lines, or a torn log: both are read whole.
@@ -186,8 +190,8 @@ impl UsageNotes {
             calls: Vec::new(),
             names: Vec::new(),
             numbers: HashMap::new(),
-            places: HashMap::new(),
-            call_places: HashMap::new(),
+            places: ByHash::default(),
+            call_places: ByHash::default(),
         }
     }
 
@@ -230,7 +234,7 @@ impl UsageNotes {
 
     fn read_message(&mut self, id: u64, fields: &NoteFields<'_>) {
         let kind = match fields.kind.and_then(Token::string).as_deref() {
-            Some("gemini") => NoteKind::Answer,
+            Some("gemini" | "qwen") => NoteKind::Answer,
             Some("user") if is_turn(fields) => NoteKind::Turn,
             _ => NoteKind::Other,
         };
@@ -340,9 +344,17 @@ impl UsageNotes {
     }
 
     /// Marks the calls that failed, by their ids.
-    pub(crate) fn mark_failed(&mut self, ids: &HashSet<u64>) {
+    pub(crate) fn mark_failed(&mut self, ids: &HashedIds) {
         for call in &mut self.calls {
             call.is_error |= ids.contains(&call.id);
+        }
+    }
+
+    /// Marks the calls that were cancelled, by their ids. They did not fail.
+    pub(crate) fn mark_cancelled(&mut self, ids: &HashedIds) {
+        for call in &mut self.calls {
+            call.is_cancelled |= ids.contains(&call.id);
+            call.is_error &= !call.is_cancelled;
         }
     }
 
@@ -382,10 +394,4 @@ fn parse_token_counts(tokens: Token<'_>) -> TokenCounts {
         counts.total = parts.into_iter().fold(0, u64::saturating_add);
     }
     counts
-}
-
-pub(crate) fn hash(of: impl std::hash::Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    hasher.finish()
 }

@@ -10,6 +10,13 @@ use serde_json::{Value, json};
 
 use crate::gemini::{self, GeminiVersion, peers, peers_beside};
 
+/// The program of Claude Code without its adapter.
+const CLAUDE: &str = "node_modules/@anthropic-ai/claude-agent-sdk-linux-x64/claude";
+
+/// The program of Codex CLI without its adapter.
+const CODEX: &str =
+    "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
+
 /// An agent that is pinned in `peers/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
@@ -74,6 +81,15 @@ impl Peer {
             Self::Codex => Some(("codex-acp", words[1].clone())),
             Self::Opencode => Some(("opencode", words[0].clone())),
             Self::Qwen => Some(("qwen", words[0].clone())),
+        }
+    }
+
+    /// The name on PATH and the path of the agent's own program, for agents with a stream of their own.
+    fn own_program(self) -> Option<(&'static str, PathBuf)> {
+        match self {
+            Self::Claude => Some(("claude", peers().join(CLAUDE))),
+            Self::Codex => Some(("codex", peers_beside("peers-codex").join(CODEX))),
+            Self::SdkExample | Self::Opencode | Self::Gemini061 | Self::Qwen => None,
         }
     }
 
@@ -198,16 +214,51 @@ impl AcpWorld {
             environment.push(("GEMINI_CLI_PATH".into(), program.into()));
             return environment;
         };
+        self.add_program(name, Path::new(&program), &mut environment);
+        environment
+    }
+
+    /// The environment in which `--agent` finds the agent's own program and no adapter.
+    ///
+    /// # Panics
+    /// If the agent has no stream of its own, or there is no place for a link to its program.
+    pub fn own_stream_environment(&self, base_url: &str) -> Vec<(OsString, OsString)> {
+        let mut environment = self.environment(base_url);
+        let own = self.peer.own_program();
+        let (name, program) = own.expect("the agent has a stream of its own");
+        assert!(program.is_file(), "no peer at {}", program.display());
+        self.add_program(name, &program, &mut environment);
+        if self.peer == Peer::Codex {
+            let home = self.home().join(".codex");
+            fs::create_dir_all(&home).expect("the home can be made");
+            fs::write(home.join("config.toml"), codex_settings(base_url))
+                .expect("the settings can be written");
+            environment.push(("CODEX_HOME".into(), home.into_os_string()));
+        }
+        environment
+    }
+
+    /// Links a program where PATH finds it first.
+    fn add_program(&self, name: &str, program: &Path, environment: &mut [(OsString, OsString)]) {
         let programs = self.root().join("programs");
         fs::create_dir_all(&programs).expect("a folder can be made");
-        std::os::unix::fs::symlink(program, programs.join(name)).expect("a link can be made");
+        let link = programs.join(name);
+        if !link.exists() {
+            std::os::unix::fs::symlink(program, link).expect("a link can be made");
+        }
         let path = environment.iter_mut().find(|(name, _)| name == "PATH");
         let (_, path) = path.expect("there is a PATH");
         let before = path.clone();
         let all = std::iter::once(programs).chain(std::env::split_paths(&before));
         *path = std::env::join_paths(all).expect("no path has a colon");
-        environment
     }
+}
+
+/// The settings of Codex CLI itself: a model provider of its own.
+fn codex_settings(base_url: &str) -> String {
+    format!(
+        "model = \"gpt-5.5\"\nmodel_provider = \"stand-in\"\n[model_providers.stand-in]\nname = \"Stand-in\"\nbase_url = \"{base_url}/v1\"\nwire_api = \"responses\"\n"
+    )
 }
 
 /// Keeps agents from the network, for updates or packages: no server listens at this proxy.

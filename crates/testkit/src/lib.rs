@@ -14,10 +14,13 @@ pub mod gemini;
 pub mod golden;
 pub mod mutate;
 pub mod patience;
+#[cfg(target_os = "linux")]
+pub mod postgres;
 pub mod raw_server;
 pub mod recorded;
 pub mod secrets;
 pub mod sessions;
+pub mod tcp_proxy;
 pub mod ways;
 #[cfg(target_os = "linux")]
 pub mod work;

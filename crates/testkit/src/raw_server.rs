@@ -17,6 +17,15 @@ pub struct RawRequest {
     pub body: String,
 }
 
+impl RawRequest {
+    /// The host and port that the client asked for; empty if it named none.
+    pub fn host(&self) -> &str {
+        let mut fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        let host = fields.find(|(name, _)| name.eq_ignore_ascii_case("host"));
+        host.map_or("", |(_, value)| value)
+    }
+}
+
 /// A step of an answer.
 #[derive(Debug, Clone)]
 pub enum RawStep {

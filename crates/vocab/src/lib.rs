@@ -12,6 +12,7 @@
 //! | [`agents`] | `activity` | agents that a model can call, and what happens in their runs |
 //! | [`capabilities`] | – | the abilities of an agent, and whether it is installed |
 //! | [`doctor`] | – | the preconditions of a run, and whether they hold |
+//! | [`fleet`] | – | tickets, workers, and changes to them |
 //! | [`hook_test`] | – | hooks, tried out |
 //! | [`policy_report`] | – | what rules would have done to past runs |
 //! | [`session`] | – | recorded sessions |
@@ -37,6 +38,7 @@ pub mod config_report;
 pub mod content;
 pub mod doctor;
 pub mod event;
+pub mod fleet;
 pub mod hook_test;
 pub mod hooks;
 pub mod line;

@@ -12,21 +12,48 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::event::Event;
+use crate::message::Message;
+use crate::runtime::RuntimeEvent;
 
 pub use session_rows::{SessionRow, write_sessions};
 
-/// Writes `value` and a newline.
+/// Writes `value` and a newline. The line is put together in memory: one serializer of a type serves all writers.
 pub fn write(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    out.write_all(&line)
+}
+
+// The lines of which there are many. These functions are not generic, so this crate compiles them, for speed: crates that call them
+// are compiled for size.
+
+/// Appends an event and a newline: the same bytes as [`write()`], faster.
+///
+/// # Panics
+/// Never: writing to memory does not fail.
+pub fn push_event(lines: &mut Vec<u8>, event: &Event) {
+    let is_written = events::write_plain(lines, event).expect(MEMORY);
+    if !is_written {
+        push_value(lines, event);
+    }
+}
+
+/// Appends a runtime event and a newline.
+pub fn push_runtime_event(lines: &mut Vec<u8>, event: &RuntimeEvent) {
+    push_value(lines, event);
+}
+
+/// Writes a message and a newline. A message may have megabytes, which are not copied on their way.
+pub fn write_message(out: &mut dyn Write, message: &Message) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, message)?;
     out.write_all(b"\n")
 }
 
-/// Writes an event and a newline: the same bytes as [`write()`], faster.
-pub fn write_event(out: &mut impl Write, event: &Event) -> io::Result<()> {
-    if events::write_plain(out, event)? {
-        return Ok(());
-    }
-    write(out, event)
+const MEMORY: &str = "writing to memory does not fail";
+
+fn push_value(lines: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(&mut *lines, value).expect(MEMORY);
+    lines.push(b'\n');
 }
 
 impl Event {
@@ -36,7 +63,7 @@ impl Event {
     /// Never: writing to memory does not fail.
     pub fn to_json(&self) -> String {
         let mut bytes = Vec::new();
-        write_event(&mut bytes, self).expect("writing to memory does not fail");
+        push_event(&mut bytes, self);
         bytes.pop();
         String::from_utf8(bytes).expect("JSON is text")
     }

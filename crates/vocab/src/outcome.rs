@@ -49,6 +49,8 @@ open_enum! {
         EmptyResponse = "empty_response",
         /// The agent broke its protocol.
         ProtocolError = "protocol_error",
+        /// The lease on the run ended, as in a fleet whose database was out of reach: another worker may have the ticket.
+        LeaseLost = "lease_lost",
         /// No first line in time.
         TimeoutStart = "timeout_start",
         /// No line for too long.
@@ -98,7 +100,11 @@ impl Cause {
             Self::UntrustedFolder => 12,
             Self::BadInput | Self::BadConfig | Self::Sandbox => 13,
             Self::TimeoutStart | Self::TimeoutIdle | Self::TimeoutTotal => 14,
-            Self::AgentCrashed | Self::NoResult | Self::EmptyResponse | Self::ProtocolError => 15,
+            Self::AgentCrashed
+            | Self::NoResult
+            | Self::EmptyResponse
+            | Self::ProtocolError
+            | Self::LeaseLost => 15,
             Self::QuotaRetryable | Self::QuotaTerminal => 16,
             Self::MaxTurns | Self::MaxTokens | Self::LoopDetected | Self::Budget => 17,
             Self::Refusal | Self::PermissionDenied => 18,
@@ -126,6 +132,7 @@ impl Cause {
             Self::NoResult => "the stream ended without a result",
             Self::EmptyResponse => "the model returned an empty response",
             Self::ProtocolError => "the agent broke its protocol",
+            Self::LeaseLost => "the lease of the run ended",
             Self::TimeoutStart => "the agent said nothing in time",
             Self::TimeoutIdle => "the agent fell silent for too long",
             Self::TimeoutTotal => "the run took too long",

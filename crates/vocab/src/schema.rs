@@ -1,6 +1,6 @@
 //! JSON Schemas of everything we print or read.
 //!
-//! The program carries the files of `schemas/` as they stand. With the feature `generate` the types have their schemas, too:
+//! The program carries the files of `schemas/` as they stand. A link in this crate leads there: a published package has its own copy. With the feature `generate` the types have their schemas, too:
 //! `cargo xtask schemas` writes the files from them, and a test keeps the two equal. Deriving them takes longer than
 //! compiling the rest of this crate, so that other builds leave it out.
 //!
@@ -9,12 +9,16 @@
 #[cfg(feature = "generate")]
 pub mod generate;
 #[cfg(feature = "generate")]
+pub mod python;
+#[cfg(feature = "generate")]
+mod shapes;
+#[cfg(feature = "generate")]
 pub mod typescript;
 
 use serde_json::Value;
 
 /// The types of every published schema as a TypeScript module.
-pub const TYPESCRIPT: &str = include_str!("../../../schemas/lapidary.d.ts");
+pub const TYPESCRIPT: &str = include_str!("../schemas/lapidary.d.ts");
 
 /// A published schema.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +39,7 @@ macro_rules! published {
         Published {
             name: $name,
             about: $about,
-            text: include_str!(concat!("../../../schemas/", $name, ".schema.json")),
+            text: include_str!(concat!("../schemas/", $name, ".schema.json")),
             #[cfg(feature = "generate")]
             generator: generate::SchemaSource::of::<$type>(),
         }
@@ -84,6 +88,31 @@ pub const PUBLISHED: &[Published] = &[
         crate::runs::RunRemoval,
         "runs-removal",
         "what `lapidary runs delete` and `lapidary runs prune` print",
+    ),
+    published!(
+        crate::fleet::FleetTicketList,
+        "fleet-tickets",
+        "what `lapidary fleet list` prints",
+    ),
+    published!(
+        crate::fleet::FleetTicketReport,
+        "fleet-ticket",
+        "what `lapidary fleet show` prints",
+    ),
+    published!(
+        crate::fleet::FleetSubmission,
+        "fleet-submission",
+        "one line that `lapidary fleet submit` prints",
+    ),
+    published!(
+        crate::fleet::FleetChange,
+        "fleet-change",
+        "what `lapidary fleet init`, `answer`, `cancel`, `retry` and `archive` print",
+    ),
+    published!(
+        crate::fleet::FleetOverviewReport,
+        "fleet-overview",
+        "one line that `lapidary fleet watch` prints",
     ),
     published!(
         crate::Capabilities,

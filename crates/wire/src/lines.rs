@@ -48,13 +48,17 @@ impl<'a> RawLine<'a> {
         }
     }
 
+    /// The text of a whole line.
+    pub fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Whole(bytes) => std::str::from_utf8(bytes).ok(),
+            Self::TooLong { .. } => None,
+        }
+    }
+
     /// The JSON object that the line is.
     pub fn object(self) -> Option<Token<'a>> {
-        let Self::Whole(bytes) = self else {
-            return None;
-        };
-        let text = std::str::from_utf8(bytes).ok()?;
-        Token::parse(text).ok()?.if_kind(TokenKind::Object)
+        Token::parse(self.text()?).ok()?.if_kind(TokenKind::Object)
     }
 }
 
@@ -122,6 +126,15 @@ impl LineBuffer {
     /// Where the next line begins, counted in bytes from the first.
     pub fn taken(&self) -> u64 {
         self.taken
+    }
+
+    /// An empty buffer in the memory of this one: a new one costs a chunk of zeros.
+    #[must_use]
+    pub fn emptied(self, limit: usize) -> Self {
+        Self {
+            buffer: self.buffer,
+            ..Self::with_limit(limit)
+        }
     }
 
     /// A buffer that takes over bytes which were read before.

@@ -3,13 +3,13 @@
 //! The homes are made up, but the same every time, and kept under `target/bench-corpora`. Files are read once before the
 //! measurement, so that they come from memory.
 
+mod agents;
 mod agentsview;
 mod contest;
 mod floor;
 mod peers;
 mod stage;
 mod table;
-mod usage;
 
 pub(crate) use floor::read_floor;
 
@@ -24,11 +24,11 @@ use super::table::in_megabytes;
 use super::verdict::BenchVerdict;
 use super::{NOISE, print_doubts};
 use crate::workspace::Workspace;
+use agents::AgentBench;
 use contest::{SessionsContest, SessionsContestant};
 use peers::PeerPrograms;
 use stage::SessionsStage;
 use table::{CommandLimits, SessionsRow, SessionsTable};
-use usage::AgentBench;
 
 const LIST: &str = "`sessions list --all --no-index`";
 const LIST_INDEXED: &str = "`sessions list --all`, with the index";
@@ -160,18 +160,35 @@ pub(super) fn report_sessions(
     for format in [SessionFormat::Jsonl, SessionFormat::Json] {
         verdict.add_verdict(judge_contest(&bench.huge_contest(format)?));
     }
-    let agents = AgentBench {
+    print_doubts(&verdict.doubts);
+    Ok(verdict)
+}
+
+/// The same for sessions of other agents than Gemini CLI.
+pub(super) fn report_agent_sessions(
+    workspace: &Workspace,
+    folder: &Path,
+    lapidary: &Path,
+    rounds: u32,
+) -> Result<BenchVerdict> {
+    let folder = folder.join("agent-sessions");
+    let _ = fs::remove_dir_all(&folder); // of an earlier bench
+    for name in ["cache", "state"] {
+        fs::create_dir_all(folder.join(name))?;
+    }
+    let bench = AgentBench {
         workspace,
-        corpora: bench.corpora,
+        peers: &PeerPrograms::find_programs(workspace),
+        corpora: &workspace.target.join("bench-corpora"),
         folder: &folder,
         lapidary,
         rounds,
     };
-    for name in ["cache", "state", "user"] {
-        fs::create_dir_all(folder.join(name))?;
-    }
-    verdict.add_verdict(judge_contest(&agents.stats_contest()?));
-    verdict.add_verdict(judge_contest(&agents.list_contest()?));
+    let mut verdict = BenchVerdict::default();
+    verdict.add_verdict(judge_contest(&bench.list_contest()?));
+    verdict.add_verdict(judge_contest(&bench.search_contest()?));
+    verdict.misses.extend(bench.missed_answers()?);
+    verdict.add_verdict(judge_contest(&bench.huge_contest()?));
     print_doubts(&verdict.doubts);
     Ok(verdict)
 }
@@ -181,7 +198,8 @@ fn judge_contest(contest: &SessionsContest) -> BenchVerdict {
     let doubts = contest.measurement_doubts(NOISE);
     let rows = contest.table_rows();
     println!("\n{}", SessionsTable(&rows));
-    let misses = rows.iter().flat_map(SessionsRow::missed_goals).collect();
+    let goals = rows.iter().flat_map(SessionsRow::missed_goals);
+    let misses = goals.chain(contest.missed_comparisons()).collect();
     BenchVerdict { doubts, misses }
 }
 

@@ -25,6 +25,16 @@ impl BenchVerdict {
         }
     }
 
+    /// Notes a miss if a rate is below its limit, and says in a word whether it is not.
+    pub(super) fn judge_rate(&mut self, what: &str, rate: f64, least: f64) -> &'static str {
+        if rate >= least {
+            return "yes";
+        }
+        self.misses
+            .push(format!("{what}: {rate:.0} a second, at least {least}"));
+        "**no**"
+    }
+
     /// Notes a miss if a cost is over its limit, and says in a word whether it is not.
     pub(super) fn judge_limit(
         &mut self,

@@ -57,7 +57,7 @@ pub(crate) struct CommonOptions {
     /// Write access enforced by the kernel: workspace, read-only or off
     #[arg(long, value_name = "WHAT", help_heading = PERMISSIONS, value_parser = ["workspace", "read-only", "off"], hide_possible_values = true)]
     pub(in crate::commands) confine: Option<String>,
-    /// Longest run, such as 90, 5m or 1h30m [default: 10m; `connect`: none]
+    /// Longest run, such as 90, 5m or 1h30m [default: 10m; `connect`, `acp`: none]
     #[arg(long, value_name = "TIME", help_heading = LIMITS, allow_negative_numbers = true)]
     pub(in crate::commands) timeout: Option<String>,
     /// Most model turns; more ends the run with `max_turns`

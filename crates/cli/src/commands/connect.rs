@@ -10,6 +10,7 @@ use lapidary::engine::conversation::{ClientCommand, CommandSender};
 use lapidary::engine::run::Run;
 use lapidary::normalize::NormalizeOptions;
 use lapidary::vocab::event::RunEnd;
+use lapidary::vocab::line::push_event;
 use lapidary::vocab::{Body, Cause, Event};
 
 use super::common::CommonOptions;
@@ -90,6 +91,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
     };
     let _heard = listener.stop_run_with(run.stopper());
+    // A client that was killed writes and reads no more. An agent that is silent at that time would never be stopped by a failed write.
+    let stopper = run.stopper();
+    out.invocation.on_unread_stdout(move || stopper.cancel());
     let end = print_all(run, out)?;
     if end.cause != Cause::EndTurn {
         explain_end(&end, &out.invocation);
@@ -106,7 +110,7 @@ fn start_run(
     let job = wanted
         .with_attendance(DemoAttendance::Attended)
         .make_job()?;
-    check_transport(common, job.config.transport)?;
+    check_transport("connect", common, job.config.transport)?;
     match job.connect() {
         Ok(conversation) => Ok((conversation.run, conversation.orders)),
         Err(error) => Ok((job.refused(&error), CommandSender::to_nobody())),
@@ -114,12 +118,16 @@ fn start_run(
 }
 
 /// An agent that gets its prompt once and then only writes cannot be kept.
-fn check_transport(common: &CommonOptions, chosen: Option<TransportChoice>) -> Result<(), Failure> {
+pub(super) fn check_transport(
+    command: &str,
+    common: &CommonOptions,
+    chosen: Option<TransportChoice>,
+) -> Result<(), Failure> {
     let chosen = chosen.unwrap_or_default();
     if matches!(chosen, TransportChoice::Auto | TransportChoice::Acp) {
         return Ok(());
     }
-    let error = anyhow!("`connect` speaks ACP, not `{}`", chosen.as_str());
+    let error = anyhow!("`{command}` speaks ACP, not `{}`", chosen.as_str());
     let failure = match common.transport {
         Some(_) => Failure::usage(error),
         None => Failure::bad_config(error),
@@ -197,7 +205,7 @@ fn print_all(mut run: Run, out: &mut Printer) -> Result<RunEnd, Failure> {
 
 fn print_events(events: &[Event], out: &mut Printer) -> io::Result<()> {
     for event in events {
-        lapidary::vocab::line::write_event(out, event)?;
+        out.write_line(|line| push_event(line, event))?;
     }
     out.flush()
 }

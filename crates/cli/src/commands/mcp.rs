@@ -49,6 +49,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         },
         ..McpOptions::new(surroundings, run)
     });
-    stdio::serve_stdio(server, out)?;
+    stdio::serve_stdio(
+        |reads, writes, stopped| server.serve(reads, writes, stopped),
+        out,
+    )?;
     Ok(CommandExit::Success)
 }

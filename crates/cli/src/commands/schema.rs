@@ -17,7 +17,7 @@ Examples:
   lapidary schema events > events.schema.json
   lapidary schema --typescript > lapidary.d.ts")]
 pub(crate) struct Args {
-    /// events, messages, runtime, result, commands, recording, runs, runs-removal, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change, hooks-test, agents, agent, agents-check, agents-change or activity
+    /// events, messages, runtime, result, commands, recording, runs, runs-removal, fleet-tickets, fleet-ticket, fleet-submission, fleet-change, fleet-overview, capabilities, doctor, policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change, hooks-test, agents, agent, agents-check, agents-change or activity
     name: Option<String>,
     /// Print TypeScript types instead
     #[arg(long, conflicts_with = "name")]

@@ -7,17 +7,19 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::directories;
+use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::process::start_detached;
 use lapidary::engine::recording::private_directories;
 use lapidary::normalize::NormalizeOptions;
 use lapidary_serve::{
     CommandCall, CommandRunner, HttpServer, ListenAddress, ServeError, ServeOptions, ServerAddress,
-    TokenUse,
+    TlsFiles, TokenUse,
 };
 use serde_json::json;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
+use super::fleet::{STORE_VARIABLE, StoreOption};
 use super::job::JobRequest;
 use super::mcp::options::ServerOptions;
 use super::narrowed_options::refuse_given;
@@ -45,12 +47,28 @@ pub(crate) struct Args {
     /// The address: a port of this machine, or `unix:PATH`. Port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7717")]
     listen: ListenAddress,
+    /// Speak TLS with this certificate (PEM, with its chain). Then the address may be one that other machines reach
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        conflicts_with = "behind_proxy"
+    )]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// The host of a proxy before this server, which speaks TLS: `HOST` or `HOST:PORT`
+    #[arg(long, value_name = "HOST", value_parser = proxy_host)]
+    behind_proxy: Option<String>,
     /// Agents work in this directory or below it [default: the current directory]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Open the page in the browser
     #[arg(long)]
     open: bool,
+    #[command(flatten)]
+    store: StoreOption,
     /// Replace the token: clients that have the old one are refused
     #[arg(long)]
     new_token: bool,
@@ -121,6 +139,8 @@ fn serve_options(args: &Args, invocation: &Arc<Invocation>) -> Result<ServeOptio
     );
     Ok(ServeOptions {
         listen: args.listen.clone(),
+        tls: tls_files(args, environment),
+        proxy: args.behind_proxy.clone(),
         root,
         run,
         state,
@@ -129,15 +149,32 @@ fn serve_options(args: &Args, invocation: &Arc<Invocation>) -> Result<ServeOptio
         } else {
             TokenUse::Kept
         },
-        commands: Arc::new(InProcessCommands::new(invocation)?),
+        commands: Arc::new(InProcessCommands::new(invocation, &args.store)?),
         surroundings,
     })
+}
+
+fn tls_files(args: &Args, environment: &SearchEnvironment) -> Option<TlsFiles> {
+    let (certificate, key) = args.tls_cert.as_ref().zip(args.tls_key.as_ref())?;
+    Some(TlsFiles {
+        certificate: environment.dir.join(certificate),
+        key: environment.dir.join(key),
+    })
+}
+
+/// A host as `Host` has it: a name or an address, and perhaps a port.
+fn proxy_host(text: &str) -> Result<String, String> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:[]".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Ok(text.to_owned());
+    }
+    Err("a host is such as `agents.example` or `agents.example:8443`, without a scheme".to_owned())
 }
 
 fn bind_failure(error: ServeError) -> Failure {
     let hint = error.hint();
     let failure = match &error {
-        ServeError::Address(_) => Failure::usage(error),
+        ServeError::Address(_) | ServeError::TokenInUse { .. } => Failure::usage(error),
         _ => Failure::bad_input(error),
     };
     hint.into_iter().fold(failure, Failure::with_hint)
@@ -146,6 +183,12 @@ fn bind_failure(error: ServeError) -> Failure {
 fn print_address(address: &ServerAddress, out: &mut Printer) -> Result<(), Failure> {
     if out.is_terminal {
         writeln!(out, "Lapidary serves {}", address.url)?;
+        if address.is_read_only {
+            writeln!(
+                out,
+                "It only reads: another server has the same state directory."
+            )?;
+        }
         if let Some(page) = &address.redirect {
             writeln!(
                 out,
@@ -155,11 +198,14 @@ fn print_address(address: &ServerAddress, out: &mut Printer) -> Result<(), Failu
         }
         writeln!(out, "Ctrl-C ends the server and its runs.")?;
     } else {
-        let line = json!({
+        let mut line = json!({
             "url": address.url,
             "tokenFile": address.token_file,
             "pid": std::process::id(),
         });
+        if address.is_read_only {
+            line["readOnly"] = true.into();
+        }
         writeln!(out, "{line}")?;
     }
     Ok(out.flush()?)
@@ -174,12 +220,19 @@ struct InProcessCommands {
 }
 
 impl InProcessCommands {
-    fn new(invocation: &Invocation) -> Result<Self, Failure> {
+    /// Commands of a fleet use this store.
+    fn new(invocation: &Invocation, store: &StoreOption) -> Result<Self, Failure> {
         let known = |path: std::io::Result<PathBuf>| {
             path.map_err(|error| Failure::internal(anyhow!(error)))
         };
+        store.named_address(invocation)?; // a wrong address is reported now, rather than with each request
+        let mut variables: Vec<_> = invocation.all_variables().collect();
+        if let Some(given) = store.given() {
+            variables.retain(|(name, _)| name != STORE_VARIABLE);
+            variables.push((STORE_VARIABLE.into(), given.into()));
+        }
         Ok(Self {
-            variables: invocation.all_variables().collect(),
+            variables,
             current_dir: known(invocation.current_dir())?,
             program: known(invocation.program_path())?,
         })

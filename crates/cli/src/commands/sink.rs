@@ -192,15 +192,15 @@ impl EventSink {
 
     fn print_event(&mut self, event: &Event, out: &mut Printer) -> io::Result<()> {
         match &mut self.target {
-            SinkTarget::Events => line::write_event(out, event)?,
+            SinkTarget::Events => out.write_line(|line| line::push_event(line, event))?,
             SinkTarget::Messages(fold) => {
                 for message in fold.push(event) {
-                    line::write(out, &message)?;
+                    line::write_message(out, &message)?;
                 }
             }
             SinkTarget::Runtime(fold) => {
                 for event in fold.push(event) {
-                    line::write(out, &event)?;
+                    out.write_line(|line| line::push_runtime_event(line, &event))?;
                 }
             }
             SinkTarget::Activity(fold) => {
@@ -223,7 +223,7 @@ impl EventSink {
             SinkTarget::Runtime(fold) => left_out(fold.skipped(), "runtime events", out)?,
             SinkTarget::Messages(mut fold) => {
                 for message in fold.finish() {
-                    line::write(out, &message)?;
+                    line::write_message(out, &message)?;
                 }
                 left_out(fold.skipped(), "messages", out)?;
             }

@@ -360,7 +360,7 @@ fn translate_session(
     if format == OutputFormat::Messages {
         for record in log.messages() {
             oddities += MessageRecord::from_token(record).flaws().len() as u64;
-            line::write(out, &session_messages::message(record))?;
+            line::write_message(out, &session_messages::message(record))?;
         }
         if left_out > 0 {
             out.print_note(&format!("records that could not be read: {left_out}"))?;

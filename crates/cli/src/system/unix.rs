@@ -35,6 +35,18 @@ pub(crate) fn poll_readable(file: &File, time: Duration) -> io::Result<bool> {
     }
 }
 
+/// Waits until the reader of stdout is gone; for ever if stdout is a file. A pipe without a reader is an error condition, which needs
+/// not be asked for.
+pub(crate) fn wait_for_unread_stdout() -> io::Result<()> {
+    let stdout = io::stdout();
+    loop {
+        match poll(&mut [PollFd::new(&stdout, PollFlags::empty())], None) {
+            Err(Errno::INTR) => {}
+            ready => return ready.map(|_| ()).map_err(io::Error::from),
+        }
+    }
+}
+
 /// Stdout as the file that it is.
 pub(crate) fn stdout_writer() -> Box<dyn Write + Send> {
     match io::stdout().as_fd().try_clone_to_owned() {

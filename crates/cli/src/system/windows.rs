@@ -27,6 +27,11 @@ pub(crate) fn poll_readable(_: &File, _: Duration) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Windows does not tell that a reader is gone before something is written.
+pub(crate) fn wait_for_unread_stdout() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Stdout through the standard library, which knows how to write to a console.
 pub(crate) fn stdout_writer() -> Box<dyn Write + Send> {
     Box::new(io::stdout())

@@ -36,6 +36,17 @@ impl Stage {
         fs::write(path, text).unwrap();
     }
 
+    /// The exit code and the report of `agents check --online`.
+    fn check_online(&self) -> (Option<i32>, String) {
+        let mut command = lapidary(["agents", "check", "--online", "--format", "text"]);
+        command
+            .current_dir(self.world.project())
+            .env_clear()
+            .envs(self.world.environment(""));
+        let ran = output(command, b"");
+        (ran.status.code(), String::from_utf8(ran.stdout).unwrap())
+    }
+
     fn run(&self, api: &str, args: &[&str], without: Option<&str>) -> Ran {
         let mut command = lapidary(["agents", "run"].iter().chain(args));
         command
@@ -259,13 +270,7 @@ fn a_check_online_fails_for_a_card_that_cannot_be_had() {
             "home/.gemini/agents/far.md",
             &remote_definition(url, "$FAR"),
         );
-        let mut command = lapidary(["agents", "check", "--online", "--format", "text"]);
-        command
-            .current_dir(stage.world.project())
-            .env_clear()
-            .envs(stage.world.environment(""));
-        let ran = output(command, b"");
-        (ran.status.code(), String::from_utf8(ran.stdout).unwrap())
+        stage.check_online()
     };
     let (code, told) = check(&page.url("/card.json"));
     assert_eq!(code, Some(3), "{told}");
@@ -279,6 +284,36 @@ fn a_check_online_fails_for_a_card_that_cannot_be_had() {
     assert!(told.contains("cannot fetch the agent card"), "{told}");
 }
 
+/// A signature is named, and so is the fact that Lapidary does not verify it.
+#[test]
+fn a_check_online_shows_a_signed_card_as_not_verified() {
+    let stage = Stage::new();
+    for (signatures, expected) in [
+        (
+            json!([{"protected": "e30", "signature": "c2ln"}]),
+            ", signed (not verified)",
+        ),
+        (json!([]), ""),
+    ] {
+        let server = RawServer::start(move |request| {
+            let url = format!("http://{}/rpc", request.host());
+            json_answer(&json!({
+                "name": "Far", "version": "2", "protocolVersion": "1.0", "signatures": signatures,
+                "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+            }))
+        });
+        let definition = remote_definition(&server.url("/card.json"), "token-4711");
+        stage.write("home/.gemini/agents/far.md", &definition);
+        let (code, told) = stage.check_online();
+        assert_eq!(code, Some(0), "{told}");
+        let url = server.url("/rpc");
+        let expected = format!(
+            "agent `far`: its card is `Far` 2: A2A 1.0 over JSONRPC at {url}, is polled{expected}\n"
+        );
+        assert!(told.contains(&expected), "{told} has no {expected}");
+    }
+}
+
 /// Inputs make the prompt, and the schema and its repairs follow it.
 #[test]
 fn inputs_of_a_remote_agent_are_its_prompt_and_a_schema_is_told_with_it() {
@@ -286,11 +321,7 @@ fn inputs_of_a_remote_agent_are_its_prompt_and_a_schema_is_told_with_it() {
     stage.write("project/s.json", r#"{"type": "object", "required": ["n"]}"#);
     let server = RawServer::start(|request| {
         if request.line.starts_with("GET") {
-            let host = request
-                .head
-                .lines()
-                .find_map(|line| line.strip_prefix("host: "));
-            let url = format!("http://{}/rpc", host.unwrap());
+            let url = format!("http://{}/rpc", request.host());
             return json_answer(&json!({"name": "Far", "protocolVersion": "0.3.0", "url": url}));
         }
         let said = if request.body.contains("does not fit") {

@@ -116,13 +116,13 @@ fn a_name_that_does_not_exist_is_wrong_usage() {
         &["schema", "evnets"],
         b"",
         2,
-        "error: unknown schema `evnets`\nhint: there are events, messages, runtime, result, activity, commands, recording, runs, runs-removal, capabilities, doctor, policy, compiled-policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change, hooks-test, agents, agent, agents-check, agents-change, config, config-check\n",
+        "error: unknown schema `evnets`\nhint: there are events, messages, runtime, result, activity, commands, recording, runs, runs-removal, fleet-tickets, fleet-ticket, fleet-submission, fleet-change, fleet-overview, capabilities, doctor, policy, compiled-policy, sessions, search, session, removal, stats, vault, recover, skills, skills-check, skills-change, hooks, hooks-check, hooks-change, hooks-test, agents, agent, agents-check, agents-change, config, config-check\n",
     );
     check(
         &["man", "transalte"],
         b"",
         2,
-        "error: there is no command `transalte`\nhint: there are run, connect, runs, translate, sessions, skills, hooks, agents, mcp, record, replay, policy, config, capabilities, doctor, schema, serve, completions, man, help\n",
+        "error: there is no command `transalte`\nhint: there are run, connect, acp, runs, translate, sessions, skills, hooks, agents, mcp, record, replay, policy, config, capabilities, doctor, schema, serve, fleet, completions, man, help\n",
     );
     check(
         &["transalte"],

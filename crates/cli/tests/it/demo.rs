@@ -73,12 +73,13 @@ fn without_a_terminal_rules_allow_the_edit_and_deny_one_command() {
 
 #[test]
 fn the_text_of_the_demo_has_each_result_once_and_no_riddles() {
-    let args = ["run", "--agent", "demo", "--format", "text", "hello"];
+    let args = ["run", "--agent", "demo", "--format", "text"];
     let (_world, command) = demo(&args);
     let ran = output(command, b"");
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
     let text = String::from_utf8(ran.stdout).unwrap();
     let once = [
+        "> what can you do?\n", // the usual prompt of the demo: none was given
         "! note: rules of the demo: --allow",
         "● list_directory .\n",
         "Found 2 item(s).",
@@ -123,6 +124,7 @@ fn a_person_who_says_no_sees_the_test_fail() {
         "not ok: expected 'Hello, Ada!', got 'Hello!'",
         "is recorded; exit code 0",
         "lapidary runs open 20",
+        "lapidary serve --open",
     ] {
         assert!(screen.contains(line), "{line}: {screen}");
     }

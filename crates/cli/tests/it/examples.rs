@@ -1,8 +1,9 @@
 //! The scripts under `examples` work as their comments say.
 
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
-use crate::support::{Ran, output, program, root};
+use crate::support::{Ran, lapidary, lines_of, output, program, root};
 
 const FIXTURES: &str = "fixtures/gemini-0.61.0";
 
@@ -266,4 +267,88 @@ fn a_client_in_typescript_keeps_an_agent() {
         String::from_utf8_lossy(&told.stdout)
     );
     talk("node", &built.path().join("examples/connect.js"));
+}
+
+#[test]
+fn an_editor_gets_an_agent_behind_rules_that_is_recorded() {
+    let read =
+        |name: &str| std::fs::read_to_string(root().join("examples/editors").join(name)).unwrap();
+    let settings: serde_json::Value = serde_json::from_str(&read("zed-settings.json")).unwrap();
+    let agent = &settings["agent_servers"]["Gemini with rules"];
+    assert_eq!(agent["command"], "lapidary");
+    let args = agent["args"].as_array().unwrap().iter();
+    let args: Vec<_> = args.map(|arg| arg.as_str().unwrap()).collect();
+    // The other editor starts the same.
+    let words = args.iter().map(|arg| format!(", \"{arg}\""));
+    let words = format!("{{ \"lapidary\"{} }}", words.collect::<String>());
+    assert!(read("codecompanion.lua").contains(&words), "{words}");
+    // In place of Gemini CLI: an agent without a model.
+    let folder = tempfile::tempdir().unwrap();
+    let gemini = folder.path().join("gemini");
+    let text = format!(
+        "#!/bin/sh\nexec python3 {}\n",
+        root().join("examples/agent.py").display()
+    );
+    std::fs::write(&gemini, text).unwrap();
+    let mut chmod = program("chmod");
+    chmod.arg("+x").arg(&gemini);
+    output(chmod, b"");
+    let here = folder.path().canonicalize().unwrap();
+    let trusted = serde_json::json!({ here.to_str().unwrap(): "TRUST_FOLDER" });
+    std::fs::create_dir(here.join(".gemini")).unwrap();
+    std::fs::write(
+        here.join(".gemini/trustedFolders.json"),
+        trusted.to_string(),
+    )
+    .unwrap();
+    let mut editor = lapidary(args);
+    editor
+        .env("HOME", folder.path())
+        .env("LAPIDARY_STATE_DIR", folder.path().join("state"))
+        .env("GEMINI_CLI_PATH", &gemini)
+        .current_dir(&folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut editor = editor.spawn().unwrap();
+    let lines = lines_of(&mut editor);
+    let mut stdin = editor.stdin.take().unwrap();
+    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}\n").unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&lines.recv().unwrap()).unwrap();
+    assert_eq!(answer["result"]["protocolVersion"], 1, "{answer}");
+    drop(stdin);
+    assert!(editor.wait().unwrap().success());
+    let runs = std::fs::read_dir(folder.path().join("state/runs")).unwrap();
+    assert_eq!(runs.count(), 1);
+}
+
+#[test]
+fn the_workflow_leaves_a_result_and_a_transcript() {
+    let workflow = std::fs::read_to_string(root().join("examples/github-workflow.yml")).unwrap();
+    let step = |start: &str, end: &str| {
+        let (_, text) = workflow.split_once(start).unwrap();
+        text.split_once(end).unwrap().0.to_owned()
+    };
+    // A folded text is one line.
+    let run = step("        run: >\n", "      - name").replace('\n', " ");
+    let run = run.replacen("lapidary run", "lapidary run --agent demo", 1);
+    let transcript = step("        run: |\n", "      - uses");
+    let folder = tempfile::tempdir().unwrap();
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_lapidary"));
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", binary.parent().unwrap().display());
+    let mut sh = program("sh");
+    sh.args(["-ec", &format!("git init --quiet\n{run}\n{transcript}")])
+        .env("PATH", path)
+        .env("HOME", folder.path())
+        .env("LAPIDARY_STATE_DIR", folder.path().join("state"))
+        .env("RUNNER_TEMP", folder.path())
+        .env("PROMPT", "fix the greeting")
+        .current_dir(&folder);
+    let ran = output(sh, b"");
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&read("result.json")).unwrap();
+    assert_eq!(result["outcome"], "completed", "{result}");
+    assert!(read("transcript.html").contains("greet.sh"));
+    assert!(read("changes.patch").is_empty(), "the demo works elsewhere");
 }

@@ -7,12 +7,12 @@ mod real;
 mod schema;
 
 use std::fs;
-use std::path::PathBuf;
 
 use lapidary_testkit::captures;
 use serde_json::Value;
 
 use crate::run::world::{Told, World};
+use crate::support::output;
 
 /// A world in which `claude` and `codex` are scripts, and no adapter is installed. `$1` of a script's `capture` is the name of one.
 fn world_of(agent: &str, script: &str) -> World {
@@ -191,11 +191,38 @@ fn a_permission_mode_becomes_a_sandbox_of_codex() {
     }
 }
 
-/// The directories of real programs.
-fn programs_of(world: &std::path::Path, name: &str, program: PathBuf) -> PathBuf {
-    let programs = world.join("programs");
-    fs::create_dir_all(&programs).unwrap();
-    assert!(program.is_file(), "no peer at {}", program.display());
-    std::os::unix::fs::symlink(program, programs.join(name)).unwrap();
-    programs
+/// The agent deletes the session that it finds, as Claude Code does after a month, and leaves another.
+#[test]
+fn session_files_are_copied_before_and_after_a_run_with_an_own_stream() {
+    let ids = [
+        "c1a0de00-0000-4000-8000-0000000000aa",
+        "c1a0de00-0000-4000-8000-0000000000bb",
+    ];
+    for (agent, prefix) in [("claude", ""), ("codex", "rollout-2026-11-18T00-00-00-")] {
+        let [old, new] = ids.map(|id| format!("{prefix}{id}.jsonl"));
+        let script =
+            format!("cd \"$root/store\" && rm '{old}' && echo '{{}}' > '{new}'; capture text");
+        let world = world_of(agent, &script);
+        let project = world.path("project").canonicalize().unwrap();
+        let project = project
+            .to_str()
+            .unwrap()
+            .replace(|it: char| !it.is_ascii_alphanumeric(), "-");
+        let store = match agent {
+            "claude" => world.path("home/.claude/projects").join(project),
+            _ => world.path("home/.codex/sessions/2026/11/18"),
+        };
+        fs::create_dir_all(&store).unwrap();
+        std::os::unix::fs::symlink(&store, world.path("store")).unwrap();
+        fs::write(store.join(&old), "{\"old\":true}\n").unwrap();
+        let told = run(&world, agent, &["go"]);
+        assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+        let log = ["sessions", "vault", "log", "--agent", agent];
+        let log = world.lapidary(&[&log[..], &["--format", "json"]].concat());
+        let log: Value = serde_json::from_slice(&output(log, b"").stdout).unwrap();
+        let copied = |id: &str| log["snapshots"].to_string().contains(id);
+        assert!(copied(ids[0]) && copied(ids[1]), "{log}");
+        let gone = &log["onlyInVault"][0]["sessionId"];
+        assert_eq!(gone, ids[0], "{log}");
+    }
 }

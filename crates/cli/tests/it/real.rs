@@ -8,6 +8,7 @@ mod carry_on;
 mod denied;
 mod exported;
 mod failures;
+mod fleet;
 mod hooks;
 mod leftovers;
 mod lossless;

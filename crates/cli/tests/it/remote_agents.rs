@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use lapidary_testkit::gemini::peers;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::run::world::{MARK, Mark, Told};
@@ -172,7 +172,9 @@ fn the_official_server_plays_a_turn_over_each_transport_and_the_token_is_nowhere
     for agent in ["ws", "http", "wss", "https"] {
         let allowed = world.run(&["--agent", agent, "--allow", "execute:env", "go"]);
         assert_played(&allowed, "yes");
-        assert!(text(&allowed).contains("PATH="), "it ran `env` here");
+        let said = text(&allowed);
+        assert!(said.contains("PATH="), "it ran `env` here: {said}");
+        assert!(said.contains("processes: seen, 0 show the token"), "{said}");
     }
     let requests = fs::read_to_string(noted.path()).unwrap();
     let is_http_2 = requests.lines().all(|line| line.starts_with("2.0 "));
@@ -221,6 +223,39 @@ fn a_server_that_vanishes_in_mid_turn_is_a_lost_connection_over_each_transport()
         assert_eq!(text(&told), "Going.");
         let hint = told.end()["hint"].as_str().unwrap().to_owned();
         assert!(hint.contains("--resume"), "{hint}");
+    }
+}
+
+/// An agent elsewhere cannot start our MCP server, so it is offered none and answers with text.
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_schema_holds_for_an_agent_behind_each_transport() {
+    let server = NodeServer::start(&[], &[]);
+    let world = RemoteWorld::new("");
+    let schema =
+        r#"{"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}"#;
+    fs::write(world.path("project/s.json"), schema).unwrap();
+    for scheme in ["ws", "http"] {
+        let url = format!("{scheme}://127.0.0.1:{}/acp", server.port);
+        let asked =
+            |prompt: &str| world.run(&["--agent", &url, "--output-schema", "s.json", prompt]);
+        let told = asked("count");
+        let answer = &told.end()["answer"];
+        assert_eq!(answer["data"], json!({"n": 2, "servers": 0}), "{told:?}");
+        assert_eq!(
+            (&answer["dataSource"], cause(&told)),
+            (&json!("text"), json!("end_turn"))
+        );
+        let told = asked("chat");
+        assert_eq!(
+            (told.code, cause(&told)),
+            (Some(19), json!("schema_mismatch")),
+            "{told:?}"
+        );
+        assert_eq!(text(&told), "There are two.".repeat(3), "two repairs");
     }
 }
 

@@ -6,6 +6,7 @@ mod bounds;
 mod config;
 mod faults;
 mod flags;
+mod lease;
 mod leftovers;
 mod library;
 mod lossless;

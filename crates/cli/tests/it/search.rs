@@ -121,6 +121,43 @@ fn nothing_of_theirs_reaches_a_terminal_unfiltered() {
 }
 
 #[test]
+fn an_index_of_one_agent_leaves_the_files_of_others_as_they_are() {
+    let home = Home::new();
+    home.rollout("01a1ecdb-bea2-74a1-ad12-4ebf58f9cad2");
+    let index = |args: &[&str]| home.ran(&[&["index"], args].concat()).stdout;
+    assert_eq!(
+        index(&["--agent", "codex"]),
+        "1 file in the index: 1 read, 0 as they were, 0 gone\n"
+    );
+    assert!(index(&["--status", "--agent", "codex"]).contains("1 of 1 files are in it"));
+    assert!(index(&["--status"]).contains("1 of 3 files are in it"));
+    assert!(index(&[]).starts_with("3 files in the index: 2 read, 1 as they were, 0 gone"));
+    assert_eq!(
+        index(&["--agent", "gemini"]),
+        "2 files in the index: 0 read, 2 as they were, 0 gone\n"
+    );
+    assert!(index(&["--status"]).contains("3 of 3 files are in it"));
+    let refused = home.ran(&["index", "--agent", "codex", "--drop"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+#[test]
+fn the_latest_session_of_an_agent_is_shown_from_any_project() {
+    let home = Home::new();
+    home.rollout("01a1ecdb-bea2-74a1-ad12-4ebf58f9cad1");
+    home.rollout("01a1ecdb-bea2-74a1-ad12-4ebf58f9cad2");
+    let latest = home.ran(&["show", "latest", "--agent", "codex", "--all"]);
+    assert_eq!(latest.code, Some(0), "{latest:?}");
+    assert!(latest.stdout.contains("Any zebra?"), "{latest:?}");
+    let of_gemini = home.ran(&["show", "latest", "--all"]);
+    assert!(!of_gemini.stdout.contains("Any zebra?"), "{of_gemini:?}");
+    let listed = home.ran(&["list", "--all", "--agent", "codex"]);
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 2, "{listed}");
+    assert_eq!(listed["agents"].as_array().unwrap().len(), 1, "{listed}");
+}
+
+#[test]
 fn an_index_changes_nothing_but_the_time_it_takes() {
     let home = Home::new();
     let all = |home: &Home| {

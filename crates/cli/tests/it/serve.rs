@@ -1,7 +1,14 @@
 //! `lapidary serve` as its clients meet it: over real connections, with the demo as the agent.
 
+mod acp;
 mod browser;
+mod fleet;
 mod http;
+mod lifecycle;
+mod limits;
+mod openapi;
+mod security;
+mod stdio;
 
 use std::fs;
 use std::path::Path;
@@ -248,6 +255,20 @@ fn a_client_narrows_the_policy_of_the_server_and_never_widens_it() {
         403
     );
     assert_eq!(start(json!({"prompt": "x", "agent": "sh -c true"})), 403);
+    // `doctor` would start it, too.
+    let started = server.home().join("started");
+    let refused = server.get(&format!(
+        "/api/v1/doctor?agent=touch%20{}",
+        started.display()
+    ));
+    assert_eq!(refused.status, 403, "{refused:?}");
+    assert!(
+        refused.json()["hint"]
+            .as_str()
+            .unwrap()
+            .contains("[agents.NAME]")
+    );
+    assert!(!started.exists());
     assert_eq!(
         start(json!({"prompt": "x", "agent": "wss://example.org"})),
         403

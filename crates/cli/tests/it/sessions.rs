@@ -1,5 +1,6 @@
 //! `lapidary sessions`: what agents recorded, found, counted and removed.
 
+mod agent_stage;
 mod bad_input;
 mod browse;
 mod browse_delete;
@@ -7,6 +8,7 @@ mod browse_many;
 mod browse_search;
 mod browse_suspend;
 mod carry_on;
+mod damaged_agents;
 mod delete;
 mod guarded;
 mod left_by_agents;
@@ -16,6 +18,8 @@ pub(crate) mod pty;
 mod recorded;
 mod recover;
 mod resume_screen;
+mod resumed_by_agents;
+mod same_messages;
 mod stats;
 mod unlisted;
 mod vault;

@@ -65,6 +65,9 @@ pub(super) struct WrittenValue {
 /// The key of the prices of tokens.
 const PRICES: &str = "prices";
 
+/// The key of the settings of fleets.
+const FLEET: &str = "fleet";
+
 impl ParsedConfig {
     pub(super) fn from_toml(text: &str, origin: &Path) -> Result<Self, ConfigError> {
         let place = |byte| FilePosition::from_offset(origin.to_owned(), text, byte);
@@ -81,6 +84,10 @@ impl ParsedConfig {
                     reason: error.to_string(),
                 })?;
                 read.config.prices = Some(prices);
+                continue;
+            }
+            // The settings of fleets are read by their own crate, from the user's file only.
+            if name.get_ref() == FLEET {
                 continue;
             }
             if name.get_ref() == RULE {

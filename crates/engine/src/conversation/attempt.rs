@@ -32,7 +32,7 @@ use crate::run::attempt::{
     AttemptResult, attempt_manifest, begin_recording, keep_attempt, tell_changes,
 };
 use crate::run::attempt_runner::AttemptRunner;
-use crate::run::ending::{cannot_record, recorded_end};
+use crate::run::ending::{cannot_record, judge_lease, recorded_end};
 use crate::run::events::RunEvents;
 use crate::run::injected_events::{EventInjector, InjectedEvents};
 use crate::run::run_driver::{RunPorts, lead_run};
@@ -104,17 +104,21 @@ impl AcpAttempt<'_> {
         let manifest = attempt_manifest(&request.run, transport, &recorder, number);
         self.events.begin_attempt(&directory);
         let _ = recorder.describe(&manifest);
+        // The recorder goes with the agent. Without its lock and without an end the run would look dead.
+        let hold = recorder.hold();
         let started = Instant::now();
         let tally = RunTally::new(&request.run);
         let (mut ending, has_spoken) = self
             .converse_with_agent(recorder, &manifest, must_end, &tally)
             .await;
+        judge_lease(&request.run.supervisor, &mut ending);
         ending.duration = Some(self.began.elapsed());
         ending.stderr = stderr_tail(&directory);
         ending.setup = request.run.setup.clone();
         let judged = self.events.judge_end(&ending);
         let end = recorded_end(started.elapsed(), &ending, Some(&judged));
         let kept = keep_attempt(&request.run, &directory, manifest, tally.complete_end(end));
+        drop(hold);
         AttemptResult {
             end: judged,
             ending,

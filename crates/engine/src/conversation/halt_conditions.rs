@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::conversation_state::ConversationState;
 use super::grace::GraceClock;
 use crate::process::stop::StopLevel;
-use crate::run::ending::cancelled_by_client;
+use crate::run::ending::stop_cause_of;
 use crate::run::stop_conditions::{AgentPhase, StopConditions, StopReason};
 
 /// The state of the conversation, which decides the timeouts that apply.
@@ -86,7 +86,7 @@ impl HaltConditions {
     /// None if the agent is not late any more: it may have written a line just now.
     fn halt_reason(&self, reason: StopReason, phase: TurnPhase) -> Option<HaltReason> {
         let (stopped, is_urgent) = match reason {
-            StopReason::Cancelled(urgency) => (cancelled_by_client(), urgency == StopLevel::Kill),
+            StopReason::Cancelled(urgency) => (stop_cause_of(urgency), urgency >= StopLevel::Kill),
             StopReason::Budget(stopped) => (stopped, false),
             StopReason::Violation(stopped) => (stopped, true),
             StopReason::Overdue => {

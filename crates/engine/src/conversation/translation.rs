@@ -27,6 +27,9 @@ use crate::run::{EventBatch, SkippedLines};
 /// So many lines make a batch, if they are there.
 const LINES: usize = 512;
 
+/// So many, if the reader of the run wants few of their events. The others are held until the batch is complete.
+const FILTERED_LINES: usize = 128;
+
 /// So many bytes of lines make a batch.
 const BYTES: usize = 64 * 1024;
 
@@ -125,7 +128,7 @@ impl<'a> EventPump<'a> {
     }
 
     async fn send_events(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
+        let mut batch = std::mem::take(&mut self.batch);
         if let Some(tally) = self.tally {
             tally.note_events(&batch.events);
         }
@@ -134,15 +137,23 @@ impl<'a> EventPump<'a> {
         }
         self.made.publish_position();
         if !batch.is_empty() {
-            let _ = self.batches.send(batch).await; // without a reader, the run is being ended anyway
+            self.made.remove_unwanted(&mut batch.events);
+            if !batch.is_empty() {
+                let _ = self.batches.send(batch).await; // without a reader, the run is being ended anyway
+            }
             tokio::task::yield_now().await; // lets the other tasks of the thread run in between
         }
     }
 
     /// Translates one line, and further lines that are there already.
     async fn take_lines(&mut self, first: &ObservedLine) {
+        let most = if self.made.has_filter() {
+            FILTERED_LINES
+        } else {
+            LINES
+        };
         let (mut lines, mut bytes) = (1, self.translate_completed(first).await);
-        while lines < LINES && bytes < BYTES {
+        while lines < most && bytes < BYTES {
             // The lines that are there already, and no other.
             let ready = tokio::select! {
                 biased;

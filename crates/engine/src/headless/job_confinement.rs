@@ -19,17 +19,18 @@ impl Job {
         request: &mut conversation::ConversationRequest,
     ) -> Result<(), JobError> {
         self.confine_run(&mut request.run, &request.attendant)?;
-        if let Some(confined) = &request.run.confined {
-            let variables = temporary_variables(confined).into_iter();
-            let variables = variables.map(|(name, path)| (name.into(), path.into()));
-            let variables: Vec<(OsString, OsString)> = variables.collect();
-            if let JobAgent::InProcess(agent) = &self.agent
-                && let Some(supervision) = &agent.supervision
-            {
-                supervision.confine_commands(request.run.supervisor.clone(), variables.clone());
-            }
-            request.environment.extend(variables);
+        let confined = request.run.confined.as_ref();
+        let variables = confined.map(temporary_variables);
+        let variables = variables.into_iter().flatten();
+        let variables = variables.map(|(name, path)| (name.into(), path.into()));
+        let variables: Vec<(OsString, OsString)> = variables.collect();
+        if let JobAgent::InProcess(agent) = &self.agent
+            && let Some(supervision) = &agent.supervision
+            && (confined.is_some() || self.supervisor.lease().is_some())
+        {
+            supervision.bind_commands(request.run.supervisor.clone(), variables.clone());
         }
+        request.environment.extend(variables);
         Ok(())
     }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use lapidary_vocab::event::Provider;
+
 use super::acp_job::ChosenTransport;
 use super::{Job, JobAgent, JobError};
 use crate::agents::{AcpAgent, AgentSpec};
@@ -14,6 +16,7 @@ use crate::own_stream::{StreamAgent, StreamLaunch};
 use crate::process::Command;
 use crate::recording::PolicyFile;
 use crate::run::RunRequest;
+use crate::session_guard::agent_home;
 
 impl Job {
     /// The agent of this job as one with a stream of its own. A program of the user's that has the name of one is none.
@@ -135,6 +138,10 @@ impl Job {
         let (input, notices) = (invocation.stdin, invocation.notices);
         let mut request = self.request_for_command(command, input, own.dialect, notices);
         request.has_schema_option = option.is_some();
+        if own.dialect.provider == Provider::Codex {
+            let environment = self.environment_of_agent();
+            request.codex_home = agent_home(&environment, "CODEX_HOME", ".codex");
+        }
         request.policy_file = file.map(|(_, file)| file);
         Ok(request)
     }

@@ -9,13 +9,13 @@ use crate::process::Supervisor;
 /// begins, and the engine confines the run when it begins.
 #[derive(Debug, Clone)]
 pub struct CommandSupervision {
-    unconfined: Supervisor,
-    confined: Arc<OnceLock<ConfinedCommands>>,
+    unbound: Supervisor,
+    bound: Arc<OnceLock<BoundCommands>>,
 }
 
-/// The supervisor of a confined run, and the variables that name its temporary directory.
+/// The supervisor of a confined or leased run, and the variables that name the temporary directory of a confined one.
 #[derive(Debug)]
-struct ConfinedCommands {
+struct BoundCommands {
     supervisor: Supervisor,
     variables: Vec<(OsString, OsString)>,
 }
@@ -24,30 +24,30 @@ impl CommandSupervision {
     /// Supervision that confines nothing yet.
     pub fn new(supervisor: Supervisor) -> Self {
         Self {
-            unconfined: supervisor,
-            confined: Arc::default(),
+            unbound: supervisor,
+            bound: Arc::default(),
         }
     }
 
-    /// The supervisor, confined if the run is.
+    /// The supervisor, with the confinement and the lease of the run.
     pub fn supervisor(&self) -> Supervisor {
-        let confined = self.confined.get();
-        confined.map_or_else(|| self.unconfined.clone(), |it| it.supervisor.clone())
+        let bound = self.bound.get();
+        bound.map_or_else(|| self.unbound.clone(), |it| it.supervisor.clone())
     }
 
     /// The variables that a confined command needs.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
-        let confined = self.confined.get();
-        confined.map_or_else(Vec::new, |it| it.variables.clone())
+        let bound = self.bound.get();
+        bound.map_or_else(Vec::new, |it| it.variables.clone())
     }
 
-    /// Confines the commands from now on. A run is confined once.
-    pub(super) fn confine_commands(
+    /// Puts the commands under the confinement and the lease of their run from now on, which begins once.
+    pub(super) fn bind_commands(
         &self,
         supervisor: Supervisor,
         variables: Vec<(OsString, OsString)>,
     ) {
-        let _ = self.confined.set(ConfinedCommands {
+        let _ = self.bound.set(BoundCommands {
             supervisor,
             variables,
         });

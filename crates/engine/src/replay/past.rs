@@ -1,5 +1,6 @@
 //! Reads a recording without replaying it: its lines, its events, and its end.
 
+mod cut_run;
 mod events;
 
 use std::fs;
@@ -11,6 +12,7 @@ use lapidary_normalize::{OnDenied, ProcessEnd, StopCause};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::{Provider, RunEnd};
 
+pub use cut_run::finish_cut_run;
 pub use events::{PastAttempts, PastFormat, PastReading};
 
 use super::ReplayError;

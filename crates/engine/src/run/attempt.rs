@@ -14,7 +14,7 @@ use super::agent_task::AgentTask;
 use super::attempt_overseer::{AttemptOverseer, WatchResult};
 use super::dialect::OutputKind;
 use super::ending::{
-    AttemptError, cannot_record, disk_full, process_end, recorded_end, start_cause,
+    AttemptError, cannot_record, disk_full, judge_lease, process_end, recorded_end, start_cause,
 };
 use super::events::RunEvents;
 use super::pending_work::{BudgetWatch, PendingWork};
@@ -196,6 +196,7 @@ impl HeadlessAttempt<'_> {
                 stall,
             } = overseer.watch_agent().await;
             let mut ending = process_end(ended, stopped);
+            judge_lease(&request.supervisor, &mut ending);
             ending.setup = request.setup.clone();
             ending.stall = stall.map(|stall| stall.read_stall(&directory, StderrOrder::Live));
             ending.duration = Some(self.began.elapsed());

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::agent_task::AgentTask;
 use super::dialect::OutputKind;
-use super::ending::{ALLOW_OUTPUT, FREE_SPACE, cancelled_by_client, disk_full};
+use super::ending::{ALLOW_OUTPUT, FREE_SPACE, disk_full, stop_cause_of};
 use super::pending_work::{BudgetWatch, PendingWork};
 use super::request::RunRequest;
 use super::stall_point::StallPoint;
@@ -226,8 +226,10 @@ impl<'a> AttemptOverseer<'a> {
     async fn end_as_asked(&mut self, urgency: StopLevel) {
         match urgency {
             StopLevel::None => {}
-            StopLevel::Cancel => self.stop_agent(cancelled_by_client()).await,
-            StopLevel::Kill => self.kill_agent(cancelled_by_client()).await,
+            StopLevel::Cancel => self.stop_agent(stop_cause_of(urgency)).await,
+            StopLevel::Kill | StopLevel::LeaseLost => {
+                self.kill_agent(stop_cause_of(urgency)).await;
+            }
         }
     }
 

@@ -8,7 +8,8 @@ use lapidary_normalize::{ProcessEnd, StopCause};
 use lapidary_vocab::Cause;
 use lapidary_vocab::event::RunEnd;
 
-use crate::process::{Exit, StartError, TreeExit};
+use crate::process::stop::StopLevel;
+use crate::process::{Exit, Lease, StartError, Supervisor, TreeExit};
 use crate::recording::{RecordError, RecordedEnd, Recorder};
 use crate::signals;
 
@@ -88,6 +89,7 @@ pub(crate) fn start_cause(error: &StartError) -> Cause {
         StartError::Directory { .. } => Cause::BadInput,
         StartError::Spawn { .. } => Cause::SpawnFailed,
         StartError::Confinement { .. } => Cause::Sandbox,
+        StartError::LeaseOver { .. } => Cause::LeaseLost,
         // It was waited for no longer than the agent's start may take.
         StartError::Supervisor { source, .. } if source.kind() == io::ErrorKind::TimedOut => {
             Cause::TimeoutStart
@@ -174,6 +176,32 @@ pub(crate) fn disk_full(directory: &Path) -> StopCause {
     let place = directory.display();
     let message = format!("no space is left for the recording in `{place}`");
     StopCause::new(Cause::Internal, message).with_hint(FREE_SPACE)
+}
+
+/// The cause of a run that its caller stops.
+pub(crate) fn stop_cause_of(urgency: StopLevel) -> StopCause {
+    match urgency {
+        StopLevel::None | StopLevel::Cancel | StopLevel::Kill => cancelled_by_client(),
+        StopLevel::LeaseLost => lease_lost(),
+    }
+}
+
+/// Names the lease as the cause if the supervisor ended the agent because of it. A reason that came first stays.
+pub(crate) fn judge_lease(supervisor: &Supervisor, ending: &mut ProcessEnd) {
+    if !supervisor.lease().is_some_and(Lease::is_enforced) {
+        return;
+    }
+    // A supervisor that was killed with the agent reports no exit.
+    let is_exit_unknown = ending.exit_code.is_none() && ending.signal.is_none();
+    match &ending.stopped {
+        Some(stopped) if stopped.cause != Cause::Internal || !is_exit_unknown => {}
+        Some(_) | None => ending.stopped = Some(lease_lost()),
+    }
+}
+
+fn lease_lost() -> StopCause {
+    let message = "the lease of the run ended, and the agent was ended with it";
+    StopCause::new(Cause::LeaseLost, message)
 }
 
 pub(crate) fn cancelled_by_client() -> StopCause {

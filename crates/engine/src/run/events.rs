@@ -4,11 +4,11 @@
 //! events that the run had: [`super::subscription`] and [`crate::replay::RecordingReader`].
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use lapidary_normalize::{EventBuffer, LineDirection, Normalizer, ProcessEnd};
 use lapidary_vocab::event::{DiagnosticKind, RECORDING, RunEnd};
-use lapidary_vocab::{Body, Json, Text};
+use lapidary_vocab::{Body, Event, Json, Text};
 use lapidary_wire::lines::RawLine;
 use tokio::sync::{Notify, watch};
 
@@ -29,6 +29,9 @@ pub(crate) struct TranslationProgress {
     pub(crate) is_over: bool,
 }
 
+/// Whether the reader of a run wants an event.
+pub type EventFilter = fn(&Event) -> bool;
+
 /// Makes the events of a run.
 #[derive(Debug)]
 pub(crate) struct RunEvents {
@@ -37,6 +40,7 @@ pub(crate) struct RunEvents {
     progress: TranslationProgress,
     published: watch::Sender<TranslationProgress>,
     subscribed: Arc<Notify>,
+    filter: Arc<OnceLock<EventFilter>>,
 }
 
 /// Where a run tells how far it is.
@@ -45,6 +49,8 @@ pub(crate) struct ProgressPort {
     pub(crate) published: watch::Sender<TranslationProgress>,
     /// Notified by each new subscription.
     pub(crate) subscribed: Arc<Notify>,
+    /// The events that the reader of the run wants; all of them if it is not set.
+    pub(crate) filter: Arc<OnceLock<EventFilter>>,
 }
 
 impl RunEvents {
@@ -55,6 +61,19 @@ impl RunEvents {
             progress: TranslationProgress::default(),
             published: port.published,
             subscribed: port.subscribed,
+            filter: port.filter,
+        }
+    }
+
+    /// Whether the reader of the run wants only some events.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.filter.get().is_some()
+    }
+
+    /// Removes the events that the reader of the run does not want.
+    pub(crate) fn remove_unwanted(&self, events: &mut EventBuffer) {
+        if let Some(is_wanted) = self.filter.get() {
+            events.retain(is_wanted);
         }
     }
 

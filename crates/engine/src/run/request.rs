@@ -1,5 +1,6 @@
 //! The request for a run, with its limits.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +70,8 @@ pub struct RunRequest {
     pub safekeeping: Option<SessionGuard>,
     /// The directory of the agent's session logs, if it is Gemini CLI: they have details that its output lacks.
     pub session_logs: Option<LogPlace>,
+    /// The directory of Codex CLI, if the agent is that with its own stream: its rollouts have calls that the stream lacks.
+    pub codex_home: Option<PathBuf>,
     /// The setup of the agent, for the message about its end.
     pub setup: AgentSetup,
     /// How calls without permission are found, and the reaction to them.

@@ -24,6 +24,9 @@ use crate::recording::{LineReading, MANIFEST, Manifest, ReadLineError};
 /// The moments of a conversation are written this often. Until then, lines that are translated have no place in the recording.
 const TIMING_LAG: Duration = Duration::from_millis(20);
 
+/// So many events make a batch, if they are there.
+const BATCH: usize = 64;
+
 /// Why the events of a run cannot be read again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -39,7 +42,7 @@ pub enum SubscribeError {
     Read(#[from] ReadLineError),
 }
 
-/// Reads the events of a run from its recording. A stream, and [`Self::next`]; inside a tokio runtime.
+/// Reads the events of a run from its recording. A stream, [`Self::next`] and [`Self::next_batch`]; inside a tokio runtime.
 pub struct Subscription {
     source: Arc<RunSource>,
     root: PathBuf,
@@ -50,7 +53,12 @@ pub struct Subscription {
     recorded: Option<RecordedEvents>,
     /// Events before this one are not wanted.
     from_seq: u64,
+    /// Events that were read, and not handed out yet.
+    read: EventBuffer,
+    /// Events that are handed out one by one.
     ready: VecDeque<Event>,
+    /// Why no more can be read, once the events before are handed out.
+    failure: Option<SubscribeError>,
     is_over: bool,
     /// Completes when the run has new events.
     news: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -84,7 +92,9 @@ impl Subscription {
             attempt: 0,
             recorded: None,
             from_seq,
+            read: EventBuffer::new(),
             ready: VecDeque::new(),
+            failure: None,
             is_over: false,
             news: None,
         })
@@ -95,50 +105,115 @@ impl Subscription {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Reads until there are events, or no more lines for now. Returns which.
-    fn read_events(&mut self) -> Result<ReadState, SubscribeError> {
-        let progress = *self.progress.borrow_and_update();
-        while self.ready.is_empty() {
-            if self.recorded.is_none() && !self.open_next(progress)? {
-                return Ok(ReadState::Waiting);
+    /// Puts the next events into `events`, in place of what it holds: those that are there already, up to a limit. None after the
+    /// `run_end`. Can be cancelled.
+    pub async fn next_batch(
+        &mut self,
+        events: &mut EventBuffer,
+    ) -> Option<Result<(), SubscribeError>> {
+        std::future::poll_fn(|context| self.poll_batch(context, events)).await
+    }
+
+    /// As [`Self::next_batch`], for a caller that polls. The events are there when it is ready.
+    pub fn poll_batch(
+        &mut self,
+        context: &mut Context<'_>,
+        events: &mut EventBuffer,
+    ) -> Poll<Option<Result<(), SubscribeError>>> {
+        events.clear();
+        if self.ready.is_empty() {
+            let state = ready!(self.poll_read(context, BATCH));
+            std::mem::swap(events, &mut self.read); // its memory is used again
+            return Poll::Ready(state);
+        }
+        events.extend(self.ready.drain(..));
+        Poll::Ready(Some(Ok(())))
+    }
+
+    /// Waits until events are read, at most about this many. None after the last one.
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        most: usize,
+    ) -> Poll<Option<Result<(), SubscribeError>>> {
+        while self.read.is_empty() {
+            if let Some(failure) = self.failure.take() {
+                self.is_over = true;
+                return Poll::Ready(Some(Err(failure)));
             }
-            let Some(recorded) = &mut self.recorded else {
-                return Ok(ReadState::Waiting);
-            };
-            let is_current = progress.attempt == self.attempt;
-            let limit = if is_current {
-                ReadLimit {
-                    lines: progress.lines,
-                    inserted: progress.inserted,
-                }
-            } else {
-                ReadLimit::NONE
-            };
-            if !is_current || progress.is_over {
-                recorded.mark_complete();
-            }
-            let mut events = EventBuffer::new();
-            match recorded.next(limit, &mut *self.normalizer, &mut events)? {
-                ReadStep::Read | ReadStep::Restart => {}
-                ReadStep::End(end) => {
-                    self.normalizer.insert_again(*end, &mut events);
-                    self.is_over = true;
-                }
-                ReadStep::Nothing if !is_current => self.recorded = None,
-                ReadStep::Nothing => {
-                    return Ok(if recorded.lines_read() < progress.lines {
-                        ReadState::Lagging
-                    } else {
-                        ReadState::Waiting
-                    });
-                }
-            }
-            let wanted = |event: &Event| event.base.seq >= self.from_seq;
-            self.ready.extend(events.into_iter().filter(wanted));
             if self.is_over {
-                break;
+                return Poll::Ready(None);
+            }
+            if let Some(news) = &mut self.news {
+                ready!(news.as_mut().poll(context));
+                self.news = None;
+            }
+            // Asked before reading: a run that ends meanwhile has published an end that this reading did not see.
+            let is_closed = self.progress.has_changed().is_err();
+            match self.read_events(most) {
+                Ok(ReadState::Ready) => {}
+                Ok(ReadState::Waiting) if is_closed => {
+                    self.failure = Some(SubscribeError::BrokenOff);
+                }
+                Ok(state) => self.news = Some(wait_for_news(self.progress.clone(), state)),
+                Err(error) => self.failure = Some(error),
             }
         }
+        Poll::Ready(Some(Ok(())))
+    }
+
+    /// Reads until there are so many events, or no more lines for now. Returns which.
+    fn read_events(&mut self, most: usize) -> Result<ReadState, SubscribeError> {
+        let progress = *self.progress.borrow_and_update();
+        while self.read.len() < most && !self.is_over {
+            let state = self.read_step(progress)?;
+            if state != ReadState::Ready {
+                let has_events = !self.read.is_empty();
+                return Ok(if has_events { ReadState::Ready } else { state });
+            }
+        }
+        Ok(ReadState::Ready)
+    }
+
+    /// Reads the next line or inserted event.
+    fn read_step(&mut self, progress: TranslationProgress) -> Result<ReadState, SubscribeError> {
+        if self.recorded.is_none() && !self.open_next(progress)? {
+            return Ok(ReadState::Waiting);
+        }
+        let Some(recorded) = &mut self.recorded else {
+            return Ok(ReadState::Waiting);
+        };
+        let is_current = progress.attempt == self.attempt;
+        let limit = if is_current {
+            ReadLimit {
+                lines: progress.lines,
+                inserted: progress.inserted,
+            }
+        } else {
+            ReadLimit::NONE
+        };
+        if !is_current || progress.is_over {
+            recorded.mark_complete();
+        }
+        let before = self.read.len();
+        match recorded.next(limit, &mut *self.normalizer, &mut self.read)? {
+            ReadStep::Read | ReadStep::Restart => {}
+            ReadStep::End(end) => {
+                self.normalizer.insert_again(*end, &mut self.read);
+                self.is_over = true;
+            }
+            ReadStep::Nothing if !is_current => self.recorded = None,
+            ReadStep::Nothing => {
+                return Ok(if recorded.lines_read() < progress.lines {
+                    ReadState::Lagging
+                } else {
+                    ReadState::Waiting
+                });
+            }
+        }
+        let new = &self.read[before..];
+        let unwanted = new.partition_point(|event| event.base.seq < self.from_seq);
+        self.read.drain(before..before + unwanted);
         Ok(ReadState::Ready)
     }
 
@@ -197,26 +272,10 @@ impl Stream for Subscription {
             if let Some(event) = this.ready.pop_front() {
                 return Poll::Ready(Some(Ok(event)));
             }
-            if this.is_over {
-                return Poll::Ready(None);
-            }
-            if let Some(news) = &mut this.news {
-                ready!(news.as_mut().poll(context));
-                this.news = None;
-            }
-            // Asked before reading: a run that ends meanwhile has published an end that this reading did not see.
-            let is_closed = this.progress.has_changed().is_err();
-            match this.read_events() {
-                Ok(ReadState::Ready) => {}
-                Ok(ReadState::Waiting) if is_closed => {
-                    this.is_over = true;
-                    return Poll::Ready(Some(Err(SubscribeError::BrokenOff)));
-                }
-                Ok(state) => this.news = Some(wait_for_news(this.progress.clone(), state)),
-                Err(error) => {
-                    this.is_over = true;
-                    return Poll::Ready(Some(Err(error)));
-                }
+            match ready!(this.poll_read(context, 1)) {
+                Some(Ok(())) => this.ready.extend(this.read.drain(..)),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
             }
         }
     }

@@ -31,6 +31,7 @@ pub(crate) fn run_request() -> RunRequest {
         prompt_directory: None,
         safekeeping: None,
         session_logs: None,
+        codex_home: None,
         setup: AgentSetup::default(),
         watch: crate::PermissionWatch::default(),
         policy: None,

@@ -95,10 +95,7 @@ impl<'a> AttemptTranslator<'a> {
             lines: LineBuffer::with_limit(request.max_line),
             times: LineTimes::open(directory, started)?,
             document: Vec::new(),
-            completion: request
-                .session_logs
-                .clone()
-                .map(|place| StreamCompletion::new(place, directory)),
+            completion: StreamCompletion::new(request, directory, started),
             call_watch: CallWatch::new(request, violations),
             rest,
             is_skipping: false,
@@ -192,7 +189,7 @@ impl<'a> AttemptTranslator<'a> {
             };
             if let (Some(completion), RawLine::Whole(line)) = (&mut self.completion, line) {
                 let was_known = completion.session_id().is_some();
-                if let Some(entry) = completion.entry_before_line(line).await {
+                for entry in completion.entries_before_line(line).await {
                     self.made.session_log(&entry);
                 }
                 if let (false, Some(session)) = (was_known, completion.session_id())
@@ -264,13 +261,16 @@ impl<'a> AttemptTranslator<'a> {
     }
 
     /// A failed send is ignored: without a reader, the run is being ended anyway.
-    async fn send_batch(&mut self, batch: EventBatch) {
+    async fn send_batch(&mut self, mut batch: EventBatch) {
         self.waiting.note_events(&batch.events);
         self.spent.note_events(&batch.events);
         self.tally.note_events(&batch.events);
         self.made.publish_position();
         if !batch.is_empty() {
-            let _ = self.batches.send(batch).await;
+            self.made.remove_unwanted(&mut batch.events);
+            if !batch.is_empty() {
+                let _ = self.batches.send(batch).await;
+            }
             // Lets the overseer of the attempt run, which is in the same task.
             tokio::task::yield_now().await;
         }

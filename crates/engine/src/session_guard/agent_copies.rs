@@ -10,7 +10,8 @@ use std::time::SystemTime;
 
 use lapidary_sessions::vault::{AgentCopyRequest, DEFAULT_MOST_BYTES, Vault};
 use lapidary_sessions::{
-    ClaudeSessions, CodexSessions, ProjectReach, ProviderScope, SessionProject, VaultSource,
+    ClaudeSessions, CodexSessions, ProjectReach, ProviderScope, QwenSessions, SessionProject,
+    VaultSource,
 };
 use lapidary_vocab::event::Provider;
 
@@ -21,6 +22,16 @@ pub fn agent_home(environment: &SearchEnvironment, variable: &str, usual: &str) 
     let named = environment.vars.get(OsStr::new(variable));
     let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
     named.or_else(|| Some(environment.home.as_ref()?.join(usual)))
+}
+
+/// The directory of Qwen Code's sessions.
+pub fn qwen_home(environment: &SearchEnvironment) -> Option<PathBuf> {
+    let is_set = |name: &&str| {
+        let value = environment.vars.get(OsStr::new(name));
+        value.is_some_and(|value| !value.is_empty())
+    };
+    let set = ["QWEN_RUNTIME_DIR", "QWEN_HOME"].into_iter().find(is_set);
+    agent_home(environment, set.unwrap_or("QWEN_HOME"), ".qwen")
 }
 
 /// The session files of an agent that are copied around a run.
@@ -47,6 +58,7 @@ impl AgentCopies {
                 let home = agent_home(environment, "CODEX_HOME", ".codex")?;
                 Arc::new(CodexSessions::new(home))
             }
+            Provider::Qwen => Arc::new(QwenSessions::new(qwen_home(environment)?)),
             _ => return None,
         };
         Some(Self {

@@ -80,7 +80,7 @@ fn codebase_investigator(main_model: &str) -> LocalAgentDefinition {
         run_config: run_limits(10.0, 50),
         tool_config: Some(tool_list(&["list_directory", "read_file", "glob", "grep_search"])),
         process_output: Some(OutputProcessor::new(|output| format!("{output:#}"))),
-        include_extension_context: true,
+        include_extension_context: None,
         ..LocalAgentDefinition::default()
     }
 }
@@ -115,7 +115,7 @@ fn cli_help() -> LocalAgentDefinition {
         run_config: run_limits(3.0, 10),
         tool_config: Some(tool_list(&["get_internal_docs"])),
         process_output: Some(OutputProcessor::new(help_text)),
-        include_extension_context: true,
+        include_extension_context: None,
         ..LocalAgentDefinition::default()
     }
 }
@@ -145,7 +145,7 @@ fn generalist_agent() -> LocalAgentDefinition {
         },
         run_config: run_limits(10.0, 20),
         tool_config: None,
-        include_extension_context: true,
+        include_extension_context: None,
         ..LocalAgentDefinition::default()
     }
 }

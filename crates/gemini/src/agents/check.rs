@@ -61,6 +61,7 @@ pub fn check_agents(setup: &Setup, main_model: &str) -> AgentCheck {
     let acknowledged = AcknowledgedAgents::read(&setup.home);
     let mut check = AgentCheck::default();
     check.add_errors(&registry.errors);
+    check.add_errors(&registry.inactive_errors);
     if let Some(problem) = acknowledged.problem() {
         let sentence = format!("{problem}; Gemini CLI takes it for empty");
         check.add_finding(AgentSeverity::Warning, acknowledged.path(), sentence);
@@ -216,7 +217,10 @@ impl AgentCheck {
             AgentState::Untrusted => (
                 AgentSeverity::Warning,
                 "does not count: the workspace is not trusted".to_owned(),
-                None,
+                Some(
+                    "`--trust-workspace` trusts it for one run; `gemini` asks for good when it starts there"
+                        .to_owned(),
+                ),
             ),
             AgentState::Incomplete => (
                 AgentSeverity::Warning,

@@ -43,7 +43,7 @@ pub(super) fn local_agent(header: &Yaml, body: String, metadata: AgentMetadata) 
             tools: names.into_iter().map(AgentTool::Name).collect(),
         }),
         mcp_servers: servers.collect(),
-        include_extension_context: true,
+        include_extension_context: None,
         metadata: Some(metadata),
         ..LocalAgentDefinition::default()
     })
@@ -64,6 +64,7 @@ pub(super) fn remote_agent(header: &Yaml, metadata: AgentMetadata) -> AgentDefin
         input_config: InputConfig::default(),
         card,
         auth: header.get("auth").and_then(remote_auth),
+        max_time_minutes: None,
         metadata: Some(metadata),
     })
 }

@@ -117,14 +117,21 @@ pub struct LocalAgentDefinition {
     pub tool_config: Option<ToolConfig>,
     /// MCP servers that are connected for this agent alone, by name.
     pub mcp_servers: Vec<(String, McpServer)>,
-    /// Directories that it may use beside the caller's. The root directory is refused when it runs.
+    /// Absolute directories that its tools reach beside the caller's. The root directory is refused when it runs. No file sets them.
     pub workspace_directories: Vec<PathBuf>,
-    /// Whether context files of extensions are part of its first message.
-    pub include_extension_context: bool,
+    /// Whether context files of extensions are part of its first message; without it, they are. No file sets it.
+    pub include_extension_context: Option<bool>,
     /// Turns the result into the text for the caller; without it, JSON with an indent of two.
     pub process_output: Option<OutputProcessor>,
     /// The file that it came from.
     pub metadata: Option<AgentMetadata>,
+}
+
+impl LocalAgentDefinition {
+    /// Whether context files of extensions are part of its first message.
+    pub fn includes_extension_context(&self) -> bool {
+        self.include_extension_context.unwrap_or(true)
+    }
 }
 
 /// An agent that runs on another server and is called over A2A.
@@ -146,6 +153,8 @@ pub struct RemoteAgentDefinition {
     pub card: AgentCard,
     /// How the client authenticates.
     pub auth: Option<RemoteAuth>,
+    /// Minutes that a task may take, from an override: the files of remote agents have no key for it.
+    pub max_time_minutes: Option<f64>,
     /// The file that it came from.
     pub metadata: Option<AgentMetadata>,
 }

@@ -85,13 +85,18 @@ impl AgentSettings {
         }
     }
 
-    /// The definition with its override. Only local agents have more than `enabled`.
+    /// The definition with its override. Of a remote agent only `enabled` and the time limit can be set; Gemini CLI 0.61 knows no time
+    /// limit there.
     pub fn apply(&self, agent: AgentDefinition) -> AgentDefinition {
         match agent {
             AgentDefinition::Local(agent) if self.overrides.contains_key(&agent.name) => {
                 AgentDefinition::Local(self.apply_local(agent))
             }
-            agent => agent,
+            AgentDefinition::Remote(mut agent) => {
+                agent.max_time_minutes = self.minutes(&agent.name);
+                AgentDefinition::Remote(agent)
+            }
+            agent @ AgentDefinition::Local(_) => agent,
         }
     }
 
@@ -99,12 +104,12 @@ impl AgentSettings {
         let name = agent.name.clone();
         let get = |key: &str| self.get(&name, key);
         if let Some(run) = get("runConfig") {
-            let minutes = run.get("maxTimeMinutes").and_then(Value::as_f64);
             let turns = run.get("maxTurns").and_then(Value::as_f64);
             let turns = turns
                 .filter(|turns| *turns >= 0.0)
                 .map(|turns| format!("{turns:.0}").parse().unwrap_or(u32::MAX));
-            agent.run_config.max_time_minutes = minutes.or(agent.run_config.max_time_minutes);
+            agent.run_config.max_time_minutes =
+                self.minutes(&name).or(agent.run_config.max_time_minutes);
             agent.run_config.max_turns = turns.or(agent.run_config.max_turns);
         }
         if let Some(model) = get("modelConfig") {
@@ -120,6 +125,12 @@ impl AgentSettings {
             merge_servers(&mut agent.mcp_servers, servers);
         }
         agent
+    }
+
+    /// The time limit of an agent.
+    fn minutes(&self, name: &str) -> Option<f64> {
+        let run = self.get(name, "runConfig")?;
+        run.get("maxTimeMinutes").and_then(Value::as_f64)
     }
 
     fn get(&self, name: &str, key: &str) -> Option<&Value> {

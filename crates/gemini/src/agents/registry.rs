@@ -97,6 +97,8 @@ pub struct AgentRegistry {
     settings: AgentSettings,
     /// The files that are no agents.
     pub errors: Vec<AgentLoadError>,
+    /// The same in directories that do not count, such as those of a workspace without trust. Gemini CLI does not read these.
+    pub inactive_errors: Vec<AgentLoadError>,
     /// Remarks in Gemini CLI's words, such as duplicate names.
     pub warnings: Vec<String>,
     /// Files in directories of agents that are passed over.
@@ -145,6 +147,8 @@ impl AgentRegistry {
         self.ignored.extend(loaded.ignored);
         if directory.left_out.is_none() {
             self.errors.extend(loaded.errors);
+        } else {
+            self.inactive_errors.extend(loaded.errors);
         }
         for agent in loaded.agents {
             let agent = match extension {

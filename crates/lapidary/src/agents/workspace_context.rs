@@ -14,6 +14,7 @@ pub fn workspace_context(setup: &Setup, directory: &Path) -> WorkspaceContext {
     let memory = MemoryText::read(setup);
     WorkspaceContext {
         session_memory: memory.session_memory(),
+        project_memory: memory.project_memory(),
         global_memory: memory.global,
         environment: Some(directory_context(directory)),
         plans_directory: None,

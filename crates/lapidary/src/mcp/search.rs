@@ -69,7 +69,7 @@ fn find_hits(
         agent: SearchScope::agent_family(agent),
     };
     let mut found = place.search_files(search, scope.gemini_projects());
-    place.add_unlisted_hits(&mut found, search, &scope, || place.listing(&projects));
+    place.add_hits_of_others(&mut found, search, &scope, || place.listing(&projects));
     found
 }
 

@@ -145,7 +145,7 @@ fn of_other(context: &McpContext, session: OtherSession<'_>) -> Result<Vec<Messa
     let mut lines = Vec::new();
     let replayed = session.replay(&mut |event| {
         if (lines.len() as u64) < LARGEST_SESSION {
-            let _ = line::write_event(&mut lines, &event); // a vector takes everything
+            line::push_event(&mut lines, &event);
         }
     });
     replayed.map_err(|error| error.to_string())?;

@@ -1,5 +1,6 @@
 //! A home with sessions: Gemini CLI's own files, sessions that only the vault has, and sessions of other providers.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -9,8 +10,8 @@ use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_sessions::search::{SearchHits, SessionSearch};
 use lapidary_sessions::vault::Vault;
 use lapidary_sessions::{
-    OnlyInVault, OtherSessions, ProjectReach, ProviderScope, SessionListing, SessionProject,
-    SessionStore,
+    ListedSession, OnlyInVault, OtherSessions, ProjectReach, ProviderScope, SessionListing,
+    SessionMemory, SessionProject, SessionStore,
 };
 use lapidary_vocab::event::Provider;
 
@@ -92,11 +93,24 @@ impl SessionPlace {
         projects: &[SessionProject],
         reach: ProjectReach,
     ) -> OtherSessions {
-        providers(&self.environment).list(&ProviderScope {
+        self.provider_sessions_with(projects, reach, &|_| true, &mut SessionMemory::none())
+    }
+
+    /// The same of wanted agents, and with the help of an index.
+    pub fn provider_sessions_with(
+        &self,
+        projects: &[SessionProject],
+        reach: ProjectReach,
+        is_wanted: &dyn Fn(&Provider) -> bool,
+        memory: &mut SessionMemory<'_>,
+    ) -> OtherSessions {
+        let scope = ProviderScope {
             projects,
             reach,
             now: self.now,
-        })
+        };
+        let providers = providers(&self.environment).of_agents(is_wanted);
+        providers.list_with(&scope, memory)
     }
 
     /// Adds sessions that only the vault or another provider has, after the others. Most users have none, and then `listing` is not
@@ -106,11 +120,18 @@ impl SessionPlace {
         found: &mut SearchHits,
         search: &SessionSearch,
         scope: &SearchScope<'_>,
+        memory: &mut SessionMemory<'_>,
         listing: impl FnOnce() -> SessionListing,
     ) {
         let kept = self.only_in_vault(scope.gemini_projects());
-        let mut others = self.provider_sessions(scope.projects, scope.reach);
-        others.retain(|it| scope.takes_provider(it.provider()));
+        let provider_scope = ProviderScope {
+            projects: scope.projects,
+            reach: scope.reach,
+            now: self.now,
+        };
+        let is_wanted = |provider: &Provider| scope.takes_provider(provider);
+        let mut providers = providers(&self.environment);
+        let mut others = providers.search(search, &provider_scope, memory, &is_wanted);
         found.warnings.append(&mut others.warnings);
         if kept.is_empty() && others.is_empty() {
             return;
@@ -119,9 +140,27 @@ impl SessionPlace {
         let kept = kept.without(&listing);
         let of_vault = kept.search(search, scope.projects, self.now);
         append_hits(found, of_vault, search.limit);
-        others.remove_listed(&listing);
-        others.retain(|it| !kept.has(it.id()));
-        append_hits(found, search.of_others(&others), search.limit);
+        let listed = listing.sessions.iter().map(ListedSession::id);
+        let listed: HashSet<&str> = listed.collect();
+        others.retain(|it| !kept.has(it.id()) && !listed.contains(it.id()));
+        append_hits(found, others.best_hits(search), search.limit);
+    }
+
+    /// The same with the index of this home, if there is one.
+    pub fn add_hits_of_others(
+        &self,
+        found: &mut SearchHits,
+        search: &SessionSearch,
+        scope: &SearchScope<'_>,
+        listing: impl FnOnce() -> SessionListing,
+    ) {
+        #[cfg(feature = "index")]
+        let mut index = self.open_index();
+        #[cfg(feature = "index")]
+        let mut memory = SessionMemory::index(&mut index);
+        #[cfg(not(feature = "index"))]
+        let mut memory = SessionMemory::none();
+        self.add_unlisted_hits(found, search, scope, &mut memory, listing);
     }
 
     /// Where the index of this home is, or would be.

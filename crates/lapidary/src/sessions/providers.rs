@@ -1,12 +1,11 @@
 //! The providers of sessions that every command asks, one row each.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use lapidary_engine::detect::SearchEnvironment;
 use lapidary_engine::recorded_sessions::RecordingSessions;
 use lapidary_engine::recording::ListingMode;
-use lapidary_engine::session_guard::agent_home;
+use lapidary_engine::session_guard::{agent_home, qwen_home};
 use lapidary_sessions::{
     ClaudeSessions, CodexSessions, OpencodeSessions, QwenSessions, SessionProviders,
 };
@@ -21,16 +20,12 @@ pub fn providers(environment: &SearchEnvironment) -> SessionProviders {
     let recordings = recorded.map(|place| RecordingSessions::new(place.root, ListingMode::Cached));
     let claude = agent_home(environment, "CLAUDE_CONFIG_DIR", ".claude").map(ClaudeSessions::new);
     let codex = agent_home(environment, "CODEX_HOME", ".codex").map(CodexSessions::new);
-    let qwen_home = ["QWEN_RUNTIME_DIR", "QWEN_HOME"]
-        .into_iter()
-        .find(|name| is_set(environment, name));
-    let qwen = agent_home(environment, qwen_home.unwrap_or("QWEN_HOME"), ".qwen");
     let data = agent_home(environment, "XDG_DATA_HOME", ".local/share");
     let opencode = data.map(|data| data.join("opencode"));
     let agents = AgentStores {
         claude,
         codex,
-        qwen: qwen.map(QwenSessions::new),
+        qwen: qwen_home(environment).map(QwenSessions::new),
         opencode: opencode.map(|home| OpencodeSessions::new(home, temporary_in(environment))),
     };
     registered_providers(agents, recordings)
@@ -81,9 +76,4 @@ impl AgentStores {
             Provider::Claude | Provider::Codex | Provider::Qwen | Provider::Opencode
         )
     }
-}
-
-fn is_set(environment: &SearchEnvironment, variable: &str) -> bool {
-    let value = environment.vars.get(OsStr::new(variable));
-    value.is_some_and(|value| !value.is_empty())
 }

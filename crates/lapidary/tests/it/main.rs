@@ -9,6 +9,7 @@ mod agent_rules;
 mod agent_sessions;
 mod agents;
 mod catalog;
+mod examples;
 mod mcp;
 mod remote_agents;
 mod run_bounds;

@@ -36,6 +36,8 @@ pub struct RemoteAgent {
     source: AgentCard,
     auth: Option<RemoteAuth>,
     means: Arc<RemoteMeans>,
+    /// How long a task may take.
+    task_limit: Duration,
     header: Arc<HeaderCache>,
     link: OnceCell<RemoteLink>,
     /// The open conversations, by the session of the caller.
@@ -101,6 +103,7 @@ impl RemoteAgent {
             name: definition.name.clone(),
             source: definition.card.clone(),
             auth: definition.auth.clone(),
+            task_limit: task_limit(definition, means.limits),
             means,
             header: Arc::default(),
             link: OnceCell::new(),
@@ -128,7 +131,10 @@ impl RemoteAgent {
     /// The longest that a prompt takes.
     pub fn longest_task(&self) -> Duration {
         let limits = self.means.limits;
-        limits.card + limits.task + limits.cancel
+        limits
+            .card
+            .saturating_add(self.task_limit)
+            .saturating_add(limits.cancel)
     }
 
     /// The card, if it was fetched already.
@@ -197,7 +203,7 @@ impl RemoteAgent {
         listener: &TextListener<'_>,
         cancelled: &CancellationToken,
     ) -> Result<RemoteAnswer, RemoteError> {
-        let waited = self.means.limits.task;
+        let waited = self.task_limit;
         let progress = watch::Sender::new(TaskProgress::default());
         let mut work: Pin<Box<dyn Future<Output = _> + Send + '_>> =
             Box::pin(self.run_prompt(prompt, listener, &progress));
@@ -305,6 +311,14 @@ impl RemoteAgent {
         kept.task_id = progress.task_id.clone().filter(|_| is_waiting);
         kept.waiting_since = progress.status_key.clone().filter(|_| is_waiting);
     }
+}
+
+/// The limit of the definition, else the one of all agents.
+fn task_limit(definition: &RemoteAgentDefinition, limits: RemoteLimits) -> Duration {
+    let minutes = definition.max_time_minutes.filter(|minutes| *minutes > 0.0);
+    minutes.map_or(limits.task, |minutes| {
+        Duration::try_from_secs_f64(minutes * 60.0).unwrap_or(Duration::MAX)
+    })
 }
 
 /// Reads the updates of one answer.

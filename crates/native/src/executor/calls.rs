@@ -342,7 +342,9 @@ impl AgentRun<'_> {
     fn tell_end(&self, call: &ReadyCall, output: &ToolOutput) {
         if output.error.is_some() {
             let (context, kind) = (ErrorContext::ToolCall, ErrorType::Generic);
-            return self.tell_call_error(call, &output.text, context, kind);
+            let hint = output.hint.iter().map(String::as_str);
+            let words: Vec<_> = [output.text.as_str()].into_iter().chain(hint).collect();
+            return self.tell_call_error(call, &words.join(" "), context, kind);
         }
         self.tell_activity(ActivityKind::CallEnd(CallEnd {
             call_id: call.id.clone(),
@@ -420,9 +422,12 @@ impl ReadyCall {
         } else {
             "output"
         };
-        let response = json!({
+        let mut response = json!({
             "id": self.id, "name": self.tool, "response": {key: output.text},
         });
+        if let Some(hint) = &output.hint {
+            response["response"]["hint"] = hint.as_str().into();
+        }
         let parts = std::mem::take(&mut output.parts);
         let response = [json!({ "functionResponse": response })].into_iter();
         FinishedCall {

@@ -10,7 +10,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{HeaderMap, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_EXTENSIONS, UPGRADE};
 use lapidary_rpc::{AgentLoss, AgentLossKind};
-use ring::digest;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
@@ -20,11 +19,12 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::RemoteLink;
-use super::frame::{FrameError, FrameHead, FrameKind, LONGEST_CONTROL, client_frame, read_head};
 use crate::http::{HttpMethod, HttpRequest, HttpSwitch};
+use crate::websocket::{
+    FrameError, FrameHead, FrameKind, FrameMask, FrameSender, LONGEST_CONTROL, handshake_proof,
+    read_head, whole_frame,
+};
 
-/// Hashed with our key, it proves that the server speaks WebSocket.
-const ACCEPT_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// How many bytes of a message are passed on at once.
 const PART_BYTES: usize = 16 * 1024;
 /// How many answers to pings wait. Further pings are not answered: one pong answers all before it.
@@ -142,9 +142,7 @@ async fn open_websocket(
 
 /// The server must prove that it speaks WebSocket, and must not use extensions: none was offered.
 fn check_answer(link: &RemoteLink, headers: &HeaderMap, key: &str) -> Result<(), AgentLoss> {
-    let proof = format!("{key}{ACCEPT_SUFFIX}");
-    let proof = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, proof.as_bytes());
-    let proof = STANDARD.encode(proof);
+    let proof = handshake_proof(key);
     let accept = headers.get(SEC_WEBSOCKET_ACCEPT);
     let is_proven = accept.is_some_and(|accept| accept.as_bytes() == proof.as_bytes());
     let upgrade = headers.get(UPGRADE);
@@ -189,7 +187,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketReader<'_, S> {
     async fn run(mut self) -> AgentLoss {
         let mut is_in_message = false;
         loop {
-            let head = match read_head(&mut self.reads).await {
+            let head = match read_head(&mut self.reads, FrameSender::Server).await {
                 Ok(head) => head,
                 Err(FrameError::Violation(reason)) => return self.violation_loss(reason),
                 Err(FrameError::Read(error)) => return self.broken_loss(&error, is_in_message),
@@ -360,7 +358,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocketWriter<'_, S> {
     async fn send_frame(&mut self, kind: FrameKind, payload: &[u8]) -> Result<(), AgentLoss> {
         let mut mask = [0; 4];
         fill_random(&self.random, &mut mask, self.link)?;
-        let frame = client_frame(kind, payload, mask);
+        let frame = whole_frame(kind, payload, Some(FrameMask(mask)));
         let written = async {
             self.writes.write_all(&frame).await?;
             self.writes.flush().await

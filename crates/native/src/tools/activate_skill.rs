@@ -6,7 +6,9 @@ use lapidary_gemini::skills::SkillManager;
 use serde_json::{Map, Value, json};
 
 use super::{Arguments, ReadingCall, failed_output, reading_preview, tool_declaration};
-use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput};
+use crate::tool::{
+    CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput, WorkspaceScope,
+};
 use crate::workspace::Workspace;
 
 /// Skills that the tools of an agent share.
@@ -62,6 +64,13 @@ fn lock_skills(skills: &SharedSkills) -> std::sync::MutexGuard<'_, SkillManager>
 impl Tool for ActivateSkillTool {
     fn declaration(&self) -> &ToolDeclaration {
         &self.declaration
+    }
+
+    fn in_scope(&self, scope: &mut WorkspaceScope<'_>) -> Option<Arc<dyn Tool>> {
+        Some(Arc::new(Self::new(
+            scope(&self.workspace),
+            Arc::clone(&self.skills),
+        )))
     }
 
     fn instruction(&self) -> Option<String> {

@@ -7,18 +7,23 @@ use crate::tool::{CallKind, PreparedCall, Tool, ToolDeclaration, ToolError, Tool
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../docs/", $name)))),*]
+        [$(($name, include_str!(concat!("../../docs/", $name)))),*]
     };
 }
 
-/// Every page of `docs/` for users, by name. `STYLE.md` is for contributors.
-const PAGES: [(&str, &str); 20] = embedded![
+/// Every page of `docs/` for users, by name. `STYLE.md` and `specifications.md` are for contributors. A link in this crate leads there:
+/// a published package has its own copy.
+const PAGES: [(&str, &str); 24] = embedded![
     "GLOSSARY.md",
+    "README.md",
     "agents.md",
     "benchmarks.md",
+    "clients.md",
     "configuration.md",
     "confinement.md",
     "connect.md",
+    "editors.md",
+    "fleet.md",
     "hooks-any-agent.md",
     "hooks.md",
     "mcp.md",
@@ -128,7 +133,7 @@ mod tests {
                     .extension()
                     .is_some_and(|own| own == "md")
             })
-            .filter(|name| name != "STYLE.md")
+            .filter(|name| !["STYLE.md", "specifications.md"].contains(&name.as_str()))
             .collect();
         names.sort();
         assert_eq!(PAGES.map(|(name, _)| name.to_owned()).to_vec(), names);

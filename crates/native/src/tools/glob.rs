@@ -67,9 +67,7 @@ impl GlobTool {
 }
 
 impl Tool for GlobTool {
-    fn declaration(&self) -> &ToolDeclaration {
-        &self.declaration
-    }
+    workspace_tool!();
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;

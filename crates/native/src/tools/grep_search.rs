@@ -124,9 +124,7 @@ impl GrepSearchTool {
 }
 
 impl Tool for GrepSearchTool {
-    fn declaration(&self) -> &ToolDeclaration {
-        &self.declaration
-    }
+    workspace_tool!();
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;

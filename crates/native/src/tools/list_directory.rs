@@ -66,9 +66,7 @@ impl ListDirectoryTool {
 }
 
 impl Tool for ListDirectoryTool {
-    fn declaration(&self) -> &ToolDeclaration {
-        &self.declaration
-    }
+    workspace_tool!();
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;

@@ -63,9 +63,7 @@ impl ReadFileTool {
 }
 
 impl Tool for ReadFileTool {
-    fn declaration(&self) -> &ToolDeclaration {
-        &self.declaration
-    }
+    workspace_tool!();
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;

@@ -77,9 +77,7 @@ impl ReplaceTool {
 }
 
 impl Tool for ReplaceTool {
-    fn declaration(&self) -> &ToolDeclaration {
-        &self.declaration
-    }
+    workspace_tool!();
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {
         let arguments = Arguments::check(&self.declaration, arguments)?;
@@ -243,14 +241,12 @@ impl ReplaceRequest<'_> {
             EditResult::Unclear {
                 lines: (first, last),
                 why,
-            } => ToolError::new(
-                "edit_no_occurrence_found",
-                format!("{missing} Lines {first}-{last} are nearly the same, but {why}."),
-            ),
+            } => ToolError::new("edit_no_occurrence_found", missing).with_hint(Some(format!(
+                "Lines {first}-{last} are nearly the same, but {why}."
+            ))),
             EditResult::Missing | EditResult::Edited { .. } => {
-                let nearest = nearest_place_hint(text, self.old).map(|words| format!(" {words}"));
-                let words = missing + &nearest.unwrap_or_default();
-                ToolError::new("edit_no_occurrence_found", words)
+                let nearest = nearest_place_hint(text, self.old);
+                ToolError::new("edit_no_occurrence_found", missing).with_hint(nearest)
             }
         }
     }

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Arguments, invalid_parameters, tool_declaration};
 use crate::tool::{
     BoxFuture, CallKind, CallPreview, PreparedCall, Tool, ToolDeclaration, ToolError, ToolOutput,
+    WorkspaceScope,
 };
 use crate::workspace::Workspace;
 
@@ -101,6 +102,14 @@ impl RunShellCommandTool {
 impl Tool for RunShellCommandTool {
     fn declaration(&self) -> &ToolDeclaration {
         &self.declaration
+    }
+
+    fn in_scope(&self, scope: &mut WorkspaceScope<'_>) -> Option<Arc<dyn Tool>> {
+        Some(Arc::new(Self {
+            workspace: scope(&self.workspace),
+            settings: Arc::clone(&self.settings),
+            declaration: self.declaration.clone(),
+        }))
     }
 
     fn prepare(&self, arguments: &Map<String, Value>) -> Result<Box<dyn PreparedCall>, ToolError> {

@@ -59,19 +59,12 @@ fn means(limits: RemoteLimits, variables: &[(&str, &str)]) -> Arc<RemoteMeans> {
 
 impl Scene {
     fn new(card: AgentCard, auth: Option<RemoteAuth>, means: Arc<RemoteMeans>) -> Self {
-        let definition = RemoteAgentDefinition {
-            name: "helper".to_owned(),
-            display_name: None,
-            description: String::new(),
-            original_description: None,
-            experimental: false,
-            input_config: InputConfig::default(),
-            card,
-            auth,
-            metadata: None,
-        };
+        Self::by(&definition(card, auth), means)
+    }
+
+    fn by(definition: &RemoteAgentDefinition, means: Arc<RemoteMeans>) -> Self {
         Self {
-            agent: RemoteAgent::new(&definition, means),
+            agent: RemoteAgent::new(definition, means),
         }
     }
 
@@ -100,6 +93,22 @@ impl Scene {
 
     async fn failure(&self, prompt: &str) -> RemoteError {
         self.ask(prompt).await.1.unwrap_err()
+    }
+}
+
+/// The definition of a remote agent.
+fn definition(card: AgentCard, auth: Option<RemoteAuth>) -> RemoteAgentDefinition {
+    RemoteAgentDefinition {
+        name: "helper".to_owned(),
+        display_name: None,
+        description: String::new(),
+        original_description: None,
+        experimental: false,
+        input_config: InputConfig::default(),
+        card,
+        auth,
+        max_time_minutes: None,
+        metadata: None,
     }
 }
 

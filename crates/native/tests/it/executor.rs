@@ -460,6 +460,7 @@ async fn an_agent_is_told_skills_memory_environment_and_the_limits_of_planning_i
         stage.executor.context = Arc::new(WorkspaceContext {
             global_memory: "Be brief.".to_owned(),
             session_memory: "\n<loaded_context>Use tabs.</loaded_context>".to_owned(),
+            project_memory: String::new(),
             environment: Some("not used: the request has its own".to_owned()),
             plans_directory: Some("/plans".into()),
         });

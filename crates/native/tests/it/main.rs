@@ -14,6 +14,8 @@ mod acp;
 mod agent_scripts;
 mod compression;
 mod crowd;
+mod definition_scope;
+mod edit_hints;
 mod executor;
 mod faults;
 mod hostile;

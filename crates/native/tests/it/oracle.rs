@@ -274,7 +274,30 @@ fn summary(tallies: &BTreeMap<&'static str, Tally>) -> String {
     for (words, count) in shares {
         let _ = writeln!(summary, "  {count:>5} {} {words}", share(count, cases));
     }
-    summary
+    summary + &name_table(tallies, cases)
+}
+
+/// Each deviation with its count, as a table for `docs/agents.md`.
+fn name_table(tallies: &BTreeMap<&'static str, Tally>, cases: usize) -> String {
+    let mut rows = Vec::new();
+    for (tool, tally) in tallies {
+        let kinds = [("promise", &tally.promised), ("choice", &tally.chosen)];
+        for (kind, named) in kinds {
+            rows.extend(
+                named
+                    .iter()
+                    .map(|(name, told)| (told.len(), *tool, kind, *name)),
+            );
+        }
+    }
+    rows.sort_unstable();
+    rows.reverse();
+    let mut table = "| tool | | deviation | cases | |\n|---|---|---|---:|---:|\n".to_owned();
+    for (count, tool, kind, name) in rows {
+        let share = share(count, cases);
+        let _ = writeln!(table, "| `{tool}` | {kind} | {name} | {count} | {share} |");
+    }
+    table
 }
 
 /// A share in percent, with two digits.

@@ -22,6 +22,9 @@ const PLACES: [&str; 5] = ["path", "uri", "filePath", "file_path", "file"];
 /// How many pieces of content that come one by one are kept until the call is over.
 const MOST_CHUNKS: usize = 1024;
 
+/// How many bytes of a terminal's output are kept until the call is over. The rest is in the lines only.
+const MOST_PRINTED: usize = 1 << 20;
+
 /// The known fields of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct TrackedCall {
@@ -46,6 +49,8 @@ pub(super) struct TrackedCall {
     has_ended: bool,
     /// What Gemini CLI's session log has of it.
     logged: Option<LoggedDetails>,
+    /// The output of its terminal, once it is over.
+    printed: String,
 }
 
 /// The fields that a session log added to a call.
@@ -261,6 +266,7 @@ impl TrackedCall {
                 .chain(lists)
                 .map(|it| it.as_str().len())
                 .sum::<usize>()
+            + self.printed.len()
     }
 
     fn invocation_body(&self) -> (Body, LineExtras) {
@@ -353,6 +359,9 @@ impl TrackedCall {
         let (tool, kind) = (self.tool_name(), self.tool_kind());
         CallSummary::new(&tool, &kind, input, &completion.locations)
             .add_derived_fields(&mut completion);
+        if completion.command_output.is_none() && !self.printed.is_empty() {
+            completion.command_output = Some(Text::from(self.printed.clone()));
+        }
         (Body::ToolCompletion(Box::new(completion)), extra)
     }
 
@@ -413,6 +422,14 @@ impl AcpNormalizer {
         if moment == CallStage::Asked && call.is_over {
             (call.status, call.is_over, before) = (None, false, None);
         }
+        if let Some(chunk) = patch.meta.and_then(printed_chunk) {
+            self.add_printed(&key, &chunk);
+        }
+        if call.is_over
+            && let Some(printed) = self.printed.close_id(&key)
+        {
+            call.printed = printed;
+        }
         if call.is_over
             && let Some(logged) = self.logged.take_call(session.as_ref(), &call.id)
         {
@@ -421,6 +438,15 @@ impl AcpNormalizer {
         self.tell_call(before.as_ref(), &call, patch.is_nested, current, out);
         self.calls.open(&key, call.clone(), call.memory_size());
         Some(call)
+    }
+
+    /// Adds to the output of a terminal, as Codex's adapter (2.6) tells it. Kept apart from the call, which is compared and copied.
+    fn add_printed(&mut self, key: &str, chunk: &str) {
+        let mut printed = self.printed.close_id(key).unwrap_or_default();
+        let room = MOST_PRINTED.saturating_sub(printed.len());
+        printed.push_str(&chunk[..chunk.floor_char_boundary(room)]);
+        let size = printed.len();
+        self.printed.open(key, printed, size);
     }
 
     /// A piece of a call's content: told alone, and again with the rest when the call is over.
@@ -506,6 +532,12 @@ fn update_known<T>(known: &mut Option<T>, new: Option<T>) {
 
 fn is_object(value: &Json) -> bool {
     value.token().kind() == TokenKind::Object
+}
+
+/// A piece of a terminal's output.
+fn printed_chunk(meta: Token<'_>) -> Option<std::borrow::Cow<'_, str>> {
+    let chunk = meta.get("terminal_output_delta")?.get("data");
+    own::string_token(chunk).and_then(Token::string)
 }
 
 /// The tool's name where agents hide it.

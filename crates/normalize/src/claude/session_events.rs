@@ -18,76 +18,43 @@ use std::sync::Arc;
 
 use lapidary_json::{SharedToken, Token, compact};
 use lapidary_vocab::event::{
-    CompactionTrigger, ContextCompaction, Diagnostic, DiagnosticKind, Provider, SessionInit,
-    SessionState, SessionStatus, SubagentComplete, SubagentSpawn, TextEvent, TextKind, UsageUpdate,
-    UserInput,
+    CompactionTrigger, ContextCompaction, DiagnosticKind, Provider, SessionInit, SessionState,
+    SessionStatus, SubagentSpawn, TextEvent, TextKind, UsageUpdate, UserInput,
 };
 use lapidary_vocab::{Body, Event, Json, Number, Text};
 use lapidary_wire::claude::session::{ClaudeBlock, ClaudeRecord, ClaudeSurvey, blocks};
 use lapidary_wire::lines::{RawLine, without_mark};
 use lapidary_wire::record_tree::RecordFate;
 
+use super::SIGNATURE;
 use super::calls;
 use super::sidechains::{SidechainIndex, SidechainRecord};
 use super::user_words;
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
-use crate::parent_call::set_parent;
 use crate::raw::RawContent;
-use crate::skipped_counts::SkippedCounts;
+use crate::record_events::{CurrentRecord, RecordEvents};
 use crate::stamp::EventStamp;
-use crate::{NormalizeOptions, SessionNormalizer, SubagentTranscripts};
-
-/// How many sub-agents are told within each other. Files that name each other would have no end.
-const DEEPEST_SUBAGENT: usize = 4;
+use crate::{NormalizeOptions, SessionNormalizer, SubagentTranscripts, TextJoint};
 
 /// Turns the lines of a session file into events, with those of sub-agents within the calls that started them.
 pub struct ClaudeNormalizer<'s> {
-    stamp: EventStamp,
-    subagents: &'s dyn SubagentTranscripts,
+    records: RecordEvents<'s>,
+    text_joint: TextJoint,
     /// The facts of the file whose lines are pushed.
     facts: ClaudeSurvey,
     /// The number of the next line.
     line: usize,
-    /// The calls within which a sub-agent's records are told, the innermost last.
-    parents: Vec<Text>,
-    /// The sub-agents that were told.
-    told: Vec<String>,
     /// Calls without a result yet.
     calls: HashMap<String, CallSummary>,
     /// Sub-agents whose records are in this file.
     sidechains: SidechainIndex,
-    skipped: SkippedCounts,
 }
 
 impl fmt::Debug for ClaudeNormalizer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("ClaudeNormalizer");
         debug.field("line", &self.line).finish_non_exhaustive()
-    }
-}
-
-/// A record under translation.
-struct CurrentRecord<'l> {
-    raw: Option<RawContent>,
-    /// Its number.
-    line: usize,
-    /// Facts of the record that only this agent has.
-    extensions: Vec<(&'static str, Json)>,
-    /// An event was made of it.
-    is_told: bool,
-    sink: &'l mut dyn FnMut(Event),
-}
-
-impl<'l> CurrentRecord<'l> {
-    fn new(raw: RawContent, line: usize, sink: &'l mut dyn FnMut(Event)) -> Self {
-        Self {
-            raw: Some(raw),
-            line,
-            extensions: Vec::new(),
-            is_told: false,
-            sink,
-        }
     }
 }
 
@@ -112,7 +79,8 @@ impl SessionNormalizer for ClaudeNormalizer<'_> {
     }
 
     fn finish(&mut self, sink: &mut dyn FnMut(Event)) {
-        self.emit_skipped_counts(sink);
+        self.records
+            .emit_skipped_counts("claude.skippedRecords", sink);
     }
 }
 
@@ -120,15 +88,12 @@ impl<'s> ClaudeNormalizer<'s> {
     /// A normaliser for one session file.
     pub fn new(options: &NormalizeOptions, subagents: &'s dyn SubagentTranscripts) -> Self {
         Self {
-            stamp: EventStamp::new(options, Provider::Claude),
-            subagents,
+            records: RecordEvents::new(EventStamp::new(options, Provider::Claude), subagents),
+            text_joint: options.text_joint,
             facts: ClaudeSurvey::default(),
             line: 0,
-            parents: Vec::new(),
-            told: Vec::new(),
             calls: HashMap::new(),
             sidechains: SidechainIndex::default(),
-            skipped: SkippedCounts::default(),
         }
     }
 
@@ -139,47 +104,22 @@ impl<'s> ClaudeNormalizer<'s> {
 }
 
 impl ClaudeNormalizer<'_> {
-    fn emit_event(&mut self, mut body: Body, current: &mut CurrentRecord<'_>) {
-        current.is_told = true;
-        set_parent(&mut body, self.parents.last());
-        let mut event = self.stamp.next_event(body, &mut current.raw);
-        for (key, value) in &current.extensions {
-            let extensions = &mut event.base.extensions;
-            extensions.insert(format!("claude.{key}"), value.clone());
-        }
-        (current.sink)(event);
-    }
-
-    fn emit_diagnostic(
-        &mut self,
-        kind: DiagnosticKind,
-        message: String,
-        current: &mut CurrentRecord<'_>,
-    ) {
-        let body = Diagnostic {
-            kind,
-            message,
-            count: None,
-        };
-        self.emit_event(Body::Diagnostic(body), current);
-    }
-
     /// The beginning of the session, from the first record that tells where the agent works. That record carries itself.
     fn emit_session_start(&mut self, sink: &mut dyn FnMut(Event)) {
         let id = self.facts.session_id.clone();
-        self.stamp.session_id = id.map(Text::from_token);
+        self.records.stamp.session_id = id.map(Text::from_token);
         let Some(first) = &self.facts.first else {
             return;
         };
         let first = first.fields();
-        self.stamp.timestamp = first.timestamp.map(own::owned_text);
+        self.records.stamp.timestamp = first.timestamp.map(own::owned_text);
         let init = SessionInit {
             cwd: first.cwd.map(own::owned_text),
             permission_mode: first.permission_mode.map(own::owned_text),
             ..SessionInit::default()
         };
         let body = Body::SessionInit(Box::new(init));
-        let mut event = self.stamp.next_event(body, &mut None);
+        let mut event = self.records.stamp.next_event(body, &mut None);
         let facts = [
             ("claude.version", first.version),
             ("claude.gitBranch", first.git_branch),
@@ -197,32 +137,14 @@ impl ClaudeNormalizer<'_> {
         let place = self.line;
         self.line += 1;
         match (line.object(), self.facts.fate(place)) {
-            (None, _) => self.report_unreadable(line, place, sink),
-            (Some(record), RecordFate::Kept) => self.translate_record(record, place, sink),
-            (Some(_), RecordFate::Abandoned) => self.skipped.abandoned += 1,
-            (Some(_), RecordFate::Repeated) => self.skipped.repeated += 1,
-        }
-    }
-
-    fn report_unreadable(&mut self, line: RawLine<'_>, place: usize, sink: &mut dyn FnMut(Event)) {
-        let bytes = line.bytes();
-        let raw = RawContent::from_other_bytes(bytes);
-        let mut current = CurrentRecord::new(raw, place, sink);
-        let is_cut_off = self.facts.is_last(place) && bytes.starts_with(b"{");
-        let (kind, message) = match line {
-            RawLine::TooLong { .. } => (
-                DiagnosticKind::LineTooLong,
-                "a line of the session file is too long",
-            ),
-            RawLine::Whole(_) if is_cut_off => {
-                (DiagnosticKind::MalformedLine, "the last record is cut off")
+            (None, _) => {
+                let is_last = self.facts.is_last(place);
+                self.records.report_unreadable(line, place, is_last, sink);
             }
-            RawLine::Whole(_) => (
-                DiagnosticKind::MalformedLine,
-                "a line of the session file is not a JSON object",
-            ),
-        };
-        self.emit_diagnostic(kind, message.to_owned(), &mut current);
+            (Some(record), RecordFate::Kept) => self.translate_record(record, place, sink),
+            (Some(_), RecordFate::Abandoned) => self.records.skipped.abandoned += 1,
+            (Some(_), RecordFate::Repeated) => self.records.skipped.repeated += 1,
+        }
     }
 
     fn translate_record(&mut self, record: Token<'_>, place: usize, sink: &mut dyn FnMut(Event)) {
@@ -235,9 +157,9 @@ impl ClaudeNormalizer<'_> {
         let mut current = CurrentRecord::new(raw, place, sink);
         let record = ClaudeRecord::from_token(record);
         if let Some(timestamp) = record.timestamp {
-            self.stamp.timestamp = Some(own::owned_text(timestamp));
+            self.records.stamp.timestamp = Some(own::owned_text(timestamp));
         }
-        if record.is_sidechain && self.parents.is_empty() {
+        if record.is_sidechain && self.records.parents.is_empty() {
             self.translate_sidechain(&record, &mut current);
         } else {
             self.translate_by_type(&record, &mut current);
@@ -256,12 +178,12 @@ impl ClaudeNormalizer<'_> {
                     call_id,
                     ..SubagentSpawn::default()
                 };
-                self.emit_event(Body::SubagentSpawn(spawn), current);
+                self.records.emit_event(Body::SubagentSpawn(spawn), current);
             }
             SidechainRecord::Later(call) => {
-                self.parents.push(call);
+                self.records.parents.push(call);
                 self.translate_by_type(record, current);
-                self.parents.pop();
+                self.records.parents.pop();
             }
             SidechainRecord::Unclear => self.translate_by_type(record, current),
         }
@@ -279,7 +201,8 @@ impl ClaudeNormalizer<'_> {
                     Some(kind) => format!("unknown type of record: {kind}"),
                     None => "a record without a type".to_owned(),
                 };
-                self.emit_diagnostic(DiagnosticKind::UnknownType, message, current);
+                self.records
+                    .emit_diagnostic(DiagnosticKind::UnknownType, message, current);
             }
         }
     }
@@ -289,7 +212,7 @@ impl ClaudeNormalizer<'_> {
         if let Some(kind) = record.tool_denial_kind {
             current
                 .extensions
-                .push(("toolDenialKind", own::owned_json(kind)));
+                .push(("claude.toolDenialKind", own::owned_json(kind)));
         }
         let mut words = Vec::new();
         let mut images = Vec::new();
@@ -305,7 +228,9 @@ impl ClaudeNormalizer<'_> {
                     content,
                     is_error,
                 } => self.emit_tool_result(tool_use_id, (content, is_error), record, current),
-                ClaudeBlock::Thinking(_) | ClaudeBlock::ToolUse { .. } | ClaudeBlock::Other(_) => {
+                ClaudeBlock::Thinking { .. }
+                | ClaudeBlock::ToolUse { .. }
+                | ClaudeBlock::Other(_) => {
                     self.odd_block(current);
                 }
             }
@@ -324,27 +249,27 @@ impl ClaudeNormalizer<'_> {
         record: &ClaudeRecord<'_>,
         current: &mut CurrentRecord<'_>,
     ) {
-        let text = Text::concat(words);
+        let text = own::joined_texts(words, self.text_joint);
         let said = text.to_str().into_owned();
         if user_words::is_interruption(&said) {
             let body = SessionStatus {
                 status: SessionState::Interrupted,
                 message: Some(text),
             };
-            return self.emit_event(Body::SessionStatus(body), current);
+            return self.records.emit_event(Body::SessionStatus(body), current);
         }
         let is_program = user_words::is_program(&said);
-        if !self.parents.is_empty() && record.parent_uuid.is_none() && !current.is_told {
-            self.skipped.in_call += 1;
+        if !self.records.parents.is_empty() && record.parent_uuid.is_none() && !current.is_told {
+            self.records.skipped.in_call += 1;
             return;
         }
-        let is_agents = record.is_sidechain || !self.parents.is_empty();
+        let is_agents = record.is_sidechain || !self.records.parents.is_empty();
         let input = UserInput {
             text,
             images,
             is_synthetic: record.is_meta || record.is_compact_summary || is_program || is_agents,
         };
-        self.emit_event(Body::UserInput(input), current);
+        self.records.emit_event(Body::UserInput(input), current);
     }
 
     fn emit_tool_result(
@@ -361,7 +286,8 @@ impl ClaudeNormalizer<'_> {
             completion.locations.clone_from(&call.locations);
             call.add_derived_fields(&mut completion);
         }
-        self.emit_event(Body::ToolCompletion(Box::new(completion)), current);
+        self.records
+            .emit_event(Body::ToolCompletion(Box::new(completion)), current);
     }
 
     fn translate_assistant(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
@@ -376,14 +302,18 @@ impl ClaudeNormalizer<'_> {
         for block in record.message_content().map(blocks).unwrap_or_default() {
             match block {
                 ClaudeBlock::Text(text) => {
-                    self.emit_event(
+                    self.records.emit_event(
                         said(own::owned_text(text), kind.clone(), model.clone()),
                         current,
                     );
                 }
-                ClaudeBlock::Thinking(text) => {
+                ClaudeBlock::Thinking { text, signature } => {
                     let body = said(own::owned_text(text), TextKind::Thinking, model.clone());
-                    self.emit_event(body, current);
+                    let known = current.extensions.len();
+                    let signature = signature.map(|it| (SIGNATURE, own::owned_json(it)));
+                    current.extensions.extend(signature);
+                    self.records.emit_event(body, current);
+                    current.extensions.truncate(known);
                 }
                 ClaudeBlock::ToolUse { id, name, input } => {
                     self.emit_tool_call([id, name, input], model.clone(), current);
@@ -401,14 +331,16 @@ impl ClaudeNormalizer<'_> {
         }
         if !current.is_told {
             // Nothing in it, but it is there: an empty text carries the record.
-            self.emit_event(said(Text::default(), kind, None), current);
+            self.records
+                .emit_event(said(Text::default(), kind, None), current);
         }
     }
 
     /// A block that a message of its role does not have, or that we do not know. It is in the record.
     fn odd_block(&mut self, current: &mut CurrentRecord<'_>) {
         let message = "a block of a type that is unknown here".to_owned();
-        self.emit_diagnostic(DiagnosticKind::UnknownType, message, current);
+        self.records
+            .emit_diagnostic(DiagnosticKind::UnknownType, message, current);
     }
 
     fn emit_usage(
@@ -423,7 +355,7 @@ impl ClaudeNormalizer<'_> {
                 model,
                 step_usage,
             };
-            self.emit_event(Body::UsageUpdate(body), current);
+            self.records.emit_event(Body::UsageUpdate(body), current);
         }
     }
 
@@ -437,7 +369,8 @@ impl ClaudeNormalizer<'_> {
         let id = call.call_id.clone();
         self.calls.insert(id.to_str().into_owned(), summary);
         let starts = calls::starts_subagent(&call.tool_name.to_str());
-        self.emit_event(Body::ToolInvocation(Box::new(call)), current);
+        self.records
+            .emit_event(Body::ToolInvocation(Box::new(call)), current);
         if starts {
             let prompt = parts[2].and_then(|input| input.get("prompt"));
             self.sidechains.note_call(&id, prompt);
@@ -455,38 +388,12 @@ impl ClaudeNormalizer<'_> {
         let call = id.to_str();
         let told = self.facts.agent_of_call(&call).and_then(Token::string);
         let agent = told.map(Cow::into_owned);
-        let agent = agent.or_else(|| self.subagents.agent_of_call(&call));
-        let Some(agent) = agent.filter(|agent| !self.told.contains(agent)) else {
-            return;
-        };
-        if self.parents.len() >= DEEPEST_SUBAGENT {
-            return;
+        let agent = agent.or_else(|| self.records.subagents.agent_of_call(&call));
+        let entered = self.records.enter_subagent(id, agent, input, current);
+        if let Some(entered) = entered {
+            self.translate_file(&entered.bytes, current.sink);
+            self.records.leave_subagent(entered, current);
         }
-        let Some(bytes) = self.subagents.read(&agent) else {
-            return;
-        };
-        self.told.push(agent.clone());
-        let argument = |key| string_token(input?.get(key)).map(own::owned_text);
-        let spawn = SubagentSpawn {
-            call_id: id.clone(),
-            agent_type: argument("subagent_type"),
-            description: argument("description"),
-            is_resume: false,
-            resume_agent_id: None,
-        };
-        self.emit_event(Body::SubagentSpawn(spawn), current);
-        let began = self.stamp.timestamp.clone();
-        self.parents.push(id.clone());
-        self.translate_file(&bytes, current.sink);
-        self.parents.pop();
-        self.stamp.timestamp = began;
-        let complete = SubagentComplete {
-            call_id: id.clone(),
-            agent_id: Some(agent.into()),
-            status: None,
-            summary: None,
-        };
-        self.emit_event(Body::SubagentComplete(complete), current);
     }
 
     /// The records of a sub-agent's file.
@@ -505,7 +412,7 @@ impl ClaudeNormalizer<'_> {
         if let Some(subtype) = record.subtype {
             current
                 .extensions
-                .push(("subtype", own::owned_json(subtype)));
+                .push(("claude.subtype", own::owned_json(subtype)));
         }
         if record.subtype.is_some_and(|it| it.is("compact_boundary")) {
             return self.emit_compaction(record, current);
@@ -524,7 +431,7 @@ impl ClaudeNormalizer<'_> {
             status,
             message: Some(own::owned_text(content)),
         };
-        self.emit_event(Body::SessionStatus(body), current);
+        self.records.emit_event(Body::SessionStatus(body), current);
     }
 
     /// Attachments and notes of the program have a type of their own.
@@ -537,7 +444,7 @@ impl ClaudeNormalizer<'_> {
             () => None,
         };
         let kind = record.kind.and_then(Token::string).unwrap_or_default();
-        self.skipped.add_state(&kind, subtype);
+        self.records.skipped.add_state(&kind, subtype);
     }
 
     fn emit_compaction(&mut self, record: &ClaudeRecord<'_>, current: &mut CurrentRecord<'_>) {
@@ -550,20 +457,8 @@ impl ClaudeNormalizer<'_> {
             pre_tokens: before.and_then(|it| Number::from_token(SharedToken::from(it))),
             summary: None,
         };
-        self.emit_event(Body::ContextCompaction(body), current);
-    }
-
-    fn emit_skipped_counts(&mut self, sink: &mut dyn FnMut(Event)) {
-        let ids = self.subagents.ids();
-        let is_unnamed = |id: &&String| !self.told.contains(id);
-        self.skipped.unnamed_agents = ids.iter().filter(is_unnamed).count() as u64;
-        let Some((body, detail)) = self.skipped.closing_diagnostic() else {
-            return;
-        };
-        let mut event = self.stamp.next_event(Body::Diagnostic(body), &mut None);
-        let extensions = &mut event.base.extensions;
-        extensions.insert("claude.skippedRecords".to_owned(), detail);
-        sink(event);
+        self.records
+            .emit_event(Body::ContextCompaction(body), current);
     }
 }
 

@@ -26,7 +26,7 @@ use lapidary_wire::claude::stream::{ClaudeLineType, ClaudeStreamLine};
 use lapidary_wire::lines::RawLine;
 
 use self::partial::PartialMessage;
-use super::{calls, user_words};
+use super::{SIGNATURE, calls, user_words};
 use crate::completions::CallSummary;
 use crate::excerpt::shortened_name;
 use crate::normalizer::LineDirection;
@@ -163,7 +163,9 @@ impl ClaudeStreamNormalizer {
                 ClaudeBlock::Text(text) => {
                     self.emit_words(text, kind.clone(), model.clone(), current);
                 }
-                ClaudeBlock::Thinking(text) => {
+                ClaudeBlock::Thinking { text, signature } => {
+                    let signature = signature.map(|it| (SIGNATURE.to_owned(), own::owned_json(it)));
+                    current.hand.extensions.extend(signature);
                     self.emit_words(text, TextKind::Thinking, model.clone(), current);
                 }
                 ClaudeBlock::ToolUse { id, name, input } => {
@@ -230,7 +232,9 @@ impl ClaudeStreamNormalizer {
                     content,
                     is_error,
                 } => self.emit_tool_result(tool_use_id, content, is_error, current),
-                ClaudeBlock::Thinking(_) | ClaudeBlock::ToolUse { .. } | ClaudeBlock::Other(_) => {
+                ClaudeBlock::Thinking { .. }
+                | ClaudeBlock::ToolUse { .. }
+                | ClaudeBlock::Other(_) => {
                     self.odd_block(current);
                 }
             }

@@ -12,6 +12,14 @@ use crate::tools;
 /// The lines of a patch that name a file.
 const PATCHED: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
 
+/// The end of a command, from the item of its own.
+#[derive(Debug)]
+pub(super) struct EndedCommand {
+    pub(super) exit_code: i64,
+    /// All that it printed. The result is shortened for the model.
+    pub(super) output: Option<Text>,
+}
+
 /// A call, and the facts that its completion needs.
 pub(super) fn invocation(
     record: &RolloutRecord<'_>,
@@ -62,10 +70,16 @@ fn patched(patch: &str) -> Vec<Text> {
 }
 
 /// The end of a call. Only commands tell how they ended: by an item of their own since 0.166, by the output's own JSON before.
-pub(super) fn completion(record: &RolloutRecord<'_>, exit_code: Option<i64>) -> ToolCompletion {
+pub(super) fn completion(
+    record: &RolloutRecord<'_>,
+    ended: Option<EndedCommand>,
+) -> ToolCompletion {
     let output = record.get("output");
-    let exit_code = exit_code.or_else(|| told_exit_code(output?));
-    let is_error = exit_code.is_some_and(|code| code != 0);
+    let (is_failed, printed) = match ended {
+        Some(ended) => (ended.exit_code != 0, ended.output),
+        None => (false, None),
+    };
+    let is_error = is_failed || record.tells_failure();
     ToolCompletion {
         parent_call_id: None,
         call_id: record
@@ -82,16 +96,21 @@ pub(super) fn completion(record: &RolloutRecord<'_>, exit_code: Option<i64>) -> 
         content: Vec::new(),
         locations: Vec::new(),
         command: None,
-        command_output: None,
+        command_output: printed.or_else(|| printed_output(output?)),
         mutation: None,
     }
 }
 
-/// `{"output":…,"metadata":{"exit_code":…}}` in the text of an output (0.60.1).
-fn told_exit_code(output: Token<'_>) -> Option<i64> {
+/// The output of a command without the lines that Codex puts before it for the model.
+fn printed_output(output: Token<'_>) -> Option<Text> {
     let text = output.string()?;
-    let about = Token::parse(&text).ok()?.get("metadata")?;
-    whole(about.get("exit_code")?)
+    if let Ok(told) = Token::parse(&text) {
+        told.get("metadata")?;
+        return own::string_token(told.get("output")).map(own::owned_text);
+    }
+    let (about, printed) = text.split_once("\nOutput:\n")?;
+    let is_told = about.starts_with("Chunk ID: ") || about.starts_with("Exit code: ");
+    is_told.then(|| Text::from(printed.to_owned()))
 }
 
 /// A whole number, which may be negative: of a command that a signal ended.

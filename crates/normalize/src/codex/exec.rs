@@ -10,10 +10,11 @@
 //! | `turn.started`, progress of an item | a `diagnostic` of kind `protocol` |
 //! | a type that we do not know | a `diagnostic` that carries it |
 //!
-//! The stream has neither the prompt nor calls that the sandbox refused.
+//! The stream has neither the prompt nor calls that Codex refused: [`logged_calls`] has these.
 
 mod causes;
 mod items;
+pub mod logged_calls;
 
 use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::event::{
@@ -21,9 +22,10 @@ use lapidary_vocab::event::{
 };
 use lapidary_vocab::usage::TokenUsage;
 use lapidary_vocab::{Body, Number, Text};
-use lapidary_wire::codex::exec::{ExecLine, ExecLineType};
+use lapidary_wire::codex::exec::{ExecItemType, ExecLine, ExecLineType};
 use lapidary_wire::lines::RawLine;
 
+use self::logged_calls::{LoggedAction, LoggedExecCalls, StreamPlace};
 use crate::completions::CallSummary;
 use crate::excerpt::shortened_name;
 use crate::normalizer::LineDirection;
@@ -41,6 +43,13 @@ pub struct ExecNormalizer {
     /// Actions that have started and are not completed.
     calls: PendingById<CallSummary>,
     directory: Option<Text>,
+    logged: LoggedExecCalls,
+    /// The items so far.
+    reached: StreamPlace,
+    /// What the rollout knows of the action that the line in hand completes.
+    completed_action: Option<LoggedAction>,
+    /// Denied by the mode that the caller chose, not for want of a prompt.
+    is_planning: bool,
 }
 
 /// A line while it is translated.
@@ -58,6 +67,10 @@ impl ExecNormalizer {
             run: StreamRun::new(options, Provider::Codex),
             calls: PendingById::default(),
             directory: directory.map(|it| Text::from(it.to_owned())),
+            logged: LoggedExecCalls::default(),
+            reached: StreamPlace::default(),
+            completed_action: None,
+            is_planning: options.is_planning,
         }
     }
 
@@ -78,7 +91,20 @@ impl ExecNormalizer {
     }
 
     fn translate_by_type(&mut self, current: &mut CurrentLine<'_, '_>) {
-        match current.line.line_type() {
+        let kind = current.line.line_type();
+        let is_over = kind.is_some_and(ExecLineType::is_turn_end);
+        if is_over || kind.is_some_and(ExecLineType::is_item) {
+            self.emit_logged_calls(is_over, current.out);
+        }
+        let completed = current.line.item_type();
+        let completed = completed.filter(|_| kind == Some(ExecLineType::ItemCompleted));
+        if completed.is_some_and(ExecItemType::is_recorded_action) {
+            self.completed_action = self.take_logged_action();
+        }
+        if let Some(item) = completed {
+            self.reached.add_item(item);
+        }
+        match kind {
             Some(ExecLineType::ThreadStarted) => self.begin_thread(current),
             Some(ExecLineType::TurnStarted) => self.emit_protocol("a turn begins", current),
             Some(ExecLineType::TurnCompleted) => self.complete_turn(current),
@@ -124,6 +150,7 @@ impl ExecNormalizer {
     }
 
     fn begin_thread(&mut self, current: &mut CurrentLine<'_, '_>) {
+        self.reached = StreamPlace::default();
         if let Some(id) = current.line.thread_id {
             self.run.stamp.session_id = Some(own::owned_text(id));
         }
@@ -213,7 +240,9 @@ impl Normalizer for ExecNormalizer {
         }
     }
 
-    fn session_log(&mut self, _entry: &str) {}
+    fn session_log(&mut self, entry: &str) {
+        self.logged.push(entry);
+    }
 
     fn insert(
         &mut self,
@@ -232,6 +261,8 @@ impl Normalizer for ExecNormalizer {
     fn restart(&mut self, message: String, now: &str, out: &mut EventBuffer) {
         self.run.restart(message, now, out);
         self.calls = PendingById::default();
+        self.logged = LoggedExecCalls::default();
+        self.reached = StreamPlace::default();
     }
 
     fn has_spoken(&self) -> bool {

@@ -21,12 +21,15 @@ use lapidary_vocab::{Body, Event, Json, Number, Text};
 use lapidary_wire::codex::rollout::RolloutRecord;
 use lapidary_wire::lines::RawLine;
 
-use super::calls;
+use super::calls::{self, EndedCommand};
 use crate::completions::CallSummary;
 use crate::own;
 use crate::raw::{RawContent, on_one_line};
 use crate::stamp::EventStamp;
-use crate::{EventBuffer, NormalizeOptions, SessionNormalizer};
+use crate::{EventBuffer, NormalizeOptions, SessionNormalizer, TextJoint};
+
+/// The extension of a prompt that Codex itself writes: instructions, and facts about the place.
+pub(crate) const CONTEXT: &str = "codex.context";
 
 /// How many calls may wait for a result. A call that is never answered is forgotten with all others then.
 const MOST_OPEN: usize = 4096;
@@ -35,13 +38,14 @@ const MOST_OPEN: usize = 4096;
 #[derive(Debug)]
 pub struct RolloutNormalizer {
     stamp: EventStamp,
+    text_joint: TextJoint,
     has_begun: bool,
     /// The model of the turn.
     model: Option<Text>,
     /// Calls without a result yet.
     calls: HashMap<String, CallSummary>,
     /// How commands ended, by their calls.
-    exits: HashMap<String, i64>,
+    ended: HashMap<String, EndedCommand>,
     /// Since 0.166 a record of its own tells the tokens of each response.
     has_usage_records: bool,
     /// The sum at the last `token_count`, which is written again at the beginning of each turn.
@@ -60,10 +64,11 @@ impl RolloutNormalizer {
     pub fn new(options: &NormalizeOptions) -> Self {
         Self {
             stamp: EventStamp::new(options, Provider::Codex),
+            text_joint: options.text_joint,
             has_begun: false,
             model: None,
             calls: HashMap::new(),
-            exits: HashMap::new(),
+            ended: HashMap::new(),
             has_usage_records: false,
             counted_tokens: None,
             skipped: BTreeMap::new(),
@@ -196,7 +201,8 @@ impl RolloutNormalizer {
         match kind.as_deref() {
             Some("message") if record.string("role").is_some_and(|it| it.is("assistant")) => {
                 let text: Vec<_> = record.texts().map(own::owned_text).collect();
-                self.emit_text(Text::concat(&text), TextKind::Text, line);
+                let text = own::joined_texts(&text, self.text_joint);
+                self.emit_text(text, TextKind::Text, line);
             }
             Some("message") => self.emit_user_input(record, line),
             Some("reasoning") => self.emit_reasoning(record, line),
@@ -228,13 +234,13 @@ impl RolloutNormalizer {
     }
 
     fn emit_user_input(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
-        let text: Vec<_> = record.texts().map(own::owned_text).collect();
-        let input = UserInput {
-            text: Text::concat(&text),
-            images: record.images().filter_map(image).collect(),
-            is_synthetic: record.is_context(),
-        };
+        let input = user_input(record, self.text_joint);
+        let is_context = input.is_synthetic;
         self.emit_event(Body::UserInput(input), line);
+        if is_context && let Some(event) = line.out.last_mut() {
+            let mark = Json::from_value(&true);
+            event.base.extensions.insert(CONTEXT.to_owned(), mark);
+        }
     }
 
     /// Thoughts, where they are not only encrypted.
@@ -255,7 +261,7 @@ impl RolloutNormalizer {
     fn emit_tool_result(&mut self, record: &RolloutRecord<'_>, line: &mut CurrentLine<'_>) {
         let id = record.string("call_id").and_then(Token::string);
         let id = id.unwrap_or_default();
-        let mut completion = calls::completion(record, self.exits.remove(&*id));
+        let mut completion = calls::completion(record, self.ended.remove(&*id));
         if let Some(call) = self.calls.remove(&*id) {
             completion.locations.clone_from(&call.locations);
             call.add_derived_fields(&mut completion);
@@ -278,7 +284,7 @@ impl RolloutNormalizer {
             }
             "token_count" if !self.has_usage_records => self.token_count(record, line),
             _ if record.is_repeating_event() => {
-                self.note_exit(record);
+                self.note_end(record);
                 self.count_skipped(&format!("event_msg/{kind}"));
             }
             kind => self.report_unknown(&format!("event_msg/{kind}"), line),
@@ -323,17 +329,19 @@ impl RolloutNormalizer {
     }
 
     /// Notes how a command ended. Its result comes next.
-    fn note_exit(&mut self, record: &RolloutRecord<'_>) {
+    fn note_end(&mut self, record: &RolloutRecord<'_>) {
         let Some(item) = record.get("item") else {
             return;
         };
         let id = item.get("id").and_then(Token::string);
         let code = item.get("exit_code").and_then(calls::whole);
-        if let (Some(id), Some(code)) = (id, code) {
-            if self.exits.len() >= MOST_OPEN {
-                self.exits.clear();
+        let output = own::string_token(item.get("aggregated_output")).map(own::owned_text);
+        if let (Some(id), Some(exit_code)) = (id, code) {
+            if self.ended.len() >= MOST_OPEN {
+                self.ended.clear();
             }
-            self.exits.insert(id.into_owned(), code);
+            let ended = EndedCommand { exit_code, output };
+            self.ended.insert(id.into_owned(), ended);
         }
     }
 }
@@ -355,6 +363,16 @@ impl SessionNormalizer for RolloutNormalizer {
         let mut events = EventBuffer::new();
         Self::finish(self, &mut events);
         events.into_iter().for_each(sink);
+    }
+}
+
+/// A message of the user, or one that Codex writes as if it were.
+pub(super) fn user_input(record: &RolloutRecord<'_>, joint: TextJoint) -> UserInput {
+    let text: Vec<_> = record.texts().map(own::owned_text).collect();
+    UserInput {
+        text: own::joined_texts(&text, joint),
+        images: record.images().filter_map(image).collect(),
+        is_synthetic: record.is_context(),
     }
 }
 

@@ -26,7 +26,7 @@ pub fn write(log: &ReplayedLog<'_>, redacted: bool, out: &mut impl Write) -> io:
     )?;
     for (number, message) in session_messages::messages(log).enumerate() {
         out.write_all(if number == 0 { b"\n" } else { b"," })?;
-        line::write(out, &message)?;
+        line::write_message(out, &message)?;
     }
     out.write_all(b"]}\n")
 }

@@ -46,6 +46,7 @@ pub fn events(
         rows,
         parents: Vec::new(),
         told: vec![session_id.to_owned()],
+        messages: 0,
         skipped: SkippedCounts::default(),
         sink,
     };
@@ -62,6 +63,8 @@ struct OpencodeTranslator<'s> {
     parents: Vec<Text>,
     /// The sessions that were told.
     told: Vec<String>,
+    /// How many messages there were.
+    messages: u64,
     skipped: SkippedCounts,
     sink: &'s mut dyn FnMut(Event),
 }
@@ -143,6 +146,7 @@ impl OpencodeTranslator<'_> {
 
     fn translate_message(&mut self, rows: &MessageRows) {
         let message = object(&rows.message).map(OpencodeRow::from_token);
+        self.messages += 1;
         if let Some(message) = &message {
             self.set_time(message);
         }
@@ -307,6 +311,9 @@ impl OpencodeTranslator<'_> {
         current
             .extensions
             .extend(exit.map(|it| ("exitCode", own::owned_json(it))));
+        // The calls of one message were made together, though each stands with its result.
+        let response = ("response", Json::from_value(&self.messages));
+        current.extensions.push(response);
         if let Some(completion) = calls::completion(part, summary) {
             self.emit_event(Body::ToolCompletion(Box::new(completion)), current);
         }

@@ -66,8 +66,24 @@ pub(super) fn completion(response: Token<'_>, result: Option<Token<'_>>) -> Tool
             .collect(),
         locations: Vec::new(),
         command: None,
-        command_output: None,
+        command_output: output.and_then(|output| printed_output(output, display)),
         mutation: None,
+    }
+}
+
+/// The output of a command as Qwen Code shows it, without the lines that it puts around it for the model.
+fn printed_output(output: Token<'_>, display: Option<Token<'_>>) -> Option<Text> {
+    let text = output.string()?;
+    let (about, rest) = text.split_once("\nOutput: ")?;
+    let (printed, _) = rest.rsplit_once("\nError: ")?;
+    if !about.starts_with("Command: ") || !about.contains("\nDirectory: ") {
+        return None;
+    }
+    let shown = string_token(display).and_then(Token::string);
+    match shown.filter(|shown| *shown != text) {
+        Some(shown) => Some(Text::from(shown.into_owned())),
+        None if printed == "(empty)" => Some(Text::default()),
+        None => Some(Text::from(printed.to_owned())),
     }
 }
 

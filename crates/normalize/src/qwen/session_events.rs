@@ -18,9 +18,8 @@ use std::fmt;
 
 use lapidary_json::{SharedToken, Token};
 use lapidary_vocab::event::{
-    CompactionTrigger, ContextCompaction, Diagnostic, DiagnosticKind, Provider, SessionInit,
-    SessionState, SessionStatus, SubagentComplete, SubagentSpawn, TextEvent, TextKind, UsageUpdate,
-    UserInput,
+    CompactionTrigger, ContextCompaction, DiagnosticKind, Provider, SessionInit, SessionState,
+    SessionStatus, TextEvent, TextKind, UsageUpdate, UserInput,
 };
 use lapidary_vocab::{Body, Event, Json, Number, Text};
 use lapidary_wire::lines::{RawLine, without_mark};
@@ -30,34 +29,25 @@ use lapidary_wire::record_tree::RecordFate;
 use super::calls;
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
-use crate::parent_call::set_parent;
 use crate::raw::RawContent;
-use crate::skipped_counts::SkippedCounts;
+use crate::record_events::{CurrentRecord, RecordEvents};
 use crate::stamp::EventStamp;
-use crate::{NormalizeOptions, SessionNormalizer, SubagentTranscripts};
+use crate::{NormalizeOptions, SessionNormalizer, SubagentTranscripts, TextJoint};
 use outline::QwenOutline;
-
-/// How many sub-agents are told within each other. Files that name each other would have no end.
-const DEEPEST_SUBAGENT: usize = 6;
 
 /// How many calls may wait for a result. A call that is never answered is forgotten with all others then.
 const MOST_OPEN: usize = 4096;
 
 /// Turns the lines of a session file into events, with those of sub-agents within the calls that started them.
 pub struct QwenNormalizer<'s> {
-    stamp: EventStamp,
-    subagents: &'s dyn SubagentTranscripts,
+    records: RecordEvents<'s>,
+    text_joint: TextJoint,
     /// The facts of the file whose lines are pushed.
     outline: QwenOutline,
     /// The number of the next line.
     line: usize,
-    /// The calls within which a sub-agent's records are told, the innermost last.
-    parents: Vec<Text>,
-    /// The sub-agents that were told.
-    told: Vec<String>,
     /// Calls without a result yet.
     calls: HashMap<String, CallSummary>,
-    skipped: SkippedCounts,
 }
 
 impl fmt::Debug for QwenNormalizer<'_> {
@@ -65,16 +55,6 @@ impl fmt::Debug for QwenNormalizer<'_> {
         let mut debug = f.debug_struct("QwenNormalizer");
         debug.field("line", &self.line).finish_non_exhaustive()
     }
-}
-
-/// A record under translation.
-struct CurrentRecord<'l> {
-    raw: Option<RawContent>,
-    /// Facts of the record that only this agent has.
-    extensions: Vec<(&'static str, Json)>,
-    /// An event was made of it.
-    is_told: bool,
-    sink: &'l mut dyn FnMut(Event),
 }
 
 impl SessionNormalizer for QwenNormalizer<'_> {
@@ -98,16 +78,8 @@ impl SessionNormalizer for QwenNormalizer<'_> {
     }
 
     fn finish(&mut self, sink: &mut dyn FnMut(Event)) {
-        let ids = self.subagents.ids();
-        let is_unnamed = |id: &&String| !self.told.contains(id);
-        self.skipped.unnamed_agents = ids.iter().filter(is_unnamed).count() as u64;
-        let Some((body, detail)) = self.skipped.closing_diagnostic() else {
-            return;
-        };
-        let mut event = self.stamp.next_event(Body::Diagnostic(body), &mut None);
-        let extensions = &mut event.base.extensions;
-        extensions.insert("qwen.skippedRecords".to_owned(), detail);
-        sink(event);
+        self.records
+            .emit_skipped_counts("qwen.skippedRecords", sink);
     }
 }
 
@@ -115,40 +87,12 @@ impl<'s> QwenNormalizer<'s> {
     /// A normaliser for one session file.
     pub fn new(options: &NormalizeOptions, subagents: &'s dyn SubagentTranscripts) -> Self {
         Self {
-            stamp: EventStamp::new(options, Provider::Qwen),
-            subagents,
+            records: RecordEvents::new(EventStamp::new(options, Provider::Qwen), subagents),
+            text_joint: options.text_joint,
             outline: QwenOutline::default(),
             line: 0,
-            parents: Vec::new(),
-            told: Vec::new(),
             calls: HashMap::new(),
-            skipped: SkippedCounts::default(),
         }
-    }
-
-    fn emit_event(&mut self, mut body: Body, current: &mut CurrentRecord<'_>) {
-        current.is_told = true;
-        set_parent(&mut body, self.parents.last());
-        let mut event = self.stamp.next_event(body, &mut current.raw);
-        for (key, value) in &current.extensions {
-            let extensions = &mut event.base.extensions;
-            extensions.insert(format!("qwen.{key}"), value.clone());
-        }
-        (current.sink)(event);
-    }
-
-    fn emit_diagnostic(
-        &mut self,
-        kind: DiagnosticKind,
-        message: String,
-        current: &mut CurrentRecord<'_>,
-    ) {
-        let body = Diagnostic {
-            kind,
-            message,
-            count: None,
-        };
-        self.emit_event(Body::Diagnostic(body), current);
     }
 
     /// The beginning of the session, from the first record that tells where the agent works. That record carries itself.
@@ -157,14 +101,14 @@ impl<'s> QwenNormalizer<'s> {
             return;
         };
         let first = QwenRecord::from_token(first.token());
-        self.stamp.session_id = first.session_id.map(own::owned_text);
-        self.stamp.timestamp = first.timestamp.map(own::owned_text);
+        self.records.stamp.session_id = first.session_id.map(own::owned_text);
+        self.records.stamp.timestamp = first.timestamp.map(own::owned_text);
         let init = SessionInit {
             cwd: first.cwd.map(own::owned_text),
             ..SessionInit::default()
         };
         let body = Body::SessionInit(Box::new(init));
-        let mut event = self.stamp.next_event(body, &mut None);
+        let mut event = self.records.stamp.next_event(body, &mut None);
         let facts = [
             ("qwen.version", first.version),
             ("qwen.gitBranch", first.git_branch),
@@ -181,46 +125,25 @@ impl<'s> QwenNormalizer<'s> {
     }
 
     fn translate_line(&mut self, line: RawLine<'_>, sink: &mut dyn FnMut(Event)) {
-        let fate = self.outline.fate(self.line);
+        let place = self.line;
         self.line += 1;
-        match (line.object(), fate) {
-            (None, _) => self.report_unreadable(line, sink),
-            (Some(record), RecordFate::Kept) => self.translate_record(record, sink),
-            (Some(_), RecordFate::Abandoned) => self.skipped.abandoned += 1,
-            (Some(_), RecordFate::Repeated) => self.skipped.repeated += 1,
+        match (line.object(), self.outline.fate(place)) {
+            (None, _) => {
+                let is_last = self.outline.is_last(place);
+                self.records.report_unreadable(line, place, is_last, sink);
+            }
+            (Some(record), RecordFate::Kept) => self.translate_record(record, place, sink),
+            (Some(_), RecordFate::Abandoned) => self.records.skipped.abandoned += 1,
+            (Some(_), RecordFate::Repeated) => self.records.skipped.repeated += 1,
         }
     }
 
-    fn report_unreadable(&mut self, line: RawLine<'_>, sink: &mut dyn FnMut(Event)) {
-        let mut raw = Some(RawContent::from_other_bytes(line.bytes()));
-        let (kind, message) = match line {
-            RawLine::TooLong { .. } => (
-                DiagnosticKind::LineTooLong,
-                "a line of the session file is too long",
-            ),
-            RawLine::Whole(_) => (
-                DiagnosticKind::MalformedLine,
-                "a line of the session file is not a JSON object",
-            ),
-        };
-        let body = Diagnostic {
-            kind,
-            message: message.to_owned(),
-            count: None,
-        };
-        sink(self.stamp.next_event(Body::Diagnostic(body), &mut raw));
-    }
-
-    fn translate_record(&mut self, record: Token<'_>, sink: &mut dyn FnMut(Event)) {
-        let mut current = CurrentRecord {
-            raw: Some(RawContent::from_json_token(record)),
-            extensions: Vec::new(),
-            is_told: false,
-            sink,
-        };
+    fn translate_record(&mut self, record: Token<'_>, place: usize, sink: &mut dyn FnMut(Event)) {
+        let raw = RawContent::from_json_token(record);
+        let mut current = CurrentRecord::new(raw, place, sink);
         let record = QwenRecord::from_token(record);
         if let Some(timestamp) = record.timestamp {
-            self.stamp.timestamp = Some(own::owned_text(timestamp));
+            self.records.stamp.timestamp = Some(own::owned_text(timestamp));
         }
         let kind = record.kind.and_then(Token::string);
         match kind.as_deref() {
@@ -234,18 +157,20 @@ impl<'s> QwenNormalizer<'s> {
 
     fn report_unknown(&mut self, kind: &str, current: &mut CurrentRecord<'_>) {
         let message = format!("unknown type of record: {kind}");
-        self.emit_diagnostic(DiagnosticKind::UnknownType, message, current);
+        self.records
+            .emit_diagnostic(DiagnosticKind::UnknownType, message, current);
     }
 
     /// A part that a message of its role does not have, or that we do not know. It is in the record.
     fn report_odd_part(&mut self, current: &mut CurrentRecord<'_>) {
         let message = "a part of a type that is unknown here".to_owned();
-        self.emit_diagnostic(DiagnosticKind::UnknownType, message, current);
+        self.records
+            .emit_diagnostic(DiagnosticKind::UnknownType, message, current);
     }
 
     fn translate_user(&mut self, record: &QwenRecord<'_>, current: &mut CurrentRecord<'_>) {
-        if !self.parents.is_empty() && record.parent_uuid.is_none() {
-            self.skipped.in_call += 1;
+        if !self.records.parents.is_empty() && record.parent_uuid.is_none() {
+            self.records.skipped.in_call += 1;
             return;
         }
         let mut words = Vec::new();
@@ -266,11 +191,11 @@ impl<'s> QwenNormalizer<'s> {
             return;
         }
         let input = UserInput {
-            text: Text::concat(&words),
+            text: own::joined_texts(&words, self.text_joint),
             images,
-            is_synthetic: record.is_note() || !self.parents.is_empty(),
+            is_synthetic: record.is_note() || !self.records.parents.is_empty(),
         };
-        self.emit_event(Body::UserInput(input), current);
+        self.records.emit_event(Body::UserInput(input), current);
     }
 
     fn translate_assistant(&mut self, record: &QwenRecord<'_>, current: &mut CurrentRecord<'_>) {
@@ -301,7 +226,7 @@ impl<'s> QwenNormalizer<'s> {
                 model: model.clone(),
                 step_usage,
             };
-            self.emit_event(Body::UsageUpdate(body), current);
+            self.records.emit_event(Body::UsageUpdate(body), current);
         }
         if !current.is_told {
             // Nothing in it, but it is there: an empty text carries the record.
@@ -322,7 +247,7 @@ impl<'s> QwenNormalizer<'s> {
             parent_call_id: None,
             model,
         };
-        self.emit_event(Body::Text(body), current);
+        self.records.emit_event(Body::Text(body), current);
     }
 
     fn emit_call(&mut self, call: Token<'_>, model: Option<Text>, current: &mut CurrentRecord<'_>) {
@@ -333,7 +258,8 @@ impl<'s> QwenNormalizer<'s> {
         }
         self.calls.insert(id.to_str().into_owned(), summary);
         let starts = calls::starts_subagent(&invocation.tool_name.to_str());
-        self.emit_event(Body::ToolInvocation(Box::new(invocation)), current);
+        self.records
+            .emit_event(Body::ToolInvocation(Box::new(invocation)), current);
         if starts {
             self.translate_subagent(&id, call.get("args"), current);
         }
@@ -346,38 +272,12 @@ impl<'s> QwenNormalizer<'s> {
         args: Option<Token<'_>>,
         current: &mut CurrentRecord<'_>,
     ) {
-        let agent = self.subagents.agent_of_call(&id.to_str());
-        let Some(agent) = agent.filter(|agent| !self.told.contains(agent)) else {
-            return;
-        };
-        if self.parents.len() >= DEEPEST_SUBAGENT {
-            return;
+        let agent = self.records.subagents.agent_of_call(&id.to_str());
+        let entered = self.records.enter_subagent(id, agent, args, current);
+        if let Some(entered) = entered {
+            self.translate_file(&entered.bytes, current.sink);
+            self.records.leave_subagent(entered, current);
         }
-        let Some(bytes) = self.subagents.read(&agent) else {
-            return;
-        };
-        self.told.push(agent.clone());
-        let argument = |key| string_token(args?.get(key)).map(own::owned_text);
-        let spawn = SubagentSpawn {
-            call_id: id.clone(),
-            agent_type: argument("subagent_type"),
-            description: argument("description"),
-            is_resume: false,
-            resume_agent_id: None,
-        };
-        self.emit_event(Body::SubagentSpawn(spawn), current);
-        let began = self.stamp.timestamp.clone();
-        self.parents.push(id.clone());
-        self.translate_file(&bytes, current.sink);
-        self.parents.pop();
-        self.stamp.timestamp = began;
-        let complete = SubagentComplete {
-            call_id: id.clone(),
-            agent_id: Some(agent.into()),
-            status: None,
-            summary: None,
-        };
-        self.emit_event(Body::SubagentComplete(complete), current);
     }
 
     /// The records of a sub-agent's file.
@@ -407,7 +307,8 @@ impl<'s> QwenNormalizer<'s> {
         }
         if !current.is_told {
             let message = "a result of a tool without content".to_owned();
-            self.emit_diagnostic(DiagnosticKind::InvalidField, message, current);
+            self.records
+                .emit_diagnostic(DiagnosticKind::InvalidField, message, current);
         }
     }
 
@@ -426,13 +327,14 @@ impl<'s> QwenNormalizer<'s> {
         let reason = result.and_then(|result| string_token(result.get("errorType")));
         current
             .extensions
-            .extend(reason.map(|reason| ("errorType", own::owned_json(reason))));
+            .extend(reason.map(|reason| ("qwen.errorType", own::owned_json(reason))));
         let mut completion = calls::completion(response, result);
         if let Some(call) = self.calls.remove(&*id) {
             completion.locations.clone_from(&call.locations);
             call.add_derived_fields(&mut completion);
         }
-        self.emit_event(Body::ToolCompletion(Box::new(completion)), current);
+        self.records
+            .emit_event(Body::ToolCompletion(Box::new(completion)), current);
     }
 
     fn translate_system(&mut self, record: &QwenRecord<'_>, current: &mut CurrentRecord<'_>) {
@@ -444,9 +346,9 @@ impl<'s> QwenNormalizer<'s> {
                     status: SessionState::Error,
                     message: record.api_error().map(own::owned_text),
                 };
-                self.emit_event(Body::SessionStatus(body), current);
+                self.records.emit_event(Body::SessionStatus(body), current);
             }
-            _ if record.is_state() => self.skipped.add_state("system", record.subtype),
+            _ if record.is_state() => self.records.skipped.add_state("system", record.subtype),
             subtype => {
                 let kind = format!("system/{}", subtype.unwrap_or("none"));
                 self.report_unknown(&kind, current);
@@ -468,6 +370,7 @@ impl<'s> QwenNormalizer<'s> {
             pre_tokens: before.and_then(|it| Number::from_token(SharedToken::from(it))),
             summary: string_token(summary).map(own::owned_text),
         };
-        self.emit_event(Body::ContextCompaction(body), current);
+        self.records
+            .emit_event(Body::ContextCompaction(body), current);
     }
 }

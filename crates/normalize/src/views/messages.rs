@@ -1,25 +1,41 @@
 //! Events → messages: one for each prompt and for each response of the model.
 //!
 //! A response is a text and the tool calls that follow it; the next text or call after a tool result begins a new one, which is
-//! how Gemini's session files split them too. Over ACP Gemini CLI tells the result of a call before the next call of the same response:
-//! such calls are put together again by the number of the response that the session log gives them.
+//! how Gemini's session files split them too. Gemini CLI over ACP, Codex with its own stream and opencode in its files tell the result
+//! of a call before the next call of the same response: such calls are put together again by the number of the response, which the
+//! agent's own log or file gives.
+
+mod draft;
+mod usage;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use lapidary_vocab::content::{TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock};
+use lapidary_vocab::content::{ToolResultBlock, ToolUseBlock};
 use lapidary_vocab::event::{
-    DiagnosticKind, StreamDeltaKind, TextKind, ToolCompletion, ToolInvocation,
+    DiagnosticKind, StreamDelta, StreamDeltaKind, TextEvent, TextKind, ToolCompletion,
+    ToolInvocation, UsageUpdate, UserInput,
 };
-use lapidary_vocab::message::{Content, Message, MessageBlock, Role};
-use lapidary_vocab::{ArrayBuilder, Body, Event, Json, Text, TextBuilder};
+use lapidary_vocab::message::{Message, Role};
+use lapidary_vocab::{Body, Event, Json, Text};
 
+use self::draft::{DraftCall, MessageDraft};
+use crate::claude::SIGNATURE;
+use crate::codex::exec::logged_calls;
+use crate::codex::rollout;
 use crate::gemini::session_log;
 use crate::{completions, own, time, tools};
 
 /// How many messages may wait for a tool's result. Real runs have one or two; behind a call that is never answered, later
 /// messages are not held back for ever, and a result that comes too late is counted.
 const MOST_OPEN: usize = 64;
+
+/// The extensions of a result that number the response of the model to which its call belongs.
+const RESPONSES: [&str; 3] = [
+    session_log::RESPONSE,
+    logged_calls::RESPONSE,
+    "opencode.response",
+];
 
 /// Folds events into messages. Each comes out once it is complete.
 #[derive(Debug)]
@@ -32,85 +48,6 @@ pub struct MessageFold {
     /// The calls that wait for a result: the number of their message, and their place in it.
     waiting: HashMap<String, (u64, usize)>,
     skipped: u64,
-}
-
-/// A message in the making.
-#[derive(Debug)]
-struct MessageDraft {
-    number: u64,
-    id: Text,
-    role: Role,
-    timestamp: Option<i64>,
-    provider: String,
-    model: Option<Text>,
-    thinking: Vec<Text>,
-    calls: Vec<DraftCall>,
-    text: TextBuilder,
-    /// The lines it was made of.
-    original: ArrayBuilder,
-    /// How many of its calls wait for a result.
-    unanswered: usize,
-    /// The next word of the assistant begins another message.
-    is_closed: bool,
-    /// The number of the model's response, where it is known.
-    response: Option<u64>,
-}
-
-#[derive(Debug)]
-struct DraftCall {
-    block: ToolUseBlock,
-    result: Option<ToolResultBlock>,
-}
-
-impl MessageDraft {
-    /// Keeps the event's line for `_original`.
-    fn keep_original(&mut self, event: &Event) {
-        if let Some(raw) = &event.base.raw {
-            self.original.push(raw);
-        }
-    }
-
-    /// True for calls without a word.
-    fn has_only_calls(&self) -> bool {
-        let is_silent = self.text.size() == 2; // the quotes
-        !self.calls.is_empty() && self.thinking.is_empty() && is_silent
-    }
-
-    fn into_message(self) -> Message {
-        let mut blocks: Vec<_> = self
-            .thinking
-            .into_iter()
-            .map(|thinking| {
-                MessageBlock::Thinking(ThinkingBlock {
-                    thinking,
-                    signature: None,
-                })
-            })
-            .collect();
-        for call in self.calls {
-            blocks.push(MessageBlock::ToolUse(call.block));
-            blocks.extend(call.result.map(MessageBlock::ToolResult));
-        }
-        let text = self.text.to_text();
-        let original = self.original.finish();
-        if !text.to_str().trim().is_empty() {
-            blocks.push(MessageBlock::Text(TextBlock { text: text.clone() }));
-        }
-        Message {
-            id: self.id,
-            role: self.role,
-            content: if blocks.is_empty() {
-                Content::Plain(text)
-            } else {
-                Content::Blocks(blocks)
-            },
-            timestamp: self.timestamp,
-            tool: self.provider.into(),
-            model: self.model,
-            usage: None,
-            original,
-        }
-    }
 }
 
 impl MessageFold {
@@ -130,26 +67,20 @@ impl MessageFold {
     pub fn push(&mut self, event: &Event) -> Vec<Message> {
         match &event.body {
             Body::SessionInit(init) => self.model.clone_from(&init.model),
-            Body::UserInput(input) => self.add_prompt(&input.text, event),
-            Body::StreamDelta(delta) => match (&delta.kind, &delta.text_delta) {
-                (StreamDeltaKind::Text, Some(text)) => {
-                    self.open_response(event).text.push(text);
-                }
-                (StreamDeltaKind::Thinking, Some(text)) => {
-                    self.open_response(event).thinking.push(text.clone());
-                }
-                _ => {}
-            },
-            Body::Text(text) => match text.kind {
-                TextKind::Thinking => self.open_response(event).thinking.push(text.text.clone()),
-                _ => self.open_response(event).text.push(&text.text),
-            },
+            // Codex writes its own instructions and facts into the session file as prompts. No run tells them.
+            Body::UserInput(_) if event.base.extensions.contains_key(rollout::CONTEXT) => {
+                self.skipped += 1;
+            }
+            Body::UserInput(input) => self.add_prompt(input, event),
+            Body::StreamDelta(delta) => self.add_chunk(delta, event),
+            Body::Text(text) => self.add_text(text, event),
             Body::ToolInvocation(call) => self.add_tool_use(call, event),
             Body::ToolCompletion(result) => self.add_tool_result(result, event),
             // A remark of the protocol is no loss.
             Body::Diagnostic(diagnostic) if diagnostic.kind == DiagnosticKind::Protocol => {}
+            Body::UsageUpdate(usage) => self.add_usage(usage),
             // What ends a turn or a run is no message, and nothing is lost by leaving it out.
-            Body::TurnComplete(_) | Body::RunEnd(_) | Body::UsageUpdate(_) => {}
+            Body::TurnComplete(_) | Body::RunEnd(_) => {}
             _ => self.skipped += 1,
         }
         self.take_settled()
@@ -168,13 +99,53 @@ impl MessageFold {
         self.skipped
     }
 
-    fn add_prompt(&mut self, text: &Text, event: &Event) {
+    fn add_prompt(&mut self, input: &UserInput, event: &Event) {
         let mut draft = self.new_draft(Role::User, event);
-        draft.text.push(text);
+        draft.text.push(&input.text);
+        draft.images.clone_from(&input.images);
         draft.keep_original(event);
         draft.is_closed = true;
         draft.model = None;
         self.open.push_back(draft);
+    }
+
+    /// Chunks of one block are one text.
+    fn add_chunk(&mut self, delta: &StreamDelta, event: &Event) {
+        match (&delta.kind, &delta.text_delta) {
+            (StreamDeltaKind::Text, Some(text)) => self.open_response(event).add_text(text),
+            (StreamDeltaKind::Thinking, Some(text)) => {
+                self.open_response(event).add_thought_chunk(text);
+            }
+            _ => {
+                if let Some(draft) = self.open.back_mut() {
+                    draft.end_thought(signature(event));
+                }
+            }
+        }
+    }
+
+    fn add_text(&mut self, text: &TextEvent, event: &Event) {
+        let draft = self.open_response(event);
+        draft.name_model(text.model.as_ref());
+        if text.kind == TextKind::Thinking {
+            draft.end_thought(None);
+            draft.add_thought_chunk(&text.text);
+            draft.end_thought(signature(event));
+        } else {
+            draft.add_text(&text.text);
+        }
+    }
+
+    /// The tokens of the newest response. Those of a sub-agent are not the session's.
+    fn add_usage(&mut self, usage: &UsageUpdate) {
+        if let Some(draft) = self.open.back_mut()
+            && draft.role == Role::Assistant
+            && usage.parent_call_id.is_none()
+        {
+            draft.name_model(usage.model.as_ref());
+            let counts = || usage::message_usage(usage.step_usage.token());
+            draft.usage = draft.usage.take().or_else(counts);
+        }
     }
 
     /// The response that is growing, or a new one after a prompt or a tool's result.
@@ -206,6 +177,8 @@ impl MessageFold {
             return;
         }
         let draft = self.open_response(event);
+        draft.name_model(call.model.as_ref());
+        draft.end_thought(None);
         draft.calls.push(DraftCall {
             block,
             result: None,
@@ -230,8 +203,8 @@ impl MessageFold {
         draft.unanswered -= 1;
         draft.keep_original(event);
         draft.is_closed = true;
-        let response = event.base.extensions.get(session_log::RESPONSE);
-        let response = response.and_then(|response| response.token().u64());
+        let mut keys = RESPONSES.iter();
+        let response = keys.find_map(|key| event.base.extensions.get(*key)?.token().u64());
         draft.response = draft.response.or(response);
         self.waiting.remove(&*result.call_id.to_str());
         self.put_together();
@@ -300,24 +273,20 @@ impl MessageFold {
     fn new_draft(&mut self, role: Role, event: &Event) -> MessageDraft {
         let n = self.count;
         self.count += 1;
+        let timestamp = event.base.timestamp.as_ref();
         MessageDraft {
             number: n,
             id: format!("{}-m{n}", self.run).into(),
-            role,
-            timestamp: event
-                .base
-                .timestamp
-                .as_ref()
-                .and_then(|time| time::epoch_ms(&time.to_str())),
+            timestamp: timestamp.and_then(|time| time::epoch_ms(&time.to_str())),
             provider: event.base.provider.as_str().to_owned(),
             model: self.model.clone(),
-            thinking: Vec::new(),
-            calls: Vec::new(),
-            text: TextBuilder::default(),
-            original: ArrayBuilder::default(),
-            unanswered: 0,
-            is_closed: false,
-            response: None,
+            ..MessageDraft::new(role)
         }
     }
+}
+
+/// The signature of the thought that an event ends.
+fn signature(event: &Event) -> Option<Text> {
+    let signature = event.base.extensions.get(SIGNATURE)?;
+    Some(own::owned_text(signature.token()))
 }

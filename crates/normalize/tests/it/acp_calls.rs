@@ -53,6 +53,29 @@ fn a_failed_call_is_an_error() {
     );
 }
 
+/// As Codex's adapter (2.6) tells the output of a command.
+#[test]
+fn the_output_of_a_terminal_in_chunks_is_that_of_the_command() {
+    let chunk = |text: &str| {
+        let meta = json!({"terminal_output_delta": {"terminal_id": "c", "data": text}});
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "_meta": meta}).to_string()
+    };
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "name": "exec_command", "kind": "execute", "status": "in_progress", "content": [{"type": "terminal", "terminalId": "c"}], "rawInput": {"command": "ls"}});
+    let over =
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"});
+    let lines = [
+        call.to_string(),
+        chunk("a\n"),
+        chunk("b\n"),
+        over.to_string(),
+    ];
+    let told = acp_turn(&lines.each_ref().map(String::as_str));
+    let completion = told.last().unwrap();
+    assert_eq!(completion["event"], "tool_completion", "{told:#?}");
+    assert_eq!(completion["command"], "ls");
+    assert_eq!(completion["commandOutput"], "a\nb\n");
+}
+
 /// I8, as far as it is about events.
 #[test]
 fn a_permission_request_announces_its_call() {

@@ -1,7 +1,7 @@
 //! `claude -p --output-format stream-json` and `codex exec --json`: verdicts of every capture, and what holds for any input.
 
 use lapidary_normalize::claude::stream::ClaudeStreamNormalizer;
-use lapidary_normalize::codex::exec::ExecNormalizer;
+use lapidary_normalize::codex::exec::{ExecNormalizer, logged_calls};
 use lapidary_normalize::views::messages::MessageFold;
 use lapidary_normalize::{DeltaMode, LineDirection, NormalizeOptions, Normalizer, ProcessEnd};
 use lapidary_testkit::captures::{self, Capture, CaptureKind};
@@ -365,4 +365,59 @@ fn a_stream_of_claude_code_gives_claude_shaped_messages() {
             "text",
         ]
     );
+}
+
+/// `codex exec` has no line for a call that Codex refuses; its rollout does.
+#[test]
+fn a_call_that_codex_refused_comes_from_its_rollout_and_is_a_denial() {
+    let captures = streams();
+    let capture = captures.iter().find(|it| it.name.ends_with("/escalated"));
+    let stream = capture.unwrap().bytes();
+    let prompt = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Write a file"}]});
+    let call = json!({"type": "function_call", "call_id": "call_1", "name": "exec_command", "arguments": "{\"cmd\":\"touch x\"}"});
+    let refused = json!({"type": "function_call_output", "call_id": "call_1", "output": "approval policy is Never; reject command"});
+    let [prompt, call, refused] = [prompt, call, refused].map(|it| it.to_string());
+    let token = |text| lapidary_json::Token::parse(text).unwrap();
+    let options = NormalizeOptions::new("run");
+    let mut normalizer = ExecNormalizer::new(&options);
+    normalizer.session_log(&logged_calls::prompt_entry(token(&prompt)));
+    let place = logged_calls::StreamPlace::default();
+    let context = logged_calls::CallContext::default();
+    let entry = logged_calls::call_entry(place, context, token(&call), token(&refused));
+    normalizer.session_log(&entry);
+    let mut buffer = LineBuffer::with_limit(64 * 1024);
+    let mut events = Vec::new();
+    buffer.push(&stream);
+    while let Some(line) = buffer.next_line() {
+        normalizer.push_line(LineDirection::FromAgent, line, None, &mut events);
+    }
+    normalizer.finish(&exit(0), &mut events);
+
+    let value = |event: &Event| serde_json::to_value(event).unwrap();
+    let names: Vec<_> = events.iter().map(|it| value(it)["event"].clone()).collect();
+    let expected = [
+        "session_init",
+        "diagnostic",
+        "user_input",
+        "tool_invocation",
+        "tool_completion",
+        "text",
+        "turn_complete",
+        "run_end",
+    ];
+    assert_eq!(names, expected);
+    for event in &events[2..5] {
+        assert!(event.base.extensions.contains_key("codex.fromRollout"));
+    }
+    assert_eq!(value(&events[4])["isError"], true);
+    let denials = &value(&events[6])["permissionDenials"];
+    assert_eq!(denials[0]["toolName"], "exec_command", "{denials}");
+    assert_eq!(denials[0]["unattended"], true, "{denials}");
+    let end = value(&events[7]);
+    assert_eq!(
+        (&end["cause"], &end["exitCode"]),
+        (&json!("permission_denied"), &json!(18))
+    );
+    let hint = end["hint"].as_str().unwrap();
+    assert!(hint.contains("--allow 'execute:touch x'"), "{hint}");
 }

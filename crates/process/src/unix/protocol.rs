@@ -13,7 +13,7 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{Confinement, Exit, LandlockAbi, Stdio};
+use crate::{BootTime, Confinement, Exit, LandlockAbi, Stdio};
 
 /// How many descriptors go with the first line.
 const DESCRIPTORS: usize = 3;
@@ -28,6 +28,8 @@ pub(super) struct StartOrder {
     pub(super) group: Option<i32>,
     /// The agent's confinement, if there is one.
     pub(super) confinement: Option<WireConfinement>,
+    /// The moment at which the agent must be gone, if there is one.
+    pub(super) lease: Option<BootTime>,
 }
 
 /// A [`Confinement`] in a form that can carry any path, and the version of Landlock to use.
@@ -64,6 +66,8 @@ pub(super) enum SupervisorOrder {
     Stop { grace_ms: u64 },
     /// End everything at once.
     Kill,
+    /// The lease ends at this moment now.
+    Lease { until: BootTime },
 }
 
 /// The supervisor's reports, in this order.
@@ -76,6 +80,8 @@ pub(super) enum SupervisorReport {
     Refused { errno: i32 },
     /// The agent was not started, because it could not be confined.
     NotConfined { reason: String },
+    /// The lease has ended: nothing is started, or everything is ended.
+    LeaseOver,
     /// The agent was stopped, by Ctrl-Z or its like. Only where it has the terminal.
     Stopped,
     /// The agent ended. Processes that it started may still run.

@@ -5,28 +5,38 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::process::Stdio as StdStdio;
+use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Signal, kill_process};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::time::timeout;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::time::{sleep, timeout};
 
+use super::order_line::OrderLine;
 use super::protocol::{
-    StartOrder, SupervisorOrder, SupervisorReport, WireConfinement, message_line, read_message,
-    send_start,
+    StartOrder, SupervisorOrder, SupervisorReport, WireConfinement, read_message, send_start,
 };
 use super::supervisor::{ARGUMENT, FOREGROUND, VARIABLE};
 use super::tree;
-use crate::{Command, Exit, LandlockAbi, StartError, Stdio, Supervisor, TreeExit};
+use crate::{Command, Exit, LandlockAbi, Lease, StartError, Stdio, Supervisor, TreeExit};
 
 /// How often, and how far apart, what lost its supervisor is looked for.
 const HUNTS: u32 = 100;
 const HUNT: Duration = Duration::from_millis(10);
 
+/// How often processes below a supervisor that does not run are killed.
+const STRIKES: u32 = 20;
+
 /// How often a process without an environment is taken for one in the middle of `execve`. Some have none for good.
 const UNCLEAR_LOOKS: u32 = 20;
+
+/// How often the supervisor of a leased run is looked at.
+const LEASE_LOOK: Duration = Duration::from_millis(500);
+
+/// A supervisor that has not ended its agent this long after the lease's end does not run.
+const LEASE_DELAY: Duration = Duration::from_secs(1);
 
 /// A running agent. Dropping it ends the agent and everything that it started.
 #[derive(Debug)]
@@ -36,11 +46,12 @@ pub struct Running {
     /// How many had outlived it and how many would not die, once nothing is left.
     gone: Option<(u32, u32)>,
     reports: Lines<BufReader<OwnedReadHalf>>,
-    orders: OwnedWriteHalf,
+    orders: Arc<OrderLine>,
     supervisor: tokio::process::Child,
     mark: Option<(OsString, OsString)>,
     /// How often what lost its supervisor was looked for.
     hunts: u32,
+    lease: Option<Lease>,
 }
 
 impl Supervisor {
@@ -91,6 +102,7 @@ impl Supervisor {
             directory: command.directory.clone().into(),
             group,
             confinement: self.confines(),
+            lease: self.lease.as_ref().map(Lease::until),
         };
         send_start(&ours, &start, &stdio).map_err(failed)?;
         drop(stdio);
@@ -101,19 +113,26 @@ impl Supervisor {
             exit: None,
             gone: None,
             reports: BufReader::new(reports).lines(),
-            orders,
+            orders: Arc::new(OrderLine::new(orders)),
             supervisor: supervisor_process,
             mark: command.mark.clone(),
             hunts: 0,
+            lease: self.lease.clone(),
         };
         let lost = match timeout(self.patience, running.report()).await {
             Ok(Some(SupervisorReport::Started { pid })) => {
                 running.pid = pid;
+                running.hold_lease(); // not earlier: it would send an order behind the start order, which may be read with it
                 return Ok(running);
             }
             Ok(Some(SupervisorReport::Refused { errno })) => {
                 let source = io::Error::from_raw_os_error(errno);
                 return Err(StartError::refused(&command, source));
+            }
+            Ok(Some(SupervisorReport::LeaseOver)) => {
+                running.set_lease_enforced();
+                let program = command.program.clone();
+                return Err(StartError::LeaseOver { program });
             }
             Ok(Some(SupervisorReport::NotConfined { reason })) => {
                 let program = command.program.clone();
@@ -170,8 +189,19 @@ impl Running {
     /// Waits until the agent has ended and nothing that it started is left. Can be cancelled and called again.
     pub async fn wait(&mut self) -> TreeExit {
         while self.gone.is_none() {
-            match self.report().await {
+            let is_leased = self.lease.is_some();
+            // Both can be cancelled.
+            let report = tokio::select! {
+                biased;
+                report = self.report() => report,
+                () = lease_look(is_leased) => {
+                    self.check_supervisor().await;
+                    continue;
+                }
+            };
+            match report {
                 Some(SupervisorReport::Stopped) => self.stop_with_agent(),
+                Some(SupervisorReport::LeaseOver) => self.set_lease_enforced(),
                 Some(SupervisorReport::Exited(exit)) => self.exit = Some(exit),
                 Some(SupervisorReport::Gone { leftover, immortal }) => {
                     self.gone = Some((leftover, immortal));
@@ -196,9 +226,59 @@ impl Running {
     /// Gives up a supervisor that does not answer, and ends the agent and its processes from here. An agent can stop its
     /// supervisor, or kill it.
     pub async fn abandon(&mut self) -> TreeExit {
+        self.strike_below_supervisor().await;
         let _ = self.supervisor.start_kill();
         self.gone = Some((0, self.hunt().await));
         self.wait().await
+    }
+
+    /// Has the lease's renewals passed on to the supervisor.
+    fn hold_lease(&self) {
+        if let Some(lease) = &self.lease {
+            let holder = Arc::downgrade(&self.orders);
+            lease.add_holder(holder);
+        }
+    }
+
+    fn set_lease_enforced(&self) {
+        self.lease.iter().for_each(Lease::set_enforced);
+    }
+
+    /// Ends the agent of a leased run if its supervisor cannot: it is stopped, or did not act when the lease ended.
+    async fn check_supervisor(&mut self) {
+        let Some(lease) = &self.lease else { return };
+        let is_late = lease.until().after(LEASE_DELAY).left().is_zero();
+        let is_stopped = self.supervisor_pid().is_some_and(tree::is_stopped);
+        if !is_late && !is_stopped {
+            return;
+        }
+        // A stopped supervisor cannot enforce the lease either, so its run is one that has lost its lease.
+        lease.set_enforced();
+        self.strike_below_supervisor().await;
+        let _ = self.supervisor.start_kill(); // the end of its socket follows, and the hunt for what is left
+    }
+
+    /// Kills what is below a supervisor that may be stopped. Processes without the mark can be found only while it lives.
+    async fn strike_below_supervisor(&self) {
+        let Some(supervisor) = self.supervisor_pid().and_then(Pid::from_raw) else {
+            return;
+        };
+        for _ in 0..STRIKES {
+            let mut below = tree::descendants(supervisor);
+            below.retain(|pid| !tree::is_dead(*pid));
+            if below.is_empty() {
+                return;
+            }
+            for pid in below {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            sleep(HUNT).await;
+        }
+    }
+
+    /// None once it was reaped.
+    fn supervisor_pid(&self) -> Option<i32> {
+        self.supervisor.id().and_then(|pid| i32::try_from(pid).ok())
     }
 
     /// Stops this process, so that the shell takes the terminal back; its `fg` continues both. An agent that was stopped together with
@@ -230,13 +310,13 @@ impl Running {
                 let _ = kill_process(pid, Signal::KILL);
             }
             self.hunts += 1;
-            tokio::time::sleep(HUNT).await;
+            sleep(HUNT).await;
         }
     }
 
     /// If the supervisor is gone, so is the agent, and [`Running::wait`] will say so.
     async fn order(&mut self, order: SupervisorOrder) {
-        let _ = self.orders.write_all(&message_line(&order)).await;
+        self.orders.send(&order).await;
     }
 
     async fn report(&mut self) -> Option<SupervisorReport> {
@@ -246,5 +326,14 @@ impl Running {
                 return Some(report);
             }
         }
+    }
+}
+
+/// Waits for the next look at the supervisor of a leased run; for ever if there is no lease.
+async fn lease_look(is_leased: bool) {
+    if is_leased {
+        sleep(LEASE_LOOK).await;
+    } else {
+        std::future::pending::<()>().await;
     }
 }

@@ -33,7 +33,7 @@ use super::protocol::{
 };
 use super::saved_terminal::{self, SavedTerminal};
 use super::tree;
-use crate::{Exit, Stdio, landlock};
+use crate::{BootTime, Exit, Stdio, landlock};
 
 /// The argument that makes a program a supervisor.
 pub const ARGUMENT: &str = "__supervise";
@@ -55,6 +55,9 @@ const FREEZE_FROM: u32 = 3;
 
 /// A process that survives this long cannot be killed by us: it belongs to another user, or hangs in the kernel.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long at most one wait for a lease's end is. `poll` does not count the time during which the machine sleeps.
+const LEASE_LOOK: Duration = Duration::from_secs(1);
 
 /// Our orders are shorter than this; a longer one is not ours.
 const LONGEST_ORDER: usize = 4096;
@@ -104,10 +107,15 @@ fn run(has_terminal: bool) -> io::Result<()> {
         exit: None,
         has_terminal,
         terminal,
+        lease: start.lease,
     };
     if let Err(error) = confine_supervisor(&mut start, &stdio) {
         let reason = error.to_string();
         watch.report(&SupervisorReport::NotConfined { reason });
+        return Ok(());
+    }
+    if watch.is_lease_over() {
+        watch.report(&SupervisorReport::LeaseOver);
         return Ok(());
     }
     match spawn_agent(start, stdio) {
@@ -164,6 +172,7 @@ struct SupervisorWatch {
     /// The agent is in a group that is not its own.
     has_terminal: bool,
     terminal: Option<SavedTerminal>,
+    lease: Option<BootTime>,
 }
 
 /// The next step of the supervisor's loop.
@@ -196,11 +205,25 @@ impl SupervisorWatch {
             if self.exit.is_some() || last.is_some_and(|last| Instant::now() >= last) {
                 return;
             }
-            self.wait(last);
+            // Orders were read just now: a renewal that came in time counts.
+            if self.is_lease_over() {
+                self.report(&SupervisorReport::LeaseOver);
+                return;
+            }
+            self.wait(earlier(last, self.next_lease_look()));
             if let NextStep::KillBy(when) = self.told() {
-                last = Some(last.map_or(when, |last: Instant| last.min(when)));
+                last = earlier(last, Some(when));
             }
         }
+    }
+
+    fn is_lease_over(&self) -> bool {
+        self.lease.is_some_and(|until| until <= BootTime::now())
+    }
+
+    fn next_lease_look(&self) -> Option<Instant> {
+        let left = self.lease?.left().min(LEASE_LOOK);
+        Some(Instant::now() + left)
     }
 
     /// Reads the next order: a line on the socket, a signal, or the end of the socket.
@@ -220,6 +243,10 @@ impl SupervisorWatch {
                 Some(SupervisorOrder::Stop { grace_ms }) => {
                     self.ask_to_end();
                     NextStep::KillBy(Instant::now() + Duration::from_millis(grace_ms))
+                }
+                Some(SupervisorOrder::Lease { until }) => {
+                    self.lease = Some(until);
+                    next
                 }
                 Some(SupervisorOrder::Kill) | None => return NextStep::KillBy(Instant::now()),
             };
@@ -334,6 +361,11 @@ fn wait_on(fds: &mut [PollFd<'_>], last: Option<Instant>) {
     let left = last.map(|last| last.saturating_duration_since(Instant::now()));
     let timeout = left.and_then(|left| Timespec::try_from(left + Duration::from_micros(100)).ok());
     let _ = poll(fds, timeout.as_ref());
+}
+
+/// The earlier of two moments. An absent one is none.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
 }
 
 fn exit_of(status: WaitStatus) -> Exit {

@@ -67,12 +67,27 @@ fn children_by_parent(parent: Pid) -> Vec<Pid> {
     pids.filter(is_child).collect()
 }
 
-/// True if a process is stopped, as by Ctrl-Z.
+/// True if a process is stopped, as by Ctrl-Z or a debugger.
 #[cfg(target_os = "linux")]
 pub(super) fn is_stopped(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let rest = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
-    rest.is_some_and(|rest| rest.starts_with('T'))
+    rest.is_some_and(|rest| rest.starts_with(['T', 't']))
+}
+
+/// True if a process is gone, or only its parent has not heard of its end yet.
+#[cfg(target_os = "linux")]
+pub(super) fn is_dead(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    let stat = stat.unwrap_or_default();
+    let rest = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    rest.is_none_or(|rest| rest.starts_with(['Z', 'X']))
+}
+
+/// Other systems do not show it.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn is_dead(_: Pid) -> bool {
+    false
 }
 
 /// Other systems do not show it.

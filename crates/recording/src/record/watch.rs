@@ -76,7 +76,7 @@ impl CaptureWatch {
                 self.running.stop(self.grace).await;
                 self.patience.ordered(self.grace);
             }
-            StopLevel::Kill => {
+            StopLevel::Kill | StopLevel::LeaseLost => {
                 self.running.kill().await;
                 self.patience.ordered(Duration::ZERO);
             }

@@ -2,6 +2,7 @@
 
 use super::escape::escape_clean;
 use crate::code::{CodeClass, CodeScanner};
+use crate::diff::{DiffLine, diff_lines};
 use crate::plain::sanitize;
 
 /// Larger blocks stay plain: the marks around the pieces would double a page that few read to its end.
@@ -26,6 +27,47 @@ fn colour_code(code: &str, mut scanner: CodeScanner, html: &mut String) {
     for line in code.split_inclusive('\n') {
         scanner.scan_line(line, &mut |class, text| spans.push(class, text));
     }
+    spans.switch_class(CodeClass::Plain);
+}
+
+/// The lines of a diff, each with its kind and its code coloured. `clean` was cleaned already; `path` tells the language.
+pub(super) fn diff_html(clean: &str, path: &str) -> String {
+    let scanner = CodeScanner::new(path).filter(|_| clean.len() <= LARGEST_BLOCK);
+    // The text before and the text after are two texts: a comment that opens in one does not open in the other.
+    let (mut before, mut after) = (scanner.clone(), scanner);
+    let mut html = String::with_capacity(clean.len() * 2);
+    for (kind, line) in diff_lines(clean) {
+        let (class, scanners) = match kind {
+            DiffLine::Head => ("head", [None, None]),
+            DiffLine::Hunk => ("hunk", [None, None]),
+            DiffLine::Added => ("add", [after.as_mut(), None]),
+            DiffLine::Removed => ("del", [before.as_mut(), None]),
+            DiffLine::Context => ("ctx", [after.as_mut(), before.as_mut()]),
+        };
+        html.extend(["<span class=\"", class, "\">"]);
+        let [scanner, other] = scanners;
+        match (scanner, line.split_at_checked(1)) {
+            (Some(scanner), Some((sign, code))) => {
+                escape_clean(sign, &mut html);
+                colour_line(code, scanner, &mut html);
+                if let Some(other) = other {
+                    other.scan_line(code, &mut |_, _| {});
+                }
+            }
+            _ => escape_clean(line, &mut html),
+        }
+        // The newline stays in the line: without the style sheet it is still a diff.
+        html.push_str("\n</span>");
+    }
+    html
+}
+
+fn colour_line(line: &str, scanner: &mut CodeScanner, html: &mut String) {
+    let mut spans = CodeSpans {
+        html,
+        open: CodeClass::Plain,
+    };
+    scanner.scan_line(line, &mut |class, text| spans.push(class, text));
     spans.switch_class(CodeClass::Plain);
 }
 
@@ -84,6 +126,20 @@ mod tests {
             code_html("fn a() { \"<b>\" } // c\n", "src/main.rs"),
             "<i class=\"k\">fn </i><i class=\"f\">a</i>() { <i class=\"s\">&quot;&lt;b&gt;&quot;</i> } <i class=\"c\">// c\n</i>"
         );
+    }
+
+    #[test]
+    fn the_two_sides_of_a_diff_are_coloured_apart() {
+        let diff = "--- a/x.rs\n+++ b/x.rs\n@@ -1,2 +1,2 @@\n-/* <a>\n+fn b\n c */\n";
+        assert_eq!(
+            diff_html(diff, "x.rs"),
+            "<span class=\"head\">--- a/x.rs\n</span><span class=\"head\">+++ b/x.rs\n</span>\
+             <span class=\"hunk\">@@ -1,2 +1,2 @@\n</span>\
+             <span class=\"del\">-<i class=\"c\">/* &lt;a&gt;</i>\n</span>\
+             <span class=\"add\">+<i class=\"k\">fn</i> b\n</span>\
+             <span class=\"ctx\"> c */\n</span>"
+        );
+        assert!(!diff_html(diff, "notes").contains("<i"));
     }
 
     #[test]

@@ -17,6 +17,17 @@ pub(super) struct ItemWriter {
     /// The day of the last prompt, if they are told apart.
     day: Option<String>,
     failures: FailureLinks,
+    progress: CallProgress,
+}
+
+/// What it means that a call has no result.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallProgress {
+    /// The result was not recorded.
+    #[default]
+    Over,
+    /// The run goes on, and the result may come.
+    GoesOn,
 }
 
 impl ItemWriter {
@@ -26,6 +37,24 @@ impl ItemWriter {
             has_turns: transcript.has_turns(),
             day: transcript.has_days().then(String::new),
             failures: FailureLinks::new(transcript.failures),
+            progress: CallProgress::Over,
+        }
+    }
+
+    /// One for blocks that are written before the end is known. Days and turns are told apart from the second on.
+    pub(super) fn for_blocks(transcript: &Transcript, progress: CallProgress) -> Self {
+        let mut writer = Self::default();
+        writer.follow(transcript, progress);
+        writer
+    }
+
+    /// Takes note of what is known by now.
+    pub(super) fn follow(&mut self, transcript: &Transcript, progress: CallProgress) {
+        self.has_turns = transcript.has_turns();
+        self.progress = progress;
+        if self.day.is_none() {
+            let first = transcript.prompts.first();
+            self.day = first.and_then(|prompt| words::spoken_day(prompt.at.as_deref()?));
         }
     }
 
@@ -34,7 +63,7 @@ impl ItemWriter {
             TranscriptItem::User(user) if user.is_synthetic => context_html(user),
             TranscriptItem::User(user) => self.prompt_html(user),
             TranscriptItem::Prose(prose) => prose_html(prose),
-            TranscriptItem::Tool(call) => tool::tool_html(call, &mut self.failures),
+            TranscriptItem::Tool(call) => tool::tool_html(call, self.progress, &mut self.failures),
             TranscriptItem::Notice(notice) => self.notice_html(notice),
             TranscriptItem::TurnEnd(turn) => self.turn_end(turn),
         }

@@ -1,8 +1,9 @@
 //! Tool calls: one line that tells enough, the story behind it folded away. What failed stands open.
 
 use super::code;
-use super::escape::{escape_clean, escape_html};
+use super::escape::escape_html;
 use super::failures::FailureLinks;
+use super::item::CallProgress;
 use crate::diff;
 use crate::permission::PermissionAnswer;
 use crate::plain::sanitize;
@@ -11,10 +12,16 @@ use crate::transcript::ToolCallItem;
 use crate::words;
 
 /// A tool call.
-pub(super) fn tool_html(tool: &ToolCallItem, failures: &mut FailureLinks) -> String {
+pub(super) fn tool_html(
+    tool: &ToolCallItem,
+    progress: CallProgress,
+    failures: &mut FailureLinks,
+) -> String {
     let parts = tool_parts(tool);
     let state = tool.current_state();
+    let goes_on = state == CallState::Unanswered && progress == CallProgress::GoesOn;
     let (class, open) = match state {
+        _ if goes_on => ("going-on", ""),
         CallState::Done => ("done", ""),
         CallState::Failed => ("failed", " open"),
         CallState::Cancelled => ("cancelled", ""),
@@ -29,13 +36,18 @@ pub(super) fn tool_html(tool: &ToolCallItem, failures: &mut FailureLinks) -> Str
     let body: String = parts.iter().map(part_html).collect();
     let body = denial_html(tool) + &body;
     let body = if body.is_empty() {
-        "<p class=\"note\">Nothing more was recorded.</p>".to_owned()
+        let nothing = if goes_on {
+            "Nothing was reported yet."
+        } else {
+            "Nothing more was recorded."
+        };
+        format!("<p class=\"note\">{nothing}</p>")
     } else {
         body
     };
     format!(
         "<details class=\"tool {class}{nested}\"{id}{open}>\n<summary>{}</summary>\n<div class=\"body\">\n{links}{body}</div>\n</details>\n",
-        summary_html(tool, &parts)
+        summary_html(tool, &parts, goes_on)
     )
 }
 
@@ -47,7 +59,7 @@ fn denial_html(tool: &ToolCallItem) -> String {
     reason.unwrap_or_default()
 }
 
-fn summary_html(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
+fn summary_html(tool: &ToolCallItem, parts: &[ToolPart], goes_on: bool) -> String {
     let state = tool.current_state();
     let span = |class: &str, text: String| format!("<span class=\"{class}\">{text}</span> ");
     let pieces = [
@@ -65,7 +77,11 @@ fn summary_html(tool: &ToolCallItem, parts: &[ToolPart]) -> String {
             } else {
                 "state"
             },
-            state.state_word().to_owned(),
+            if goes_on {
+                "running".to_owned()
+            } else {
+                state.state_word().to_owned()
+            },
         )),
         tool.answer
             .as_ref()
@@ -157,22 +173,6 @@ fn arguments_html(arguments: &[(String, String)]) -> String {
 
 fn diff_html(diff: &str, origin: DiffOrigin) -> String {
     let clean = sanitize(diff);
-    let mut lines = String::with_capacity(clean.len() * 2);
-    for (kind, line) in diff::diff_lines(&clean) {
-        let class = match kind {
-            diff::DiffLine::Head => "head",
-            diff::DiffLine::Hunk => "hunk",
-            diff::DiffLine::Added => "add",
-            diff::DiffLine::Removed => "del",
-            diff::DiffLine::Context => "ctx",
-        };
-        // The newline stays in the line: without the style sheet it is still a diff.
-        lines.push_str("<span class=\"");
-        lines.push_str(class);
-        lines.push_str("\">");
-        escape_clean(line, &mut lines);
-        lines.push_str("\n</span>");
-    }
     let note = match origin {
         DiffOrigin::Agent => "",
         DiffOrigin::Derived => "derived from the text before and after",
@@ -187,7 +187,10 @@ fn diff_html(diff: &str, origin: DiffOrigin) -> String {
     figure_html(
         path,
         note,
-        &format!("<pre class=\"diff\" tabindex=\"0\">{lines}</pre>"),
+        &format!(
+            "<pre class=\"diff\" tabindex=\"0\">{}</pre>",
+            code::diff_html(&clean, path)
+        ),
     )
 }
 

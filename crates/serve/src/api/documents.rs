@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use serde::Deserialize;
 
 use crate::command_output;
+use crate::list_page::{self, ListCommand, ListOrder, PageRequest};
 use crate::problem::HttpProblem;
+use crate::request_parts::{NoParameters, StrictQuery};
 use crate::server_state::ServerState;
 
 type Shared = State<Arc<ServerState>>;
 type Answer = Result<Response, HttpProblem>;
+type NoQuery = StrictQuery<NoParameters>;
 
-const JSON: &str = "application/json";
-const LINES: &str = "application/x-ndjson";
+pub(super) const JSON: &str = "application/json";
+pub(super) const LINES: &str = "application/x-ndjson";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +28,15 @@ pub(crate) struct SessionsQuery {
     q: Option<String>,
     since: Option<String>,
     limit: Option<u32>,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DoctorQuery {
+    /// A name of the configuration.
+    agent: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -33,18 +45,19 @@ pub(crate) struct FormatQuery {
     format: Option<String>,
 }
 
-pub(crate) async fn sessions(State(state): Shared, Query(query): Query<SessionsQuery>) -> Answer {
-    let mut args = match &query.q {
-        Some(words) if !words.trim().is_empty() => {
-            command(&["sessions", "search", "--format", "json"], |args| {
-                args.extend(option("--limit", query.limit.map(|it| it.to_string())));
-                args.push("--".to_owned());
-                args.push(words.clone());
-            })
-        }
-        _ => command(&["sessions", "list", "--format", "json"], |args| {
-            args.extend(option("--last", query.limit.map(|it| it.to_string())));
-        }),
+pub(crate) async fn sessions(
+    State(state): Shared,
+    StrictQuery(query): StrictQuery<SessionsQuery>,
+) -> Answer {
+    let words = query.q.filter(|words| !words.trim().is_empty());
+    let (mut args, order, entries) = if let Some(words) = &words {
+        let args = command(&["sessions", "search", "--format", "json"], |args| {
+            args.extend(["--".to_owned(), words.clone()]);
+        });
+        (args, ListOrder::Printed("--limit"), "hits")
+    } else {
+        let args = command(&["sessions", "list", "--format", "json"], |_| {});
+        (args, ListOrder::Newest("lastUpdated"), "sessions")
     };
     // Options come before `--`, behind which the query stands.
     let place = 2;
@@ -55,13 +68,22 @@ pub(crate) async fn sessions(State(state): Shared, Query(query): Query<SessionsQ
     options.extend(option("--agent", query.agent));
     options.extend(option("--since", query.since));
     args.splice(place..place, options);
-    command_output::respond(&state.commands, JSON, args).await
+    let list = ListCommand {
+        args,
+        order,
+        entries,
+    };
+    let page = PageRequest {
+        limit: query.limit,
+        cursor: query.cursor,
+    };
+    list_page::respond(&state.commands, list, page).await
 }
 
 pub(crate) async fn session(
     State(state): Shared,
     Path(id): Path<String>,
-    Query(query): Query<FormatQuery>,
+    StrictQuery(query): StrictQuery<FormatQuery>,
 ) -> Answer {
     check_id(&id)?;
     let format = query.format.as_deref().unwrap_or("events");
@@ -88,32 +110,38 @@ pub(crate) async fn session(
     command_output::respond(&state.commands, kind, show(format)).await
 }
 
-pub(crate) async fn agents(State(state): Shared) -> Answer {
+pub(crate) async fn agents(State(state): Shared, _: NoQuery) -> Answer {
     let args = command(&["agents", "list", "--format", "json"], |_| {});
     command_output::respond(&state.commands, JSON, args).await
 }
 
-pub(crate) async fn stats(State(state): Shared) -> Answer {
+pub(crate) async fn stats(State(state): Shared, _: NoQuery) -> Answer {
     let args = command(&["sessions", "stats", "--all", "--format", "json"], |_| {});
     command_output::respond(&state.commands, JSON, args).await
 }
 
-pub(crate) async fn doctor(State(state): Shared) -> Answer {
-    let args = command(&["doctor", "--format", "json"], |_| {});
+pub(crate) async fn doctor(
+    State(state): Shared,
+    StrictQuery(query): StrictQuery<DoctorQuery>,
+) -> Answer {
+    state.bounds.check_agent(query.agent.as_deref())?;
+    let args = command(&["doctor", "--format", "json"], |args| {
+        args.extend(option("--agent", query.agent));
+    });
     command_output::respond(&state.commands, JSON, args).await
 }
 
-pub(crate) async fn capabilities(State(state): Shared) -> Answer {
+pub(crate) async fn capabilities(State(state): Shared, _: NoQuery) -> Answer {
     let args = command(&["capabilities", "--format", "json"], |_| {});
     command_output::respond(&state.commands, LINES, args).await
 }
 
-pub(crate) async fn schemas(State(state): Shared) -> Answer {
+pub(crate) async fn schemas(State(state): Shared, _: NoQuery) -> Answer {
     let args = command(&["schema", "--format", "json"], |_| {});
     command_output::respond(&state.commands, JSON, args).await
 }
 
-pub(crate) async fn schema(State(state): Shared, Path(name): Path<String>) -> Answer {
+pub(crate) async fn schema(State(state): Shared, Path(name): Path<String>, _: NoQuery) -> Answer {
     check_id(&name)?;
     let args = command(&["schema"], |args| args.push(name));
     command_output::respond(&state.commands, JSON, args).await
@@ -128,14 +156,14 @@ pub(crate) fn check_id(id: &str) -> Result<(), HttpProblem> {
     Ok(())
 }
 
-fn command(words: &[&str], add: impl FnOnce(&mut Vec<String>)) -> Vec<String> {
+pub(super) fn command(words: &[&str], add: impl FnOnce(&mut Vec<String>)) -> Vec<String> {
     let mut args = words.iter().map(|&word| word.to_owned()).collect();
     add(&mut args);
     args
 }
 
 /// An option with its value in one word, so that no value is taken for an option.
-fn option(name: &str, value: Option<String>) -> Vec<String> {
+pub(super) fn option(name: &str, value: Option<String>) -> Vec<String> {
     value
         .map(|value| format!("{name}={value}"))
         .into_iter()

@@ -7,9 +7,13 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 
+use crate::request_parts::{NoParameters, StrictQuery};
 use crate::server_state::ServerState;
 
-pub(crate) async fn respond(State(state): State<Arc<ServerState>>) -> Response {
+pub(crate) async fn respond(
+    State(state): State<Arc<ServerState>>,
+    _: StrictQuery<NoParameters>,
+) -> Response {
     let runs = state.runs.all();
     let going_on = runs.iter().filter(|run| !run.is_over()).count();
     let open: usize = runs.iter().map(|run| run.open_prompts().len()).sum();

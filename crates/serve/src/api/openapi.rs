@@ -5,6 +5,8 @@ use axum::response::{IntoResponse as _, Response};
 use lapidary::vocab::schema::PUBLISHED;
 use serde_json::{Map, Value, json};
 
+use crate::request_parts::{NoParameters, StrictQuery};
+
 /// An operation of the API.
 struct Operation {
     path: &'static str,
@@ -41,19 +43,27 @@ macro_rules! operations {
 }
 
 const OPERATIONS: &[Operation] = operations! {
-    "get" "/api/v1/runs" "listRuns" ("limit" "agent") None => "200" JSON, Some("runs"); "Runs of this server and all recorded ones"
+    "get" "/api/v1/runs" "listRuns" ("limit" "cursor" "agent") None => "200" JSON, Some("runs"); "Runs of this server and all recorded ones"
     "post" "/api/v1/runs" "startRun" () Some("NewRun") => "201" JSON, Some("StartedRun"); "Start a run"
     "get" "/api/v1/runs/{id}" "getRun" () None => "200" JSON, None; "One run"
     "get" "/api/v1/runs/{id}/events" "watchRun" ("after" "format") None => "200" LINES, Some("events"); "The events of a run, until its end"
     "post" "/api/v1/runs/{id}/commands" "sendCommand" () Some("commands") => "200" JSON, Some("events"); "Send one command; the response is its command_result"
     "post" "/api/v1/runs/{id}/stop" "stopRun" () None => "202" JSON, None; "End a run"
-    "get" "/api/v1/permissions" "listPermissions" () None => "200" JSON, Some("OpenPermissions"); "Every open permission request"
+    "post" "/api/v1/runs/{id}/close" "closeRun" () None => "202" JSON, None; "Let a conversation end when its work is done"
+    "get" "/api/v1/permissions" "listPermissions" () None => "200" JSON, Some("OpenPermissions"); "Every open permission request and elicitation"
     "post" "/api/v1/runs/{id}/permissions/{requestId}" "answerPermission" () Some("PermissionReply") => "200" JSON, Some("events"); "Answer a permission request; the response is its permission_decision"
-    "get" "/api/v1/sessions" "listSessions" ("q" "agent" "project" "since" "limit") None => "200" JSON, Some("sessions"); "Sessions of all agents, or those that a search finds"
+    "get" "/api/v1/sessions" "listSessions" ("q" "agent" "project" "since" "limit" "cursor") None => "200" JSON, Some("sessions"); "Sessions of all agents, or those that a search finds"
     "get" "/api/v1/sessions/{id}" "getSession" ("format") None => "200" LINES, Some("events"); "One session"
+    "get" "/api/v1/fleet" "getFleet" () None => "200" JSON, Some("fleet-overview"); "Queue, lanes, workers and open permission requests of the fleet"
+    "get" "/api/v1/fleet/permissions" "listFleetPermissions" () None => "200" JSON, Some("FleetPermissions"); "Open permission requests of all tickets, as markup"
+    "get" "/api/v1/fleet/tickets" "listTickets" ("state" "lane" "before" "limit") None => "200" JSON, Some("fleet-tickets"); "Tickets, newest first"
+    "get" "/api/v1/fleet/tickets/{id}" "getTicket" () None => "200" JSON, Some("fleet-ticket"); "One ticket with its attempts"
+    "get" "/api/v1/fleet/tickets/{id}/events" "getTicketEvents" ("attempt" "format") None => "200" LINES, Some("events"); "The events of a ticket so far"
+    "post" "/api/v1/fleet/tickets/{id}/cancel" "cancelTicket" () Some("TicketCancellation") => "200" JSON, Some("fleet-change"); "Order the end of a ticket"
+    "post" "/api/v1/fleet/tickets/{id}/permissions/{requestId}" "answerTicket" () Some("TicketReply") => "200" JSON, Some("fleet-change"); "Answer a permission request of a ticket"
     "get" "/api/v1/agents" "listAgents" () None => "200" JSON, Some("agents"); "Agent programs and definitions"
     "get" "/api/v1/stats" "getStats" () None => "200" JSON, Some("stats"); "Tokens, cost, tools"
-    "get" "/api/v1/doctor" "getDoctor" () None => "200" JSON, Some("doctor"); "The state of the installation"
+    "get" "/api/v1/doctor" "getDoctor" ("agent") None => "200" JSON, Some("doctor"); "The state of the installation"
     "get" "/api/v1/capabilities" "getCapabilities" () None => "200" LINES, Some("capabilities"); "The abilities of each agent"
     "get" "/api/v1/schemas" "listSchemas" () None => "200" JSON, None; "All schemas"
     "get" "/api/v1/schemas/{name}" "getSchema" () None => "200" JSON, None; "One schema"
@@ -61,7 +71,7 @@ const OPERATIONS: &[Operation] = operations! {
 };
 
 /// The document.
-pub(crate) async fn document() -> Response {
+pub(crate) async fn document(_: StrictQuery<NoParameters>) -> Response {
     let headers = [(header::CONTENT_TYPE, JSON)];
     (StatusCode::OK, headers, openapi().to_string()).into_response()
 }
@@ -162,6 +172,7 @@ fn own_schemas() -> Value {
                 "prompt": text, "agent": text, "cwd": text, "budget": text, "requestKey": text,
                 "permissionMode": {"enum": ["plan", "default", "acceptEdits", "bypassPermissions"]},
                 "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds"},
+                "conversation": {"type": "boolean", "description": "The run stays open for more prompts"},
                 "rules": {
                     "type": "object",
                     "additionalProperties": false,
@@ -178,12 +189,42 @@ fn own_schemas() -> Value {
         },
         "OpenPermissions": {
             "type": "object",
+            "required": ["permissions", "elicitations"],
+            "properties": {
+                "permissions": {"type": "array", "items": {
+                    "type": "object",
+                    "required": ["runId", "request", "html"],
+                    "properties": {"runId": text, "request": {"$ref": "#/components/schemas/events"}, "html": text},
+                }},
+                "elicitations": {"type": "array", "items": {
+                    "type": "object",
+                    "required": ["runId", "request"],
+                    "properties": {"runId": text, "request": {"$ref": "#/components/schemas/events"}},
+                }},
+            },
+        },
+        "FleetPermissions": {
+            "type": "object",
             "required": ["permissions"],
-            "properties": {"permissions": {"type": "array", "items": {
+            "properties": {"problem": text, "permissions": {"type": "array", "items": {
                 "type": "object",
-                "required": ["runId", "request", "html"],
-                "properties": {"runId": text, "request": {"$ref": "#/components/schemas/events"}, "html": text},
+                "required": ["ticket", "runId", "askedAt", "request", "html"],
+                "properties": {
+                    "ticket": text, "runId": text, "askedAt": text,
+                    "request": {"$ref": "#/components/schemas/events"}, "html": text,
+                },
             }}},
+        },
+        "TicketReply": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["allowed"],
+            "properties": {"allowed": {"type": "boolean"}, "message": text},
+        },
+        "TicketCancellation": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {"why": text, "now": {"type": "boolean", "description": "Kill the agent at once"}},
         },
         "Problem": {
             "type": "object",

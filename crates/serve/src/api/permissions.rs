@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use lapidary::engine::conversation::NO_SUCH_REQUEST;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::commands::{check_option, send_command};
-use super::runs::{check_json, live_run};
+use super::commands::send_command;
+use super::runs::live_run;
+use crate::command_bounds::check_option;
 use crate::live_run::{ClosedPrompt, LiveRun, PromptState};
 use crate::problem::HttpProblem;
+use crate::request_parts::{JsonBody, NoParameters, StrictQuery};
 use crate::server_state::ServerState;
 
 #[derive(Debug, Serialize)]
@@ -28,8 +29,18 @@ struct OpenPermission {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenElicitation {
+    run_id: String,
+    /// The `elicitation_request`.
+    request: Box<RawValue>,
+}
+
+/// Everything that waits for the user.
+#[derive(Debug, Serialize)]
 struct OpenPermissions {
     permissions: Vec<OpenPermission>,
+    elicitations: Vec<OpenElicitation>,
 }
 
 /// The fields of `permission_response` that a client may set.
@@ -42,7 +53,10 @@ struct PermissionReply {
     for_run: Option<bool>,
 }
 
-pub(crate) async fn list(State(state): State<Arc<ServerState>>) -> Result<Response, HttpProblem> {
+pub(crate) async fn list(
+    State(state): State<Arc<ServerState>>,
+    StrictQuery(NoParameters {}): StrictQuery<NoParameters>,
+) -> Result<Response, HttpProblem> {
     let runs = state.runs.all();
     let permissions = runs.iter().flat_map(|run| {
         let open = run.open_prompts().into_iter();
@@ -52,8 +66,16 @@ pub(crate) async fn list(State(state): State<Arc<ServerState>>) -> Result<Respon
             html: prompt.html,
         })
     });
+    let elicitations = runs.iter().flat_map(|run| {
+        let open = run.open_elicitations().into_iter();
+        open.map(|request| OpenElicitation {
+            run_id: run.id.clone(),
+            request,
+        })
+    });
     let body = OpenPermissions {
         permissions: permissions.collect(),
+        elicitations: elicitations.collect(),
     };
     let text =
         serde_json::to_string(&body).map_err(|error| HttpProblem::internal(error.to_string()))?;
@@ -63,10 +85,10 @@ pub(crate) async fn list(State(state): State<Arc<ServerState>>) -> Result<Respon
 pub(crate) async fn answer(
     State(state): State<Arc<ServerState>>,
     Path((id, request)): Path<(String, String)>,
-    headers: HeaderMap,
-    body: Bytes,
+    StrictQuery(NoParameters {}): StrictQuery<NoParameters>,
+    JsonBody(body): JsonBody,
 ) -> Result<Response, HttpProblem> {
-    check_json(&headers)?;
+    state.check_writable()?;
     let run = live_run(&state, &id)?;
     let reply: PermissionReply = serde_json::from_slice(&body)
         .map_err(|error| HttpProblem::bad_request(format!("the body is not an answer: {error}")))?;

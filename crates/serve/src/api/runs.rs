@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use lapidary::engine::recording;
 use lapidary::engine::replay::RecordingReader;
+use lapidary::vocab::runs::RunState;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -15,12 +15,15 @@ use tokio::sync::mpsc;
 use super::documents::check_id;
 use crate::command_output;
 use crate::event_stream::{EventEncoder, StreamForm, send_live};
+use crate::list_page::{self, ListCommand, ListOrder, PageRequest};
 use crate::live_run::LiveRun;
 use crate::past_events::send_recorded;
 use crate::problem::HttpProblem;
+use crate::request_keys::{KeyUse, LONGEST_KEY};
+use crate::request_parts::{JsonBody, NoParameters, StrictQuery};
 use crate::run_request::RunRequest;
-use crate::run_table::KeyUse;
-use crate::server_state::ServerState;
+
+use crate::server_state::{ServerState, disk_problem};
 use crate::watcher::body_of;
 
 type Shared = State<Arc<ServerState>>;
@@ -41,74 +44,151 @@ pub(crate) struct EventsQuery {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListQuery {
     limit: Option<u32>,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
     agent: Option<String>,
 }
 
-pub(crate) async fn list(State(state): Shared, Query(query): Query<ListQuery>) -> Answer {
+pub(crate) async fn list(
+    State(state): Shared,
+    StrictQuery(query): StrictQuery<ListQuery>,
+) -> Answer {
     let mut args: Vec<String> = ["runs", "list", "--format", "json"].map(Into::into).into();
-    args.push(format!("--last={}", query.limit.unwrap_or(0)));
+    if query.limit.is_none() || query.cursor.is_some() {
+        args.push("--last=0".to_owned());
+    }
     args.extend(query.agent.map(|agent| format!("--agent={agent}")));
-    command_output::respond(&state.commands, "application/json", args).await
+    let list = ListCommand {
+        args,
+        order: ListOrder::Printed("--last"),
+        entries: "runs",
+    };
+    let page = PageRequest {
+        limit: query.limit,
+        cursor: query.cursor,
+    };
+    list_page::respond(&state.commands, list, page).await
 }
 
-pub(crate) async fn show(State(state): Shared, Path(id): Path<String>) -> Answer {
+pub(crate) async fn show(
+    State(state): Shared,
+    Path(id): Path<String>,
+    _: StrictQuery<NoParameters>,
+) -> Answer {
     let live = state.runs.get(&id);
     if live.is_none() {
         recording_of(&state, &id)?;
     }
+    let is_going_on = live.as_ref().is_some_and(|run| !run.is_over());
     let run = match recording::read_run(&state.recordings, &id) {
-        Some(run) => json!(run.info),
-        // A run that has just begun has no recording yet.
-        None if live.as_ref().is_some_and(|run| !run.is_over()) => {
-            json!({"id": id, "state": "running"})
+        Some(mut run) => {
+            // A recording that has just begun cannot be read yet.
+            if is_going_on {
+                run.info.state = RunState::Running;
+            }
+            json!(run.info)
         }
+        // A run that has just begun has no recording yet.
+        None if is_going_on => json!({"id": id, "state": "running"}),
         None => return Err(unknown_run(&id)),
     };
     let open = live.as_ref().map_or(0, |run| run.open_prompts().len());
-    let body = json!({"run": run, "isServed": live.is_some(), "openPermissions": open});
+    let mut body = json!({"run": run, "isServed": live.is_some(), "openPermissions": open});
+    if let Some(live) = live {
+        body["prompt"] = live.prompt.clone().into();
+        body["isOpen"] = live.is_open().into();
+    }
     Ok(json_response(StatusCode::OK, &body))
 }
 
-pub(crate) async fn start(State(state): Shared, headers: HeaderMap, body: Bytes) -> Answer {
-    check_json(&headers)?;
+pub(crate) async fn start(
+    State(state): Shared,
+    _: StrictQuery<NoParameters>,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let keys = state.keys()?;
     let request: RunRequest = serde_json::from_slice(&body)
         .map_err(|error| HttpProblem::bad_request(format!("the body is not a run: {error}")))?;
+    if request.prompt.trim().is_empty() {
+        return Err(HttpProblem::bad_request("the prompt is empty"));
+    }
+    if let Some(key) = &request.request_key
+        && let Some(run) = started_before(&state, key, &body)?
+    {
+        return Ok(run_response(StatusCode::OK, &run));
+    }
+    state.check_room()?;
+    let prepared = state.bounds.prepare(&request)?;
+    let id = prepared.id.clone();
+    // Both are written before the run starts: after a kill it is known, or it never was.
+    state.note_start(&id)?;
     if let Some(key) = &request.request_key {
-        match state.runs.key_use(key, &body) {
-            KeyUse::Fresh => {}
-            KeyUse::Started(run) => return Ok(run_response(StatusCode::OK, &run)),
-            KeyUse::Taken(run) => {
-                let detail = "another request had this key";
-                return Err(
-                    HttpProblem::new(StatusCode::CONFLICT, detail).with_field("run", run.into())
-                );
-            }
-        }
+        let kept = keys.remember(key, &body, &id);
+        kept.map_err(|error| disk_problem(&error))?;
     }
-    if !state.runs.has_room() {
-        let detail = "too many runs are going on";
-        return Err(HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail)
-            .with_hint("wait until one has ended, or stop one"));
-    }
-    let started = state.bounds.start(&request)?;
-    let id = started.id.clone();
-    if let Some(key) = &request.request_key {
-        state.runs.remember_key(key, &body, &id);
-    }
-    state.runs.insert(LiveRun::start(started, &request.prompt));
+    let run = LiveRun::start(prepared.start(), &request);
+    state.runs.insert(run);
     Ok(run_response(StatusCode::CREATED, &id))
 }
 
-pub(crate) async fn stop(State(state): Shared, Path(id): Path<String>) -> Answer {
+/// The run that the same request has started. A key of another request is a conflict.
+fn started_before(
+    state: &ServerState,
+    key: &str,
+    body: &[u8],
+) -> Result<Option<String>, HttpProblem> {
+    if key.len() > LONGEST_KEY {
+        let detail = format!("`requestKey` is longer than {LONGEST_KEY} bytes");
+        return Err(HttpProblem::bad_request(detail));
+    }
+    let keys = state.keys()?;
+    match keys.key_use(key, body) {
+        KeyUse::Fresh => Ok(None),
+        KeyUse::Started(run) if has_run(state, &run) => Ok(Some(run)),
+        KeyUse::Taken(run) if has_run(state, &run) => {
+            let problem = HttpProblem::new(StatusCode::CONFLICT, "another request had this key");
+            Err(problem
+                .with_hint("use a new `requestKey` for each run")
+                .with_field("run", run.into()))
+        }
+        // The server was killed before the run started, or its recording was pruned.
+        KeyUse::Started(_) | KeyUse::Taken(_) => {
+            keys.forget(key);
+            Ok(None)
+        }
+    }
+}
+
+fn has_run(state: &ServerState, id: &str) -> bool {
+    state.runs.get(id).is_some() || recording_of(state, id).is_ok()
+}
+
+pub(crate) async fn stop(
+    State(state): Shared,
+    Path(id): Path<String>,
+    _: StrictQuery<NoParameters>,
+) -> Answer {
+    state.check_writable()?;
     let run = live_run(&state, &id)?;
     run.stop();
+    Ok(json_response(StatusCode::ACCEPTED, &json!({"id": id})))
+}
+
+/// Ends a conversation: the run ends when its work is done.
+pub(crate) async fn close(
+    State(state): Shared,
+    Path(id): Path<String>,
+    _: StrictQuery<NoParameters>,
+) -> Answer {
+    let run = live_run(&state, &id)?;
+    run.close();
     Ok(json_response(StatusCode::ACCEPTED, &json!({"id": id})))
 }
 
 pub(crate) async fn events(
     State(state): Shared,
     Path(id): Path<String>,
-    Query(query): Query<EventsQuery>,
+    StrictQuery(query): StrictQuery<EventsQuery>,
     headers: HeaderMap,
 ) -> Answer {
     let mut form = StreamForm::from_headers(&headers);
@@ -131,14 +211,16 @@ pub(crate) async fn events(
         .map_or(0, |seq| seq.saturating_add(1));
     let encoder = EventEncoder::new(form, from);
     let (sender, pieces) = mpsc::channel(PIECES);
-    let place = Arc::clone(&state.watcher_places).try_acquire_owned();
-    let place = place.map_err(|_| {
-        HttpProblem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "too many clients read events",
-        )
-    })?;
-    if let Some(run) = state.runs.get(&id) {
+    let place = state.watcher_place()?;
+    let live = state.runs.get(&id);
+    // A browser that comes back has seen the run, so it was there.
+    let is_known = live.is_some() || from > 0;
+    // A run that has just begun may have no recording yet.
+    if from > 0 || live.as_ref().is_none_or(|run| run.is_over()) {
+        recording_of(&state, &id)
+            .map_err(|problem| if is_known { pruned_run(&id) } else { problem })?;
+    }
+    if let Some(run) = live {
         // Blocks of the transcript are made of all events.
         let first = if form == StreamForm::Fragments {
             0
@@ -151,7 +233,7 @@ pub(crate) async fn events(
         tokio::spawn(async move {
             // Runs end before the server does, so their watchers see the end; `stopped` cuts off a client that does not read.
             let _ = stopped
-                .run_until_cancelled(send_live(events, encoder, sender))
+                .run_until_cancelled(Box::pin(send_live(events, encoder, sender)))
                 .await;
             drop(place);
         });
@@ -182,17 +264,6 @@ fn last_event_id(headers: &HeaderMap) -> Option<u64> {
     headers.get("last-event-id")?.to_str().ok()?.parse().ok()
 }
 
-/// A body of another type may come from a form of a foreign page.
-pub(super) fn check_json(headers: &HeaderMap) -> Result<(), HttpProblem> {
-    let kind = headers.get(header::CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if kind.split(';').next() == Some("application/json") {
-        return Ok(());
-    }
-    let detail = "the body has to be `application/json`";
-    Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
-}
-
 /// A run of this server. A recorded one takes no commands any more.
 pub(super) fn live_run(state: &ServerState, id: &str) -> Result<Arc<LiveRun>, HttpProblem> {
     if let Some(run) = state.runs.get(id) {
@@ -211,6 +282,14 @@ fn recording_of(state: &ServerState, id: &str) -> Result<std::path::PathBuf, Htt
         return Ok(directory);
     }
     Err(unknown_run(id))
+}
+
+fn pruned_run(id: &str) -> HttpProblem {
+    let detail = format!(
+        "the recording of run `{id}` is gone: it was deleted or pruned, or could not be written"
+    );
+    HttpProblem::new(StatusCode::GONE, detail)
+        .with_hint("`runs_max_age` in `lapidary.toml` sets how long recordings are kept")
 }
 
 fn unknown_run(id: &str) -> HttpProblem {

@@ -8,7 +8,7 @@ use std::io;
 use lapidary_json::Token;
 
 use super::ClaudeSessions;
-use crate::provider::WantedDirectories;
+use crate::provider_scope::WantedDirectories;
 use crate::usage_lines::each_line;
 
 /// The longest part of a prompt that is kept, in characters.

@@ -11,7 +11,7 @@ use lapidary_wire::lines::RawLine;
 
 use crate::agent_summary::AgentSummary;
 use crate::line_source::SessionLines;
-use crate::message_text::says;
+use crate::message_text::says_in_lines;
 
 /// The longest line that is read for a list. Longer ones have pictures or results of tools in them.
 const LONGEST_LINE: usize = 8 << 20;
@@ -78,6 +78,7 @@ impl ClaudeSummary {
     pub(super) fn into_agent_summary(self) -> AgentSummary {
         AgentSummary {
             directory: self.directory,
+            directory_hash: None,
             started: self.started,
             updated: self.updated,
             messages: self.messages,
@@ -89,10 +90,9 @@ impl ClaudeSummary {
 
     fn add_line(&mut self, line: RawLine<'_>) {
         self.has_bytes = true;
-        let Some(object) = line.object() else {
-            return;
-        };
-        self.add_record(&ClaudeRecord::from_token(object));
+        if let Some(record) = ClaudeRecord::from_line(line) {
+            self.add_record(&record);
+        }
     }
 
     fn add_record(&mut self, record: &ClaudeRecord<'_>) {
@@ -121,7 +121,10 @@ impl ClaudeSummary {
 
     fn add_message(&mut self, record: &ClaudeRecord<'_>) {
         if record.is_prompt() {
-            let said = record.message_content().map(says).unwrap_or_default();
+            let said = record
+                .message_content()
+                .map(says_in_lines)
+                .unwrap_or_default();
             self.last_response = None;
             if is_titleless(&said) {
                 return;

@@ -2,7 +2,6 @@
 //!
 //! A search for a few words comes first, and only lines that can count are parsed: most of a file is results of tools.
 
-use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,12 +16,14 @@ use memchr::memmem::Finder;
 
 use super::summary::is_titleless;
 use super::{ClaudeSessions, ProviderScope};
+use crate::by_hash::{HashedIds, hash};
 use crate::message_text::says;
-use crate::provider::{UsageFiles, UsageReader, WantedDirectories};
+use crate::provider::{UsageFile, UsageFiles, UsageReader};
+use crate::provider_scope::WantedDirectories;
 use crate::store_files::FoundFiles;
 use crate::times::epoch_ms;
 use crate::usage_lines::each_line;
-use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes, hash};
+use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes};
 
 /// Below a project, files of sub-agents are in `<session>/subagents`.
 const DEEPEST: usize = 3;
@@ -44,25 +45,29 @@ impl UsageReader for ClaudeSessions {
         for directory in directories {
             add_logs(&directory, 0, &mut paths);
         }
-        UsageFiles { paths, warnings }
+        let files = paths.into_iter().map(UsageFile::from).collect();
+        UsageFiles { files, warnings }
     }
 
     fn read_usage(
         &self,
-        file: &Path,
+        file: &UsageFile,
         wanted: &WantedDirectories,
-    ) -> io::Result<Option<UsageNotes>> {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        take: &mut dyn FnMut(UsageNotes),
+    ) -> io::Result<()> {
+        let path = &file.path;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let mut reading = ClaudeUsageReading {
             notes: UsageNotes::new(&name, Provider::Claude),
-            errors: HashSet::new(),
+            errors: HashedIds::default(),
             line: 0,
         };
-        each_line(file, |line| {
+        each_line(path, |line| {
             reading.add_line(line);
             true
         })?;
-        Ok(reading.finish(file, wanted))
+        reading.finish(path, wanted).map(take);
+        Ok(())
     }
 }
 
@@ -160,7 +165,7 @@ impl<'a> ResponseFields<'a> {
 struct ClaudeUsageReading {
     notes: UsageNotes,
     /// The calls that failed.
-    errors: HashSet<u64>,
+    errors: HashedIds,
     line: u64,
 }
 

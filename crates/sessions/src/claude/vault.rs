@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::ClaudeSessions;
 use super::summary::ClaudeSummary;
 use crate::content_facts::ContentFacts;
-use crate::provider::{ProviderScope, VaultFolder, VaultSource, files_below};
+use crate::provider::{VaultFolder, VaultSource, files_below};
+use crate::provider_scope::ProviderScope;
 use crate::store_files::FoundFiles;
 
 /// `<session>/subagents/agent-<id>.jsonl` is two folders below that of the project.

@@ -10,8 +10,10 @@ use lapidary_vocab::session::HiddenReason;
 use lapidary_wire::codex::rollout::RolloutRecord;
 use lapidary_wire::lines::RawLine;
 
+use super::line_head::RolloutHead;
+use crate::agent_summary::{AgentSummary, IdentifiedSummary, SkippedBecause};
 use crate::line_source::SessionLines;
-use crate::provider::{ProjectReach, ProviderScope};
+use crate::provider_scope::WantedDirectories;
 
 /// The longest line that is read for a list. Longer ones have pictures or whole histories in them.
 const LONGEST_LINE: usize = 8 << 20;
@@ -39,8 +41,8 @@ impl RolloutSummary {
     /// Reads a file.
     pub(super) fn read_file(
         path: &Path,
-        scope: &ProviderScope<'_>,
-    ) -> Result<Self, (HiddenReason, String)> {
+        wanted: &WantedDirectories,
+    ) -> Result<Self, SkippedBecause> {
         let unreadable = |error: io::Error| {
             (
                 HiddenReason::Unreadable,
@@ -50,7 +52,7 @@ impl RolloutSummary {
         let mut summary = Self::default();
         let mut lines = SessionLines::open(path).map_err(unreadable)?;
         let read = lines.each_line(LONGEST_LINE, &mut |line| {
-            summary.add_line(line, scope);
+            summary.add_line(line, wanted);
             if summary.is_elsewhere {
                 ControlFlow::Break(())
             } else {
@@ -61,47 +63,79 @@ impl RolloutSummary {
         Ok(summary)
     }
 
-    /// The summary, if it is one of a conversation; none if it is of another project; else the reason why not.
-    pub(super) fn check(self) -> Result<Option<Self>, (HiddenReason, String)> {
+    /// The id, from no more of the file than it takes.
+    pub(super) fn read_id(path: &Path) -> Option<String> {
+        let mut summary = Self::default();
+        let mut lines = SessionLines::open(path).ok()?;
+        let read = lines.each_line(LONGEST_LINE, &mut |line| {
+            summary.add_line(line, &WantedDirectories::Every);
+            match summary.id {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        });
+        read.ok().and(summary.id)
+    }
+
+    /// The facts, if it is a session; none if it is of another project; else the reason why not.
+    pub(super) fn check(self) -> Result<Option<IdentifiedSummary>, SkippedBecause> {
         let (reason, why) = match self {
             _ if self.is_elsewhere => return Ok(None),
             _ if !self.has_bytes => (HiddenReason::Empty, "it is empty"),
             _ if self.id.is_none() || self.directory.is_none() => {
                 (HiddenReason::NotASession, "it names no session")
             }
-            _ if self.messages == 0 => (HiddenReason::NoContent, "it has no messages"),
-            summary => return Ok(Some(summary)),
+            summary => return Ok(summary.into_agent_summary()),
         };
         Err((reason, why.to_owned()))
     }
 
-    fn add_line(&mut self, line: RawLine<'_>, scope: &ProviderScope<'_>) {
+    /// The facts as every agent's list has them.
+    fn into_agent_summary(self) -> Option<IdentifiedSummary> {
+        let summary = AgentSummary {
+            directory: self.directory,
+            started: self.started,
+            updated: self.updated,
+            messages: self.messages,
+            prompts: self.prompts,
+            first_prompt: self.first_prompt,
+            ..AgentSummary::default()
+        };
+        Some((self.id?, summary))
+    }
+
+    fn add_line(&mut self, line: RawLine<'_>, wanted: &WantedDirectories) {
         self.has_bytes = true;
-        let Some(object) = line.object() else {
+        if let RawLine::Whole(bytes) = line
+            && let Some(time) = RolloutHead::only_time(bytes)
+        {
+            return self.note_time(time);
+        }
+        let Some(record) = RolloutRecord::from_line(line) else {
             return;
         };
-        let record = RolloutRecord::from_token(object);
         let kind = record.kind.and_then(Token::string);
         let text = |token: Option<Token<'_>>| Some(token?.string()?.into_owned());
-        if let Some(time) = text(record.timestamp) {
-            self.started.get_or_insert_with(|| time.clone());
-            self.updated = Some(time);
+        if let Some(time) = record.timestamp.and_then(Token::string) {
+            self.note_time(&time);
         }
         match kind.as_deref() {
             Some("session_meta") if self.id.is_none() => {
                 self.id = text(record.string("id"));
                 self.directory = text(record.string("cwd"));
-                self.is_elsewhere = !self.is_in(scope);
+                let directory = self.directory.as_deref();
+                self.is_elsewhere = !directory.is_none_or(|it| wanted.contains(it));
             }
             Some("response_item") => self.add_item(&record),
             _ => {}
         }
     }
 
-    fn is_in(&self, scope: &ProviderScope<'_>) -> bool {
-        let directory = self.directory.as_deref().map(Path::new);
-        let mut roots = scope.projects.iter().filter_map(|it| it.root.as_deref());
-        scope.reach == ProjectReach::Everywhere || roots.any(|root| Some(root) == directory)
+    fn note_time(&mut self, time: &str) {
+        self.started.get_or_insert_with(|| time.to_owned());
+        let updated = self.updated.get_or_insert_default();
+        updated.clear();
+        updated.push_str(time);
     }
 
     fn add_item(&mut self, record: &RolloutRecord<'_>) {
@@ -117,7 +151,7 @@ impl RolloutSummary {
             let is_said =
                 |text: &Cow<'_, str>| !PICTURE_MARKS.iter().any(|it| text.starts_with(it));
             let texts = record.texts().filter_map(Token::string);
-            let said = || texts.filter(is_said).collect::<String>();
+            let said = || texts.filter(is_said).collect::<Vec<_>>().join("\n");
             self.first_prompt.get_or_insert_with(said);
         }
     }

@@ -2,9 +2,7 @@
 //!
 //! A record names its type within its first bytes, so most lines are neither searched nor parsed.
 
-use std::collections::HashSet;
 use std::io;
-use std::path::Path;
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::Provider;
@@ -13,35 +11,40 @@ use lapidary_wire::codex::rollout::RolloutRecord;
 use memchr::memmem;
 
 use super::CodexSessions;
-use super::files::FoundRollouts;
-use crate::provider::{ProviderScope, UsageFiles, UsageReader, WantedDirectories};
+use super::files::find_in_home;
+use super::line_head::RolloutHead;
+use crate::by_hash::{HashedIds, hash};
+use crate::provider::{UsageFile, UsageFiles, UsageReader};
+use crate::provider_scope::{ProviderScope, WantedDirectories};
 use crate::times::epoch_ms;
 use crate::usage_lines::each_line;
-use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes, hash};
+use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes};
 
 /// The longest time between two counts of a history that is copied, in milliseconds.
 const INHERITED_GAP_MS: i64 = 1000;
 
 impl UsageReader for CodexSessions {
     fn usage_files(&self, _scope: &ProviderScope<'_>) -> UsageFiles {
-        let found = FoundRollouts::find_in_home(&self.home);
+        let found = find_in_home(&self.home);
         UsageFiles {
-            paths: found.files.into_iter().map(|file| file.path).collect(),
+            files: found.files.into_iter().map(|it| it.path.into()).collect(),
             warnings: found.warnings,
         }
     }
 
     fn read_usage(
         &self,
-        file: &Path,
+        file: &UsageFile,
         wanted: &WantedDirectories,
-    ) -> io::Result<Option<UsageNotes>> {
+        take: &mut dyn FnMut(UsageNotes),
+    ) -> io::Result<()> {
         let mut reading = RolloutUsage::new(wanted);
-        each_line(file, |line| {
+        each_line(&file.path, |line| {
             reading.add_line(line);
             !reading.is_elsewhere
         })?;
-        Ok(reading.finish())
+        reading.finish().map(take);
+        Ok(())
     }
 }
 
@@ -56,7 +59,7 @@ struct RolloutUsage<'w> {
     /// Calls of the response that is going on.
     recent: Vec<NotedCall>,
     /// The calls that failed.
-    errors: HashSet<u64>,
+    errors: HashedIds,
     /// Whether the session began with the history of another: a fork, or a sub-agent's.
     has_history: bool,
     line: u64,
@@ -82,7 +85,7 @@ impl<'w> RolloutUsage<'w> {
             model: None,
             total: None,
             recent: Vec::new(),
-            errors: HashSet::new(),
+            errors: HashedIds::default(),
             has_history: false,
             line: 0,
         }
@@ -222,12 +225,8 @@ impl<'w> RolloutUsage<'w> {
                     is_cancelled: false,
                 });
             }
-            Some("function_call_output" | "custom_tool_call_output") => {
-                // The output of 0.60.1 is JSON in a text.
-                let output = record.string("output").and_then(Token::string);
-                let output = output.as_deref().and_then(|text| Token::parse(text).ok());
-                let code = output.and_then(|output| output.get("metadata")?.get("exit_code"));
-                self.add_exit(record.string("call_id"), code);
+            Some("function_call_output" | "custom_tool_call_output") if record.tells_failure() => {
+                self.errors.insert(call_id(record.string("call_id")));
             }
             _ => {}
         }
@@ -320,10 +319,10 @@ fn call_id(id: Option<Token<'_>>) -> u64 {
 
 /// Whether a line can be of use. One that does not begin as Codex CLI writes it is read whole.
 fn may_count(line: &[u8]) -> bool {
-    let Some((kind, payload)) = record_types(line) else {
+    let Some(head) = RolloutHead::read(line) else {
         return true;
     };
-    match (kind, payload) {
+    match (head.kind, head.payload) {
         (b"session_meta" | b"turn_context", _)
         | (b"event_msg" | b"response_item", None)
         | (b"response_item", Some(b"function_call" | b"custom_tool_call")) => true,
@@ -335,32 +334,27 @@ fn may_count(line: &[u8]) -> bool {
             memmem::find(head, b"\"role\":\"assistant\"").is_none()
         }
         (b"response_item", Some(b"function_call_output" | b"custom_tool_call_output")) => {
-            has_exit_code(line)
+            has_exit_code(line) || may_tell_failure(line)
         }
         _ => false,
     }
 }
 
+/// Whether the beginning of a result may say that its call failed.
+fn may_tell_failure(line: &[u8]) -> bool {
+    let head = &line[..line.len().min(LONGEST_HEAD)];
+    let exited = b"Process exited with code ";
+    if let Some(place) = memmem::find(head, exited) {
+        return head.get(place + exited.len()) != Some(&b'0');
+    }
+    [&b"rejected"[..], b"unsupported ", b"approval policy is "]
+        .iter()
+        .any(|word| memmem::find(head, word).is_some())
+}
+
+/// How many bytes of a result are searched for the sentence of a failure, which comes first.
+const LONGEST_HEAD: usize = 1024;
+
 fn has_exit_code(line: &[u8]) -> bool {
     memmem::find(line, b"exit_code").is_some()
-}
-
-/// The types of a record and of its payload: `{"timestamp":"…","ordinal":1,"type":"…","payload":{"type":"…"`.
-fn record_types(line: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
-    let rest = line.strip_prefix(b"{\"timestamp\":\"")?;
-    let end = memchr::memchr2(b'"', b'\\', rest).filter(|end| rest[*end] == b'"')?;
-    let mut rest = rest[end..].strip_prefix(b"\",")?;
-    if let Some(ordinal) = rest.strip_prefix(b"\"ordinal\":") {
-        let digits = ordinal.iter().take_while(|it| it.is_ascii_digit()).count();
-        rest = ordinal[digits..].strip_prefix(b",")?;
-    }
-    let (kind, rest) = word(rest.strip_prefix(b"\"type\":\"")?)?;
-    let payload = rest.strip_prefix(b",\"payload\":{\"type\":\"");
-    Some((kind, payload.and_then(word).map(|(kind, _)| kind)))
-}
-
-/// The text up to a quotation mark, and the text behind it. None if it has an escape in it.
-fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = memchr::memchr2(b'"', b'\\', text).filter(|end| text[*end] == b'"')?;
-    Some((&text[..end], &text[end + 1..]))
 }

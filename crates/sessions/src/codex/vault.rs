@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::CodexSessions;
-use super::files::FoundRollouts;
+use super::files::find_in_home;
 use super::summary::RolloutSummary;
 use crate::content_facts::ContentFacts;
-use crate::provider::{ProjectReach, ProviderScope, VaultFolder, VaultSource};
+use crate::provider::{VaultFolder, VaultSource};
+use crate::provider_scope::{ProviderScope, WantedDirectories};
 
 /// How many characters the id of a session has, a UUID.
 const ID_LENGTH: usize = 36;
@@ -19,7 +20,7 @@ impl VaultSource for CodexSessions {
 
     /// Names do not tell the project of a rollout, so those of every project are copied.
     fn vault_folders(&self, _scope: &ProviderScope<'_>) -> Vec<VaultFolder> {
-        let found = FoundRollouts::find_in_home(&self.home);
+        let found = find_in_home(&self.home);
         let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
         let compressed = found.hidden.iter().map(|it| PathBuf::from(&it.path));
         let compressed = compressed.filter(|path| path.extension().is_some_and(|it| it == "zst"));
@@ -49,11 +50,7 @@ impl VaultSource for CodexSessions {
     }
 
     fn first_prompt(&self, copy: &Path) -> Option<String> {
-        let scope = ProviderScope {
-            projects: &[],
-            reach: ProjectReach::Everywhere,
-            now: std::time::SystemTime::UNIX_EPOCH,
-        };
-        RolloutSummary::read_file(copy, &scope).ok()?.first_prompt
+        let read = RolloutSummary::read_file(copy, &WantedDirectories::Every);
+        read.ok()?.first_prompt
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::path_key;
+use super::states::path_key;
 use super::states::unix_nanoseconds;
 use super::{IndexError, SessionIndex, try_lock};
 use crate::candidates::{DirectoryMemory, DirectoryNames, DirectoryState};
@@ -98,8 +98,16 @@ fn recall_names(
 }
 
 fn is_settled(state: DirectoryState, now: SystemTime) -> bool {
-    let last = now.checked_sub(SETTLED).map_or(i64::MIN, unix_nanoseconds);
-    state.changed.max(state.modified) <= last
+    state.changed.max(state.modified) <= settled_before(now)
+}
+
+/// Whether a change at this time is long enough ago that another one would show.
+pub(super) fn is_settled_at(changed: SystemTime, now: SystemTime) -> bool {
+    unix_nanoseconds(changed) <= settled_before(now)
+}
+
+fn settled_before(now: SystemTime) -> i64 {
+    now.checked_sub(SETTLED).map_or(i64::MIN, unix_nanoseconds)
 }
 
 fn pack_state(state: DirectoryState) -> [u8; 24] {

@@ -206,15 +206,18 @@ fn query_index(
 }
 
 /// The file that a text is of.
-fn file_of(text: i64) -> i64 {
+pub(super) fn file_of(text: i64) -> i64 {
     text.div_euclid(TEXTS_PER_FILE)
 }
 
 /// Texts, by number, and which terms are in each.
-type TermMasks = Vec<(i64, u32)>;
+pub(super) type TermMasks = Vec<(i64, u32)>;
 
 /// Which terms are in which texts.
-fn term_masks(connection: &Connection, query: &SearchQuery) -> rusqlite::Result<TermMasks> {
+pub(super) fn term_masks(
+    connection: &Connection,
+    query: &SearchQuery,
+) -> rusqlite::Result<TermMasks> {
     let mut statement =
         connection.prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")?;
     let mut texts = TermMasks::new();
@@ -259,7 +262,7 @@ fn fts_expression(term: &QueryTerm) -> Option<String> {
     })
 }
 
-fn file_score(
+pub(super) fn file_score(
     connection: &Connection,
     file: i64,
     texts: &[(i64, u32)],

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{IndexError, PATIENCE};
 
 /// Changes whenever the tables do, or the values in them: the rules for words, the content of a summary.
-pub(super) const VERSION: i64 = 6;
+pub(super) const VERSION: i64 = 7;
 
 /// A list reads tens of megabytes of rows from their first to their last: with larger pages the system is asked less often.
 const PAGE_BYTES: i64 = 16 * 1024;

@@ -11,8 +11,12 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::path_key;
 use crate::candidates::{FileSightings, SessionCandidate};
+
+/// A path as the index has it.
+pub(super) fn path_key(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
+}
 
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,13 @@
 //! The texts of a file, as the index keeps them: who said each, and its words.
 
+use rusqlite::{CachedStatement, Connection, params};
 use serde::{Deserialize, Serialize};
 
-use crate::scan::FileSummary;
+use super::schema::TEXTS_PER_FILE;
+use crate::search::EntryRole;
+use crate::search::entries::TextEntry;
 use crate::search::letters::LetterForm;
 use crate::search::tokens::text_tokens;
-use crate::search::{EntryRole, entries};
 
 /// Whose a text is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +18,15 @@ pub(super) struct TextOwner(
 );
 
 impl TextOwner {
+    pub(super) fn of_entry(entry: &TextEntry<'_>) -> Self {
+        let role = EntryRole::ALL.iter().position(|role| *role == entry.role);
+        Self(
+            role.and_then(|role| u8::try_from(role).ok()).unwrap_or(0),
+            entry.tool.as_deref().map(ToOwned::to_owned),
+            entry.model.as_deref().map(ToOwned::to_owned),
+        )
+    }
+
     pub(super) fn entry_role(&self) -> EntryRole {
         let role = EntryRole::ALL.get(usize::from(self.0));
         role.copied().unwrap_or(EntryRole::Notice)
@@ -34,39 +45,64 @@ pub(super) struct TextTokens {
     pub(super) exact: String,
 }
 
-/// Hands over the tokens of each text of a session; and returns whose texts they are.
-pub(super) fn collect_tokens<E>(
-    summary: &FileSummary,
-    bytes: &[u8],
-    mut take: impl FnMut(&TextTokens) -> Result<(), E>,
-) -> Result<Vec<TextOwner>, E> {
-    let mut owners = Vec::new();
-    let mut words = TextTokens::default();
-    let mut failed = None;
-    entries::for_each_text(
-        summary,
-        bytes,
-        |_| true,
-        |entry| {
-            let role = EntryRole::ALL.iter().position(|role| *role == entry.role);
-            owners.push(TextOwner(
-                role.and_then(|role| u8::try_from(role).ok()).unwrap_or(0),
-                entry.tool.as_deref().map(ToOwned::to_owned),
-                entry.model.as_deref().map(ToOwned::to_owned),
-            ));
-            words.set_text(&entry.text);
-            failed = take(&words).err();
-            failed.is_none()
-        },
-    );
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(owners),
+/// Writes the texts of one file.
+pub(super) struct TextRows<'c> {
+    connection: &'c Connection,
+    statement: CachedStatement<'c>,
+    file: i64,
+    number: i64,
+    owners: Vec<TextOwner>,
+    words: TextTokens,
+    failed: Option<rusqlite::Error>,
+}
+
+impl<'c> TextRows<'c> {
+    pub(super) fn new(connection: &'c Connection, file: i64) -> rusqlite::Result<Self> {
+        let insert = "INSERT INTO words (rowid, folded, exact) VALUES (?1, ?2, ?3)";
+        Ok(Self {
+            connection,
+            statement: connection.prepare_cached(insert)?,
+            file,
+            number: file.saturating_mul(TEXTS_PER_FILE),
+            owners: Vec::new(),
+            words: TextTokens::default(),
+            failed: None,
+        })
+    }
+
+    /// Writes a text. False once one could not be written.
+    pub(super) fn add_text(&mut self, entry: &TextEntry<'_>) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
+        self.owners.push(TextOwner::of_entry(entry));
+        self.words.set_text(&entry.text);
+        let end = self.file.saturating_add(1).saturating_mul(TEXTS_PER_FILE);
+        // Beyond as many texts as a file can have numbers for, none is written: it would be found in the next file.
+        if !self.words.folded.is_empty() && self.number < end {
+            let TextTokens { folded, exact } = &self.words;
+            let written = self.statement.execute(params![self.number, folded, exact]);
+            self.failed = written.err();
+        }
+        self.number += 1;
+        self.failed.is_none()
+    }
+
+    /// Writes whose texts they are.
+    pub(super) fn finish(self) -> rusqlite::Result<()> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let list = serde_json::to_string(&self.owners).unwrap_or_default();
+        self.connection
+            .prepare_cached("INSERT INTO texts (file, count, list) VALUES (?1, ?2, ?3)")?
+            .execute(params![self.file, self.owners.len() as u64, list])?;
+        Ok(())
     }
 }
 
 impl TextTokens {
-    fn set_text(&mut self, text: &str) {
+    pub(super) fn set_text(&mut self, text: &str) {
         self.folded.clear();
         self.exact.clear();
         let mut has_forms = false;

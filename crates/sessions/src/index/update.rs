@@ -7,14 +7,15 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::directory_names;
-use super::rows::{self, path_key};
+use super::rows;
 use super::schema::TEXTS_PER_FILE;
-use super::states::{self, IndexChange, IndexedState, unix_nanoseconds};
-use super::texts;
+use super::states::{self, IndexChange, IndexedState, path_key, unix_nanoseconds};
+use super::texts::TextRows;
 use super::{IndexError, SessionIndex, missing_files, try_lock};
 use crate::candidates::SessionCandidate;
 use crate::scan::{FileScanner, FileSummary};
 use crate::search::direct;
+use crate::search::entries;
 
 /// How many bytes of files are read before a commit: the most that an interruption loses, and the size to which the log grows.
 const BATCH: u64 = 16 << 20;
@@ -64,16 +65,25 @@ impl SessionIndex {
     ) -> Result<UpdateResult, IndexError> {
         let files: Vec<&SessionCandidate> =
             files.iter().filter(|file| file.refused.is_none()).collect();
-        let connection = self.require_connection()?;
-        let known = states::known_file_ids(connection, &files)?;
-        let changed = missing_files(&files, &known);
-        let mut updated = self.update_files(&changed, UpdateBudget::Everything, progress)?;
-        updated.known = files.len() - changed.len();
+        let mut updated = self.update_changed(&files, progress)?;
         updated.gone = self.drop_all_but(&files)?;
         Ok(updated)
     }
 
-    fn require_connection(&mut self) -> Result<&mut Connection, IndexError> {
+    pub(super) fn update_changed(
+        &mut self,
+        files: &[&SessionCandidate],
+        progress: &mut dyn FnMut(UpdateProgress),
+    ) -> Result<UpdateResult, IndexError> {
+        let connection = self.require_connection()?;
+        let known = states::known_file_ids(connection, files)?;
+        let changed = missing_files(files, &known);
+        let mut updated = self.update_files(&changed, UpdateBudget::Everything, progress)?;
+        updated.known = files.len() - changed.len();
+        Ok(updated)
+    }
+
+    pub(super) fn require_connection(&mut self) -> Result<&mut Connection, IndexError> {
         self.connection.as_mut().ok_or(IndexError::Busy)
     }
 
@@ -84,25 +94,41 @@ impl SessionIndex {
         budget: UpdateBudget,
         progress: &mut dyn FnMut(UpdateProgress),
     ) -> Result<UpdateResult, IndexError> {
+        let mut buffer = Vec::new();
+        let index_one = &mut |connection: &Connection, place: usize| {
+            index_file(connection, files[place], &mut buffer)
+        };
+        self.update_by(files, budget, progress, index_one)
+    }
+
+    /// Reads files by `index_one`, which is given the place of each.
+    pub(super) fn update_by(
+        &mut self,
+        files: &[&SessionCandidate],
+        budget: UpdateBudget,
+        progress: &mut dyn FnMut(UpdateProgress),
+        index_one: &mut IndexOne<'_>,
+    ) -> Result<UpdateResult, IndexError> {
         let Some(_lock) = try_lock(&self.path)? else {
             return Err(IndexError::Busy);
         };
         let settled = unix_nanoseconds(self.now.checked_sub(MOMENT).unwrap_or(self.now));
         let now_ready = files
             .iter()
-            .filter(|file| unix_nanoseconds(file.modified) <= settled);
+            .copied()
+            .enumerate()
+            .filter(|(_, file)| unix_nanoseconds(file.modified) <= settled);
         let mut spent = 0;
-        let ready: Vec<&SessionCandidate> = now_ready
-            .take_while(|file| {
+        let ready: Vec<(usize, &SessionCandidate)> = now_ready
+            .take_while(|(_, file)| {
                 spent += file.size;
                 budget == UpdateBudget::Everything
                     || matches!(budget, UpdateBudget::Bytes(most) if spent <= most)
             })
-            .copied()
             .collect();
         let mut update = UpdateRun {
             connection: self.require_connection()?,
-            buffer: Vec::new(),
+            index_one,
         };
         let read = update.read_files(&ready, progress)?;
         Ok(UpdateResult {
@@ -112,7 +138,10 @@ impl SessionIndex {
         })
     }
 
-    fn drop_all_but(&mut self, files: &[&SessionCandidate]) -> Result<usize, IndexError> {
+    pub(super) fn drop_all_but(
+        &mut self,
+        files: &[&SessionCandidate],
+    ) -> Result<usize, IndexError> {
         let Some(_lock) = try_lock(&self.path)? else {
             return Err(IndexError::Busy);
         };
@@ -142,19 +171,22 @@ impl SessionIndex {
     }
 }
 
-struct UpdateRun<'i> {
+/// Reads the file at a place into the index, and returns its number. None if it cannot be read.
+pub(super) type IndexOne<'i> = dyn FnMut(&Connection, usize) -> rusqlite::Result<Option<i64>> + 'i;
+
+struct UpdateRun<'i, 'o> {
     connection: &'i mut Connection,
-    buffer: Vec<u8>,
+    index_one: &'i mut IndexOne<'o>,
 }
 
-impl UpdateRun<'_> {
+impl UpdateRun<'_, '_> {
     /// Reads files and returns how many could be read.
     fn read_files(
         &mut self,
-        files: &[&SessionCandidate],
+        files: &[(usize, &SessionCandidate)],
         progress: &mut dyn FnMut(UpdateProgress),
     ) -> Result<usize, IndexError> {
-        let of_bytes = files.iter().map(|file| file.size).sum();
+        let of_bytes = files.iter().map(|(_, file)| file.size).sum();
         let mut at = UpdateProgress {
             files: 0,
             of_files: files.len(),
@@ -165,7 +197,7 @@ impl UpdateRun<'_> {
         let mut rest = files;
         while !rest.is_empty() {
             let mut size = 0;
-            let batch = rest.iter().take_while(|file| {
+            let batch = rest.iter().take_while(|(_, file)| {
                 let is_first = size == 0;
                 size += file.size.max(1);
                 is_first || size <= BATCH
@@ -176,8 +208,8 @@ impl UpdateRun<'_> {
                 .connection
                 .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             let mut changes = Vec::with_capacity(batch.len());
-            for file in batch {
-                let id = index_file(&transaction, file, &mut self.buffer)?;
+            for (place, file) in batch {
+                let id = (self.index_one)(&transaction, *place)?;
                 read += usize::from(id.is_some());
                 changes.push(IndexChange {
                     path: file.path.clone(),
@@ -232,23 +264,9 @@ fn texts_of(
     summary: &FileSummary,
     bytes: &[u8],
 ) -> rusqlite::Result<()> {
-    let first = id.saturating_mul(TEXTS_PER_FILE);
-    let mut number = first;
-    let mut statement = connection
-        .prepare_cached("INSERT INTO words (rowid, folded, exact) VALUES (?1, ?2, ?3)")?;
-    let owners = texts::collect_tokens(summary, bytes, |words| {
-        // More texts than a file can have numbers for: the last has them all, and none of them is found twice.
-        if !words.folded.is_empty() && number < first + TEXTS_PER_FILE {
-            statement.execute(params![number, words.folded, words.exact])?;
-        }
-        number += 1;
-        Ok::<(), rusqlite::Error>(())
-    })?;
-    let list = serde_json::to_string(&owners).unwrap_or_default();
-    connection
-        .prepare_cached("INSERT INTO texts (file, count, list) VALUES (?1, ?2, ?3)")?
-        .execute(params![id, owners.len() as u64, list])?;
-    Ok(())
+    let mut rows = TextRows::new(connection, id)?;
+    entries::for_each_text(summary, bytes, |_| true, |entry| rows.add_text(entry));
+    rows.finish()
 }
 
 /// Drops files from the index, and removes their words from the database file and its log.
@@ -284,7 +302,7 @@ pub(super) fn forget_all(
 }
 
 /// Drops a file from the index.
-fn forget_file(connection: &Connection, path: &[u8]) -> rusqlite::Result<()> {
+pub(super) fn forget_file(connection: &Connection, path: &[u8]) -> rusqlite::Result<()> {
     let id: Option<i64> = connection
         .prepare_cached("DELETE FROM files WHERE path = ?1 RETURNING id")?
         .query_row(params![path], |row| row.get(0))

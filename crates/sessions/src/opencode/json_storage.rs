@@ -11,7 +11,7 @@ use lapidary_normalize::time::rfc3339_text;
 use lapidary_vocab::session::HiddenReason;
 use lapidary_wire::opencode::{OpencodeRow, is_session_file};
 
-use super::{FoundSession, FoundSessions, given_title, place_of};
+use super::{FoundSession, FoundSessions, given_title, store_file};
 use crate::agent_summary::{AgentSummary, SkippedBecause};
 use crate::listing::each_file;
 use crate::store_files::{FoundFiles, StoreFile};
@@ -40,16 +40,7 @@ impl JsonStorage {
 
     /// Adds the sessions.
     pub(super) fn find_sessions(&self, found: &mut FoundSessions) {
-        let place = self.storage.join("session");
-        if !place.is_dir() {
-            return;
-        }
-        let mut files = FoundFiles::default();
-        for (path, about) in files.directory_entries(&place) {
-            if about.is_dir() {
-                files.add_directory(&path, ".json", &self.storage);
-            }
-        }
+        let mut files = self.found_files();
         let each: Vec<&StoreFile> = files.files.iter().collect();
         let read = each_file(&each, || (), |(), file| self.summarise(file));
         for (file, read) in files.files.iter().zip(read) {
@@ -60,6 +51,27 @@ impl JsonStorage {
         }
         found.hidden.append(&mut files.hidden);
         found.warnings.append(&mut files.warnings);
+    }
+
+    /// The sessions' own files, and warnings.
+    pub(super) fn session_files(&self) -> (Vec<PathBuf>, Vec<String>) {
+        let found = self.found_files();
+        let paths = found.files.into_iter().map(|file| file.path);
+        (paths.collect(), found.warnings)
+    }
+
+    fn found_files(&self) -> FoundFiles {
+        let mut files = FoundFiles::default();
+        let place = self.storage.join("session");
+        if !place.is_dir() {
+            return files;
+        }
+        for (path, about) in files.directory_entries(&place) {
+            if about.is_dir() {
+                files.add_directory(&path, ".json", &self.storage);
+            }
+        }
+        files
     }
 
     fn summarise(&self, file: &StoreFile) -> Result<FoundSession, SkippedBecause> {
@@ -89,14 +101,10 @@ impl JsonStorage {
         if summary.messages == 0 {
             return Err((HiddenReason::NoContent, "it has no messages".to_owned()));
         }
+        let mut found = store_file(file.path.clone(), file.id.clone(), time("updated"), summary);
+        found.size = file.size;
         Ok(FoundSession {
-            place: place_of(
-                file.id.clone(),
-                file.path.clone(),
-                file.size,
-                time("updated"),
-            ),
-            summary,
+            file: found,
             parent: string("parentID"),
         })
     }

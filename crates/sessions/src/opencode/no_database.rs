@@ -1,10 +1,13 @@
 //! Databases in a build without `SQLite`: there are none.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use lapidary_normalize::opencode::{MessageRows, OpencodeRows, RowsError};
 
 use super::FoundSessions;
+use super::usage::OpencodeUsage;
+use crate::sweep::ByteFilter;
 
 /// A database. No value of this type exists in this build.
 #[derive(Debug)]
@@ -12,6 +15,22 @@ pub(super) enum AbsentDatabase {}
 
 impl AbsentDatabase {
     pub(super) fn find_sessions(&self, _path: &Path) -> Result<FoundSessions, RowsError> {
+        match *self {}
+    }
+}
+
+impl AbsentDatabase {
+    pub(super) fn sweep_sessions(
+        &self,
+        _ids: &[&str],
+        _may_match: &ByteFilter<'_>,
+    ) -> Result<HashSet<String>, RowsError> {
+        match *self {}
+    }
+}
+
+impl AbsentDatabase {
+    pub(super) fn read_usage(&self, _reading: &mut OpencodeUsage<'_>) -> Result<(), RowsError> {
         match *self {}
     }
 }

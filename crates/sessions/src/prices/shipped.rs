@@ -1,7 +1,7 @@
 //! Prices for a million tokens, in US dollars: paid tier, standard, text.
 //!
-//! Google's are from <https://ai.google.dev/gemini-api/docs/pricing>. Those of Anthropic and `OpenAI` are the rates of the table in
-//! ccusage 20.0.24 (`LiteLLM`'s), measured with its own binary, file by file. Thoughts cost as much as output. The storage of explicit
+//! Google's are from <https://ai.google.dev/gemini-api/docs/pricing>. Those of Anthropic, `OpenAI` and Alibaba are the rates of the table
+//! in ccusage 20.0.24 (`LiteLLM`'s), measured with its own binary, file by file. Thoughts cost as much as output. The storage of explicit
 //! caches is not in it: the CLI uses none. A table in code rather than in a file: each run prices its tokens, and none parses it.
 
 use super::{ModelPrice, TokenRate};
@@ -71,8 +71,8 @@ pub(super) const MODELS: [(&str, ModelPrice); 10] = [
     ),
 ];
 
-/// Models of Anthropic and `OpenAI`.
-pub(super) const OTHER_MODELS: [(&str, ModelPrice); 30] = [
+/// Models of Anthropic, `OpenAI` and Alibaba.
+pub(super) const OTHER_MODELS: [(&str, ModelPrice); 34] = [
     ("claude-3-5-haiku", anthropic(0.8, 4.0)),
     ("claude-3-7-sonnet", anthropic(3.0, 15.0)),
     ("claude-sonnet-4", anthropic_with_long(3.0, 15.0)),
@@ -103,6 +103,10 @@ pub(super) const OTHER_MODELS: [(&str, ModelPrice); 30] = [
     ("gpt-5.3-codex", openai(1.75, 14.0)),
     ("gpt-5.4", openai_with_long(2.5, 15.0)),
     ("gpt-5.5", openai_with_long(5.0, 30.0)),
+    ("qwen3-coder-plus", alibaba(1.0, 5.0)),
+    ("qwen3-coder-flash", alibaba(0.3, 1.5)),
+    ("qwen3-max", alibaba(1.2, 6.0)),
+    ("qwen3.5-plus", alibaba(0.4, 2.4)),
 ];
 
 /// Google's price. Reading into a cache costs nothing there but the reading.
@@ -153,6 +157,11 @@ const fn anthropic_with_long(input: f64, output: f64) -> ModelPrice {
 /// `OpenAI`'s: reading from a cache costs a tenth; the table prices writes to one as Anthropic's.
 const fn openai(input: f64, output: f64) -> ModelPrice {
     anthropic(input, output)
+}
+
+/// Alibaba's: reading from a cache costs a tenth. Nothing is written to one.
+const fn alibaba(input: f64, output: f64) -> ModelPrice {
+    other_price(token_rate(input, input / 10.0, output), None)
 }
 
 const fn openai_with_long(input: f64, output: f64) -> ModelPrice {

@@ -8,10 +8,10 @@ use lapidary_normalize::{DeltaMode, NormalizeOptions};
 use lapidary_vocab::Event;
 use lapidary_wire::gemini::session::ReplayedLog;
 
-use super::{
-    ProviderCapabilities, ProviderScope, ReplaySessionError, SessionAbility, SessionProvider,
-};
+use super::{ProviderCapabilities, SessionAbility, SessionProvider};
 use crate::listing::{ListedSession, SessionListing, SummarySource};
+use crate::provider_scope::ProviderScope;
+use crate::replay_error::ReplaySessionError;
 use crate::subagent_files::SubagentFiles;
 
 /// The sessions of Gemini CLI, with summaries from the files or from an index of them.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::ProviderScope;
 use crate::content_facts::ContentFacts;
+use crate::provider_scope::ProviderScope;
 
 /// The files of a provider that the vault copies. They are only read.
 pub trait VaultSource: fmt::Debug + Send + Sync {

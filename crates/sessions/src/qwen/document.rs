@@ -8,11 +8,10 @@ use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::session::HiddenReason;
 use lapidary_wire::gemini::session::{MessageRecord, ReplayedLog};
 
-use super::IdentifiedSummary;
-use crate::agent_summary::{AgentSummary, SkippedBecause};
+use crate::agent_summary::{AgentSummary, IdentifiedSummary, SkippedBecause};
 use crate::message_text::says;
 use crate::projects::project_hash;
-use crate::provider::{ProjectReach, ProviderScope};
+use crate::provider_scope::{ProjectReach, ProviderScope};
 use crate::store_files::FoundFiles;
 
 /// The largest document that is read. A document has to be held whole.
@@ -30,8 +29,7 @@ pub(super) fn add_documents(found: &mut FoundFiles, tmp: &Path, scope: &Provider
     }
     for (path, about) in found.directory_entries(tmp) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_wanted =
-            scope.reach == ProjectReach::Everywhere || project_of(&name, scope).is_some();
+        let is_wanted = scope.reach == ProjectReach::Everywhere || is_of_project(&name, scope);
         let chats = path.join("chats");
         if about.is_dir() && is_wanted && chats.is_dir() {
             found.add_directory(&chats, ".json", tmp);
@@ -47,10 +45,7 @@ pub(super) fn read_document(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The facts of a document that a list needs.
-pub(super) fn summarise(
-    path: &Path,
-    scope: &ProviderScope<'_>,
-) -> Result<IdentifiedSummary, SkippedBecause> {
+pub(super) fn summarise(path: &Path) -> Result<IdentifiedSummary, SkippedBecause> {
     let cause = |reason, why: &str| (reason, why.to_owned());
     let bytes = read_document(path).map_err(|error| {
         (
@@ -71,15 +66,10 @@ pub(super) fn summarise(
         None => return Err(cause(HiddenReason::NotASession, "it names no session")),
     };
     // The project is known by its hash only. Unless it is one that was named, the directory of the store stands for it.
-    let hash = text("projectHash").unwrap_or_default();
-    let stored = || {
-        path.parent()?
-            .parent()
-            .map(|it| it.to_string_lossy().into_owned())
-    };
-    let directory = project_of(&hash, scope).or_else(stored);
+    let stored = path.parent().and_then(Path::parent);
     let mut summary = AgentSummary {
-        directory,
+        directory: stored.map(|it| it.to_string_lossy().into_owned()),
+        directory_hash: text("projectHash"),
         started: text("startTime"),
         updated: text("lastUpdated"),
         ..AgentSummary::default()
@@ -102,9 +92,8 @@ fn add_message(record: Token<'_>, summary: &mut AgentSummary) {
     }
 }
 
-/// The directory that has this hash, among those of the scope.
-fn project_of(hash: &str, scope: &ProviderScope<'_>) -> Option<String> {
-    let roots = scope.projects.iter().filter_map(|it| it.root.as_deref());
-    let mut roots = roots.filter(|root| project_hash(root) == hash);
-    roots.next().map(|root| root.to_string_lossy().into_owned())
+/// Whether this is the hash of a directory of the scope.
+fn is_of_project(hash: &str, scope: &ProviderScope<'_>) -> bool {
+    let mut roots = scope.projects.iter().filter_map(|it| it.root.as_deref());
+    roots.any(|root| project_hash(root) == hash)
 }

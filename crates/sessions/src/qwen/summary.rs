@@ -9,6 +9,7 @@ use lapidary_vocab::session::HiddenReason;
 use lapidary_wire::lines::RawLine;
 use lapidary_wire::qwen::session::{QwenPart, QwenRecord};
 
+use super::line_head::QwenHead;
 use crate::agent_summary::{AgentSummary, SkippedBecause};
 use crate::line_source::SessionLines;
 
@@ -54,9 +55,17 @@ impl ReadSoFar {
 
     fn add_line(&mut self, line: RawLine<'_>) {
         self.has_bytes = true;
-        if let Some(object) = line.object() {
-            self.has_record = self.has_record || QwenRecord::is_record(object);
-            self.add_record(&QwenRecord::from_token(object));
+        // Records before it tell the rest.
+        if self.has_record
+            && self.summary.directory.is_some()
+            && let RawLine::Whole(bytes) = line
+            && let Some(time) = QwenHead::result_time(bytes)
+        {
+            return self.summary.note_time(time.to_owned());
+        }
+        if let Some(record) = QwenRecord::from_line(line) {
+            self.has_record = self.has_record || record.has_content();
+            self.add_record(&record);
         }
     }
 

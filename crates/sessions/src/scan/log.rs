@@ -1,14 +1,13 @@
 //! An append log, line by line.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash as _, Hasher};
 
 use lapidary_json::{Token, TokenKind, scan_object};
 
 use super::super::message_text;
 use super::glance::{RecordGlance, time_of_touch};
 use super::{FileSummary, UnreadableFile, lossy_text};
+use crate::by_hash::{ByHash, hash};
 
 /// An append log, as far as it was read.
 #[derive(Debug, Default)]
@@ -250,36 +249,6 @@ impl LogReading {
         self.summary.user_message_count = count(|counts| counts.is_user) as u64;
         self.summary.is_resumable = count(|counts| counts.is_resumable) > 0;
         Ok(self.summary)
-    }
-}
-
-/// Not the id itself: files have many, and each is only ever compared.
-fn hash(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// Values by the hash of an id.
-type ByHash<V> = HashMap<u64, V, BuildHasherDefault<AsIs>>;
-
-/// A hasher for keys that are hashes already.
-#[derive(Debug, Default)]
-pub(crate) struct AsIs(u64);
-
-impl Hasher for AsIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
     }
 }
 

@@ -49,6 +49,20 @@ impl<'q> Prefilter<'q> {
         }
     }
 
+    /// Whether all of the query may be in these bytes, wherever the session's id stands. In JSON within JSON the backslash of an
+    /// escape is escaped itself.
+    pub(super) fn may_match(&self, bytes: &[u8], depth: JsonDepth) -> bool {
+        let Some(needed) = self.needed else {
+            return true;
+        };
+        dispatch!(Level::new(), simd => may_be_in_nested(simd, needed, bytes, depth))
+    }
+
+    /// False if every file may match.
+    pub(super) fn is_selective(&self) -> bool {
+        self.needed.is_some()
+    }
+
     /// Looks at a file's bytes.
     pub(super) fn sweep_bytes<'b>(&self, bytes: &'b [u8]) -> SweepResult<'b> {
         let Some(needed) = self.needed else {
@@ -116,6 +130,46 @@ impl<'q> Prefilter<'q> {
     }
 }
 
+/// The look of [`Prefilter::may_match`].
+#[expect(
+    clippy::inline_always,
+    reason = "only then the widest registers are used"
+)]
+#[inline(always)]
+fn may_be_in_nested<S: Simd>(_: S, needed: &Needle, bytes: &[u8], depth: JsonDepth) -> bool {
+    let columns = ByteColumns::new(bytes, needed);
+    let is_escaped = |from, count| {
+        is_escaped_at_depth(bytes, from, count, depth, |letter| {
+            needed.may_include(letter)
+        })
+    };
+    let mut next = 0;
+    while let Some((place, marks)) = columns.next_marked_text(next) {
+        next = place + 1;
+        let from = place * BLOCK;
+        if marks.may_match && columns.may_begin(place) && needed.begins_in(bytes, from, BLOCK)
+            || marks.may_be_escaped && columns.may_be_letter(place) && is_escaped(from, BLOCK)
+            || marks.is_other && needed.varies_in(bytes, from, BLOCK)
+        {
+            return true;
+        }
+    }
+    let rest = columns.escape[0].len() * BLOCK;
+    let count = bytes.len() - rest;
+    needed.begins_in(bytes, rest, count)
+        || needed.varies_in(bytes, rest, count)
+        || is_escaped(rest, count)
+}
+
+/// Whether strings may be JSON themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JsonDepth {
+    /// Strings are texts.
+    Plain,
+    /// Some are JSON.
+    Nested,
+}
+
 /// Where the key of an id is.
 #[derive(Debug)]
 enum IdPosition {
@@ -139,8 +193,19 @@ pub(super) fn is_letter_escaped(bytes: &[u8]) -> bool {
 }
 
 /// True if an escape of a character that matters begins in this many bytes from here on. A backslash that is escaped itself escapes nothing.
-#[cold]
 fn is_escaped_in(bytes: &[u8], from: usize, count: usize, matters: impl Fn(char) -> bool) -> bool {
+    is_escaped_at_depth(bytes, from, count, JsonDepth::Plain, matters)
+}
+
+/// The same; in JSON within JSON a backslash that is escaped itself counts.
+#[cold]
+fn is_escaped_at_depth(
+    bytes: &[u8],
+    from: usize,
+    count: usize,
+    depth: JsonDepth,
+    matters: impl Fn(char) -> bool,
+) -> bool {
     static ESCAPES: LazyLock<memmem::Finder<'static>> =
         LazyLock::new(|| memmem::Finder::new(b"\\u"));
     let to = (from + count + ESCAPE - 1).min(bytes.len());
@@ -157,10 +222,11 @@ fn is_escaped_in(bytes: &[u8], from: usize, count: usize, matters: impl Fn(char)
             }
             None => false,
         };
-        is_letter && {
-            let before = bytes[..at].iter().rev();
-            before.take_while(|byte| **byte == b'\\').count() % 2 == 0
-        }
+        is_letter
+            && (depth == JsonDepth::Nested || {
+                let before = bytes[..at].iter().rev();
+                before.take_while(|byte| **byte == b'\\').count() % 2 == 0
+            })
     })
 }
 

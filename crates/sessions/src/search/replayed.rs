@@ -7,11 +7,25 @@ use super::event_texts::EventTexts;
 use super::snippet::SnippetFinder;
 use super::{FileFit, MatchedSession, SearchHits, SessionSearch};
 use crate::listing::{ListedSession, each_file};
-use crate::provider::{OtherSession, OtherSessions, ReplaySessionError};
+use crate::provider::{OtherSession, OtherSessions};
+use crate::replay_error::ReplaySessionError;
+
+/// Sessions that were found by their events.
+#[derive(Debug, Default)]
+pub(crate) struct ReplayedMatches {
+    pub(crate) matched: Vec<MatchedSession>,
+    pub(super) bytes: u64,
+    pub(super) warnings: Vec<String>,
+}
 
 impl SessionSearch {
     /// Looks through the sessions of other providers. A session that cannot be read is a warning.
     pub fn of_others(&self, others: &OtherSessions) -> SearchHits {
+        let found = self.replay_others(others);
+        self.best_hits(found.matched, found.bytes, found.warnings)
+    }
+
+    pub(crate) fn replay_others(&self, others: &OtherSessions) -> ReplayedMatches {
         let sessions = others.iter();
         let sessions: Vec<OtherSession<'_>> = sessions
             .filter(|session| self.filters.take_time(session.listed))
@@ -28,13 +42,20 @@ impl SessionSearch {
                 Err(error) => warnings.push(unsearched_warning(&error)),
             }
         }
-        self.best_hits(matched, bytes, warnings)
+        ReplayedMatches {
+            matched,
+            bytes,
+            warnings,
+        }
     }
 
     fn session_fit(
         &self,
         session: &OtherSession<'_>,
     ) -> Result<Option<FileFit>, ReplaySessionError> {
+        if let Some(store) = session.stored_sessions() {
+            return self.listed_fit(store, session.listed);
+        }
         let mut finder = SnippetFinder::new(&self.query, &self.filters);
         finder.look_at_text(&listed_title_entry(session.listed));
         let mut texts = EventTexts::default();
@@ -56,6 +77,6 @@ fn listed_title_entry(session: &ListedSession) -> TextEntry<'_> {
     }
 }
 
-fn unsearched_warning(error: &ReplaySessionError) -> String {
+pub(super) fn unsearched_warning(error: &ReplaySessionError) -> String {
     format!("{error}, so it is not searched: {}", error.source)
 }

@@ -10,9 +10,10 @@ use lapidary_vocab::event::{TextKind, ToolCallStatus, ToolCompletion, TurnComple
 use lapidary_vocab::stats::TokenCounts;
 use lapidary_vocab::{Body, Event, Number, Text};
 
+use crate::by_hash::hash;
 use crate::listing::ListedSession;
 use crate::times::epoch_ms;
-use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, UsageNotes, hash};
+use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, UsageNotes};
 
 /// The extension of events that repeat the history of a session: an earlier run has used their tokens.
 const REPLAYED: &str = "acp.replay";

@@ -1,6 +1,6 @@
 //! Many sessions' notes, summed up.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,9 +10,13 @@ use lapidary_vocab::stats::{
     TokenCounts, ToolStats, UsageRow,
 };
 
-use super::super::prices::{PriceTable, price};
+use super::super::prices::{ModelPrice, PriceTable, price};
 use super::StatsRequest;
+use crate::by_hash::HashedIds;
 use crate::usage_notes::{NoteKind, NotedMessage, UsageNotes};
+
+/// How long a day is.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 pub(super) struct StatsFold<'r> {
     request: &'r StatsRequest,
@@ -65,22 +69,37 @@ impl<'r> StatsFold<'r> {
             self.provider_stats(notes).sessions += 1;
             self.project_stats(notes).sessions += 1;
         }
+        let mut tallies = Vec::new();
         for note in &notes.messages {
             if asked.contains(&note.id) {
-                self.add_message(note, notes);
+                self.tally_message(&mut tallies, note, notes);
             }
         }
+        for tally in &tallies {
+            self.add_tally(tally, notes);
+        }
+        self.add_calls(notes, &asked);
+    }
+
+    fn add_calls(&mut self, notes: &UsageNotes, asked: &HashedIds) {
+        // By the number of the tool's name first: a session has many calls of few tools.
+        let mut counted: BTreeMap<u32, ToolStats> = BTreeMap::new();
         for call in &notes.calls {
-            if !asked.contains(&call.message) {
-                continue;
+            if asked.contains(&call.message) {
+                let tool = counted.entry(call.tool).or_default();
+                tool.calls += 1;
+                tool.errors += u64::from(call.is_error);
+                tool.cancelled += u64::from(call.is_cancelled);
             }
-            let name = notes.numbered_name(call.tool);
-            let tool = self.tools.entry(name.to_owned()).or_default();
-            tool.calls += 1;
-            tool.errors += u64::from(call.is_error);
-            tool.cancelled += u64::from(call.is_cancelled);
-            self.stats.tool_calls += 1;
-            self.stats.tool_errors += u64::from(call.is_error);
+        }
+        for (number, counts) in counted {
+            let name = notes.numbered_name(number).to_owned();
+            let tool = self.tools.entry(name).or_default();
+            tool.calls += counts.calls;
+            tool.errors += counts.errors;
+            tool.cancelled += counts.cancelled;
+            self.stats.tool_calls += counts.calls;
+            self.stats.tool_errors += counts.errors;
         }
     }
 
@@ -93,9 +112,9 @@ impl<'r> StatsFold<'r> {
     }
 
     /// The messages that the request covers. A message of the user belongs to the model that answers it.
-    fn covered_messages(&self, notes: &UsageNotes) -> HashSet<u64> {
+    fn covered_messages(&self, notes: &UsageNotes) -> HashedIds {
         let mut model = None;
-        let mut asked = HashSet::new();
+        let mut asked = HashedIds::default();
         for note in notes.messages.iter().rev() {
             if note.kind == NoteKind::Answer {
                 model = note.model.map(|model| notes.numbered_name(model));
@@ -126,82 +145,88 @@ impl<'r> StatsFold<'r> {
         }
     }
 
-    fn add_message(&mut self, note: &NotedMessage, notes: &UsageNotes) {
-        let turn = u64::from(note.kind == NoteKind::Turn);
-        self.stats.messages += 1;
-        self.stats.turns += turn;
-        let model = note.model.map(|model| notes.numbered_name(model));
-        let cost = self.cost_of(note.tokens, model);
-        let date = note.time.and_then(utc_date);
-        if note.kind == NoteKind::Answer {
-            self.add_answer(model, note.tokens, cost);
-            self.add_groups(note, notes, date.as_deref(), cost);
+    /// Adds a message to the others of its day and model: a session has many messages, and few of these.
+    fn tally_message(
+        &mut self,
+        tallies: &mut Vec<DayTally<'r>>,
+        note: &NotedMessage,
+        notes: &UsageNotes,
+    ) {
+        let day = note.time.map(|ms| ms.div_euclid(DAY_MS));
+        let is_same = |tally: &DayTally<'_>| (tally.day, tally.model) == (day, note.model);
+        let place = tallies.iter().rposition(is_same).unwrap_or_else(|| {
+            let model = note.model.map(|model| notes.numbered_name(model));
+            tallies.push(DayTally {
+                day,
+                model: note.model,
+                rate: model.and_then(|model| self.prices.price_for(model)),
+                ..DayTally::default()
+            });
+            tallies.len() - 1
+        });
+        tallies[place].add_message(note);
+    }
+
+    fn add_tally(&mut self, tally: &DayTally<'_>, notes: &UsageNotes) {
+        self.stats.messages += tally.messages;
+        self.stats.turns += tally.turns;
+        if let Some(rate) = tally.rate.filter(|_| tally.tokens.total > 0) {
+            self.sources.insert(self.prices.source_of(rate));
+        }
+        let date = tally
+            .day
+            .and_then(|day| utc_date(day.saturating_mul(DAY_MS)));
+        if tally.answers > 0 {
+            self.add_answers(tally, notes);
+            self.add_groups(tally, notes, date.as_deref());
         }
         let Some(date) = date else {
-            self.stats.undated += 1;
+            self.stats.undated += tally.messages;
             return;
         };
         let day = self.days.entry(date).or_default();
-        day.messages += 1;
-        day.turns += turn;
-        if note.kind == NoteKind::Answer {
-            day.tokens.add(&note.tokens.unwrap_or_default());
-            add_cost(&mut day.cost, cost);
-        }
+        day.messages += tally.messages;
+        day.turns += tally.turns;
+        day.tokens.add(&tally.tokens);
+        add_cost(&mut day.cost, tally.cost);
     }
 
-    fn cost_of(&mut self, tokens: Option<TokenCounts>, model: Option<&str>) -> Option<f64> {
-        let (tokens, model) = (tokens?, model?);
-        let rate = self.prices.price_for(model)?;
-        if tokens.total > 0 {
-            self.sources.insert(self.prices.source_of(rate));
-        }
-        Some(price(&tokens, rate))
-    }
-
-    /// Adds an answer to its agent, its project, and the row of both with its day and model.
-    fn add_groups(
-        &mut self,
-        note: &NotedMessage,
-        notes: &UsageNotes,
-        date: Option<&str>,
-        cost: Option<f64>,
-    ) {
-        let tokens = note.tokens.unwrap_or_default();
+    /// Adds answers to their agent, their project, and the row of both with their day and model.
+    fn add_groups(&mut self, tally: &DayTally<'_>, notes: &UsageNotes, date: Option<&str>) {
         let provider = self.provider_stats(notes);
-        provider.answers += 1;
-        provider.tokens.add(&tokens);
-        add_cost(&mut provider.cost, cost);
+        provider.answers += tally.answers;
+        provider.tokens.add(&tally.tokens);
+        add_cost(&mut provider.cost, tally.cost);
         let project = self.project_stats(notes);
-        project.answers += 1;
-        project.tokens.add(&tokens);
-        add_cost(&mut project.cost, cost);
-        let model = note
+        project.answers += tally.answers;
+        project.tokens.add(&tally.tokens);
+        add_cost(&mut project.cost, tally.cost);
+        let model = tally
             .model
             .map(|model| notes.numbered_name(model).to_owned());
         let date = date.map(str::to_owned);
         let key = (date, notes.provider.clone(), notes.project.clone(), model);
         let row = self.rows.entry(key).or_default();
-        row.answers += 1;
-        row.tokens.add(&tokens);
-        add_cost(&mut row.cost, cost);
+        row.answers += tally.answers;
+        row.tokens.add(&tally.tokens);
+        add_cost(&mut row.cost, tally.cost);
     }
 
-    fn add_answer(&mut self, model: Option<&str>, tokens: Option<TokenCounts>, cost: Option<f64>) {
-        let stats = self.models.entry(model.map(str::to_owned)).or_default();
-        self.stats.answers += 1;
-        stats.answers += 1;
-        let Some(tokens) = tokens else {
-            self.stats.answers_without_tokens += 1;
-            return;
-        };
-        stats.tokens.add(&tokens);
-        self.stats.tokens.add(&tokens);
-        add_cost(&mut stats.cost, cost);
-        add_cost(&mut self.stats.cost, cost);
-        if cost.is_none() {
+    fn add_answers(&mut self, tally: &DayTally<'_>, notes: &UsageNotes) {
+        let model = tally
+            .model
+            .map(|model| notes.numbered_name(model).to_owned());
+        let stats = self.models.entry(model).or_default();
+        stats.answers += tally.answers;
+        stats.tokens.add(&tally.tokens);
+        add_cost(&mut stats.cost, tally.cost);
+        self.stats.answers += tally.answers;
+        self.stats.answers_without_tokens += tally.without_tokens;
+        self.stats.tokens.add(&tally.tokens);
+        add_cost(&mut self.stats.cost, tally.cost);
+        if tally.rate.is_none() {
             let unpriced = &mut self.stats.unpriced_tokens;
-            *unpriced = unpriced.saturating_add(tokens.total);
+            *unpriced = unpriced.saturating_add(tally.tokens.total);
         }
     }
 
@@ -259,6 +284,41 @@ impl<'r> StatsFold<'r> {
             .tools
             .sort_by_key(|tool| std::cmp::Reverse(tool.calls));
         stats
+    }
+}
+
+/// The messages of a session on one day that are of one model, or of none.
+#[derive(Debug, Default)]
+struct DayTally<'r> {
+    /// Days since 1970. None for messages without a time.
+    day: Option<i64>,
+    model: Option<u32>,
+    /// The model's price. It may depend on the size of a prompt, so each answer has a cost of its own.
+    rate: Option<&'r ModelPrice>,
+    messages: u64,
+    turns: u64,
+    answers: u64,
+    without_tokens: u64,
+    /// Tokens of the answers.
+    tokens: TokenCounts,
+    cost: Option<f64>,
+}
+
+impl DayTally<'_> {
+    fn add_message(&mut self, note: &NotedMessage) {
+        self.messages += 1;
+        self.turns += u64::from(note.kind == NoteKind::Turn);
+        if note.kind != NoteKind::Answer {
+            return;
+        }
+        self.answers += 1;
+        match note.tokens {
+            None => self.without_tokens += 1,
+            Some(tokens) => {
+                self.tokens.add(&tokens);
+                add_cost(&mut self.cost, self.rate.map(|rate| price(&tokens, rate)));
+            }
+        }
     }
 }
 

@@ -4,8 +4,7 @@
 //! under other request ids. ccusage counts them in the same way: one message id with one request id is one response, the record with
 //! the most tokens counts, and a record of the session counts before one of a sidechain.
 
-use std::collections::HashMap;
-
+use crate::by_hash::ByHash;
 use crate::usage_notes::{NoteKind, NotedMessage, ResponseKey, UsageNotes};
 
 /// The place of a message: its session and its number in it.
@@ -14,9 +13,9 @@ type MessagePlace = (usize, usize);
 /// The messages that were seen, by their keys.
 #[derive(Default)]
 struct SeenResponses {
-    exact: HashMap<u64, MessagePlace>,
+    exact: ByHash<MessagePlace>,
     /// By the id that the model gave, which requests share.
-    by_message: HashMap<u64, MessagePlace>,
+    by_message: ByHash<MessagePlace>,
 }
 
 /// Marks messages that another session has, too. They count for the session that ended first.

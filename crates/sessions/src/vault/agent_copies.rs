@@ -9,7 +9,8 @@ use super::add::FileNaming;
 use super::{
     AddRequest, AddedFiles, RemovedItem, SnapshotEntry, SnapshotHistory, Vault, VaultError,
 };
-use crate::provider::{ProjectReach, ProviderScope, VaultSource};
+use crate::provider::VaultSource;
+use crate::provider_scope::{ProjectReach, ProviderScope};
 
 /// The size that the contents of the vault may reach by copies of other agents' files: their stores can have tens of gigabytes.
 pub const DEFAULT_MOST_BYTES: u64 = 20 << 30;
@@ -87,7 +88,8 @@ impl Vault {
     pub fn deleted_sessions(&self, home: &Path) -> Result<Vec<DeletedSession>, VaultError> {
         let history = self.log()?;
         let mut deleted = last_sightings(&history, home);
-        deleted.retain(|session| !session.path.exists());
+        // A directory that cannot be read hides its files.
+        deleted.retain(|session| matches!(session.path.try_exists(), Ok(false)));
         let since = SystemTime::UNIX_EPOCH;
         deleted.retain(|session| !self.is_buried(RemovedItem::Session(&session.id), since));
         deleted.sort_by(|one, other| one.last_seen.cmp(&other.last_seen));

@@ -56,7 +56,7 @@ fn every_captured_session_of_claude_code_gives_the_events_of_its_golden_file() {
         for file in session_files(&scene) {
             let mut written = Vec::new();
             for event in events_of(&file) {
-                line::write_event(&mut written, &event).unwrap();
+                line::push_event(&mut written, &event);
             }
             let place = file.strip_prefix(fixtures()).unwrap().with_extension("");
             let golden = fixtures().join("../golden").join(place);

@@ -48,7 +48,7 @@ fn every_captured_session_of_codex_gives_the_events_of_its_golden_file() {
         for file in rollouts(&scene) {
             let mut written = Vec::new();
             for event in events_of(&file) {
-                line::write_event(&mut written, &event).unwrap();
+                line::push_event(&mut written, &event);
             }
             let place = file.strip_prefix(fixtures()).unwrap();
             let golden = fixtures().join("../golden").join(place);
@@ -187,7 +187,7 @@ fn a_rollout_cut_anywhere_is_read_as_far_as_it_goes() {
 }
 
 /// A file in one frame of zstd, as Codex CLI compresses a rollout.
-fn packed(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
 }
 

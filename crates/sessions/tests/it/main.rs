@@ -9,7 +9,11 @@
 )]
 
 mod agent_captures;
+#[cfg(feature = "index")]
+mod agent_index;
+mod bad_stores;
 mod claude;
+mod claude_messages;
 mod codex;
 mod modules;
 mod mutated;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use lapidary_sessions::{
     ClaudeSessions, CodexSessions, OpencodeSessions, QwenSessions, SessionProvider,
+    WantedDirectories,
 };
 use lapidary_testkit::mutate;
 
@@ -37,6 +38,11 @@ fn read_all(mut provider: impl SessionProvider, what: &str) {
     for session in &listing.sessions {
         // An error has a sentence; a panic ends the test.
         let _ = provider.replay(session, &mut |_| {});
+    }
+    if let Some(reader) = provider.usage_reader() {
+        for file in reader.usage_files(&everywhere()).files {
+            let _ = reader.read_usage(&file, &WantedDirectories::Every, &mut |_| {});
+        }
     }
     let accounted = listing.sessions.len() + listing.hidden.len() + listing.warnings.len();
     assert!(accounted > 0, "{what}: neither listed nor explained");

@@ -20,14 +20,14 @@ use rusqlite::Connection;
 use super::agent_captures::{children, copy_tree, everywhere, name, scene, scenes};
 
 /// A home with the sessions of a scene, and the database as opencode leaves it: with its log.
-struct OpencodeHome {
+pub(crate) struct OpencodeHome {
     root: tempfile::TempDir,
     /// Keeps the log: the last connection that closes would write it into the database.
     writer: Option<Connection>,
 }
 
 impl OpencodeHome {
-    fn new(of: &str) -> Self {
+    pub(crate) fn new(of: &str) -> Self {
         let scene = scene(of);
         let root = tempfile::tempdir().unwrap();
         let home = root.path().join("opencode");
@@ -49,11 +49,11 @@ impl OpencodeHome {
         Self { root, writer }
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.root.path().join("opencode")
     }
 
-    fn sessions(&self) -> OpencodeSessions {
+    pub(crate) fn sessions(&self) -> OpencodeSessions {
         OpencodeSessions::new(self.path(), self.root.path().join("scratch"))
     }
 
@@ -100,7 +100,7 @@ fn every_captured_session_of_opencode_gives_the_events_of_its_golden_file() {
             let mut written = Vec::new();
             for event in events_of(&sessions, &session, false) {
                 assert_eq!(event.base.provider, Provider::Opencode);
-                line::write_event(&mut written, &event).unwrap();
+                line::push_event(&mut written, &event);
             }
             let file = format!("{}.events.jsonl", session.id());
             let golden = fixtures().join("../golden/sessions").join(of).join(file);

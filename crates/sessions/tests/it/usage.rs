@@ -6,14 +6,19 @@ use std::time::SystemTime;
 
 use lapidary_gemini::GeminiHome;
 use lapidary_sessions::{
-    ClaudeSessions, CodexSessions, PriceTable, ProjectReach, ProviderScope, SessionProviders,
-    SessionStore, StatsRequest, stats_with,
+    ClaudeSessions, CodexSessions, OtherSessions, PriceTable, ProjectReach, ProviderScope,
+    QwenSessions, SessionProviders, SessionStore, StatsRequest, stats_with,
 };
+#[cfg(feature = "index")]
+use lapidary_testkit::captures::fixtures;
 use lapidary_vocab::stats::Stats;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::agent_captures::{everywhere, name, scene, scenes};
+use super::agent_captures::{children, copy_tree, everywhere, name, scene, scenes};
+use super::codex::packed;
+#[cfg(feature = "index")]
+use super::opencode::OpencodeHome;
 
 fn providers(home: &Path) -> SessionProviders {
     let claude = home.join("projects").is_dir();
@@ -23,17 +28,31 @@ fn providers(home: &Path) -> SessionProviders {
         .with(codex.then(|| CodexSessions::new(home)))
 }
 
-/// The counts of a home of Claude Code or Codex CLI, from its files.
-pub(crate) fn usage_in(home: &Path) -> Stats {
-    let others = providers(home).for_usage(&everywhere());
-    let request = StatsRequest::default();
-    stats_with(&[], &others, &request, &PriceTable::shipped())
+pub(crate) fn qwen_providers(home: &Path) -> SessionProviders {
+    SessionProviders::default().with(Some(QwenSessions::new(home)))
 }
 
-fn replayed_in(home: &Path) -> Stats {
-    let others = providers(home).list(&everywhere());
+#[cfg(feature = "index")]
+pub(crate) fn opencode_providers(home: &OpencodeHome) -> SessionProviders {
+    SessionProviders::default().with(Some(home.sessions()))
+}
+
+/// The counts of a home of Claude Code or Codex CLI, from its files.
+pub(crate) fn usage_in(home: &Path) -> Stats {
+    usage_of(providers(home))
+}
+
+pub(crate) fn usage_of(providers: SessionProviders) -> Stats {
+    counted(&providers.for_usage(&everywhere()))
+}
+
+fn replayed_of(providers: SessionProviders) -> Stats {
+    counted(&providers.list(&everywhere()))
+}
+
+fn counted(others: &OtherSessions) -> Stats {
     let request = StatsRequest::default();
-    stats_with(&[], &others, &request, &PriceTable::shipped())
+    stats_with(&[], others, &request, &PriceTable::shipped())
 }
 
 /// A home of Claude Code with one log for each name.
@@ -94,12 +113,62 @@ fn usage_of_captured_files_is_that_of_their_events() {
     let mut compared = 0;
     for scene in scenes("claude-").into_iter().chain(scenes("codex-")) {
         if !differs(&scene) {
-            let (read, replayed) = (usage_in(&scene), replayed_in(&scene));
+            let (read, replayed) = (usage_in(&scene), replayed_of(providers(&scene)));
             assert_eq!(outline(&read), outline(&replayed), "{}", scene.display());
             compared += 1;
         }
     }
     assert!(compared > 20, "{compared} scenes");
+}
+
+#[test]
+fn usage_of_captured_files_of_qwen_code_is_that_of_their_events() {
+    let mut with_tokens = 0;
+    for scene in scenes("qwen-") {
+        let read = usage_of(qwen_providers(&scene));
+        if scene.ends_with("qwen-0.24.0/subagent") {
+            // Records of a sub-agent name no model, so the replay does not see responses in them.
+            assert_eq!(outline(&read), [4, 2, 0, 410, 80, 120]);
+            assert_eq!(read.subagents, 1);
+            continue;
+        }
+        let replayed = replayed_of(qwen_providers(&scene));
+        assert_eq!(outline(&read), outline(&replayed), "{}", scene.display());
+        assert_eq!(read.turns, replayed.turns, "{}", scene.display());
+        with_tokens += usize::from(read.tokens.total > 0);
+    }
+    assert!(with_tokens > 9, "{with_tokens} scenes");
+}
+
+#[cfg(feature = "index")]
+#[test]
+fn usage_of_captured_sessions_of_opencode_is_that_of_their_events() {
+    let mut with_tokens = 0;
+    for scene in scenes("opencode-") {
+        let of = scene.strip_prefix(fixtures().join("sessions")).unwrap();
+        let home = OpencodeHome::new(of.to_str().unwrap());
+        let read = usage_of(opencode_providers(&home));
+        let replayed = replayed_of(opencode_providers(&home));
+        assert_eq!(outline(&read), outline(&replayed), "{}", scene.display());
+        assert_eq!(read.turns, replayed.turns, "{}", scene.display());
+        with_tokens += usize::from(read.tokens.total > 0);
+    }
+    assert!(with_tokens > 9, "{with_tokens} scenes");
+}
+
+#[test]
+fn a_compressed_rollout_counts_like_the_one_it_was_made_of() {
+    let plain = scene("codex-0.166.0/tools");
+    let home = tempfile::tempdir().unwrap();
+    copy_tree(&plain.join("sessions"), &home.path().join("sessions"));
+    let day = home.path().join("sessions/2026/11/18");
+    let rollout = children(&day).remove(0);
+    let bytes = fs::read(&rollout).unwrap();
+    fs::write(rollout.with_extension("jsonl.zst"), packed(&bytes)).unwrap();
+    fs::remove_file(&rollout).unwrap();
+    let read = usage_in(home.path());
+    assert_eq!(outline(&read), outline(&usage_in(&plain)));
+    assert!(read.tokens.total > 0);
 }
 
 #[test]

@@ -6,13 +6,19 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+#[cfg(feature = "index")]
+use lapidary_testkit::captures::fixtures;
 use lapidary_testkit::gemini::peers;
-use lapidary_vocab::stats::TokenCounts;
+use lapidary_vocab::stats::{Stats, TokenCounts};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::agent_captures::scenes;
-use super::usage::{claude_home, response, usage_in};
+use super::agent_captures::{children, scene, scenes};
+#[cfg(feature = "index")]
+use super::opencode::OpencodeHome;
+#[cfg(feature = "index")]
+use super::usage::opencode_providers;
+use super::usage::{claude_home, qwen_providers, response, usage_in, usage_of};
 
 /// The program, and a home for it that has nothing in it.
 struct Ccusage {
@@ -49,6 +55,8 @@ impl Ccusage {
             .env("HOME", self.home.path())
             .env("CLAUDE_CONFIG_DIR", place)
             .env("CODEX_HOME", place)
+            .env("QWEN_DATA_DIR", place)
+            .env("OPENCODE_DATA_DIR", place)
             .stdin(Stdio::null())
             .output()
             .unwrap();
@@ -82,7 +90,10 @@ impl From<TokenCounts> for CcusageTokens {
 }
 
 fn check(ccusage: &Ccusage, agent: &str, home: &Path) {
-    let ours = usage_in(home);
+    check_counted(ccusage, agent, home, &usage_in(home));
+}
+
+fn check_counted(ccusage: &Ccusage, agent: &str, home: &Path, ours: &Stats) {
     let (theirs, cost) = ccusage.totals(agent, home);
     assert_eq!(
         CcusageTokens::from(ours.tokens),
@@ -108,6 +119,63 @@ fn sums_and_costs_of_captured_files_are_those_of_ccusage() {
     for scene in scenes("codex-") {
         check(&ccusage, "codex", &scene);
     }
+}
+
+#[cfg(feature = "index")]
+#[test]
+fn sums_and_costs_of_captured_sessions_of_opencode_are_those_of_ccusage() {
+    let ccusage = Ccusage::new();
+    for scene in scenes("opencode-") {
+        let of = scene.strip_prefix(fixtures().join("sessions")).unwrap();
+        let home = OpencodeHome::new(of.to_str().unwrap());
+        let ours = usage_of(opencode_providers(&home));
+        check_counted(&ccusage, "opencode", &home.path(), &ours);
+    }
+}
+
+#[test]
+fn ccusage_adds_cached_tokens_and_thoughts_of_qwen_code_though_its_totals_include_them() {
+    let ccusage = Ccusage::new();
+    let home = scene("qwen-0.24.0/tools");
+    let chats = children(&home.join("projects/-tmp-project/chats"));
+    let text = fs::read_to_string(&chats[0]).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let used = records.map(|record: Value| record["usageMetadata"].clone());
+    let used: Vec<Value> = used.filter(Value::is_object).collect();
+    let sum = |name: &str| {
+        used.iter()
+            .map(|it| it[name].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    let (cached, thoughts) = (sum("cachedContentTokenCount"), sum("thoughtsTokenCount"));
+    assert!(cached > 0 && thoughts > 0);
+    // The agent's own totals: a prompt with what was read from the cache, and an output with its thoughts.
+    let (prompt, output, total) = (
+        sum("promptTokenCount"),
+        sum("candidatesTokenCount"),
+        sum("totalTokenCount"),
+    );
+    assert_eq!(total, prompt + output);
+
+    let ours = usage_of(qwen_providers(&home));
+    assert_eq!(ours.tokens.total, total);
+    assert_eq!((ours.tokens.input, ours.tokens.cached), (prompt, cached));
+    let (theirs, cost) = ccusage.totals("qwen", &home);
+    let added = CcusageTokens {
+        input: prompt,
+        cache_written: 0,
+        cache_read: cached,
+        output,
+        total: total + cached + thoughts,
+    };
+    assert_eq!(theirs, added);
+    // At their rates: a dollar for a million tokens that are read, five for those that are written.
+    let twice = (cached as f64 + thoughts as f64 * 5.0) / 1e6;
+    assert!(
+        (ours.cost.unwrap() + twice - cost).abs() < 1e-9,
+        "{cost} {:?}",
+        ours.cost
+    );
 }
 
 #[test]

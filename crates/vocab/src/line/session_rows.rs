@@ -106,10 +106,12 @@ pub fn write_sessions<'s>(
     out.write_all(b"{\"schema\":")?;
     write_string(out, schema)?;
     out.write_all(b",\"sessions\":[")?;
-    let mut project = ProjectMembers::default();
+    let (mut project, mut row) = (ProjectMembers::default(), Vec::<u8>::new());
     for (place, session) in sessions.enumerate() {
-        out.write_all(if place == 0 { b"" } else { b"," })?;
-        write_session(out, &session, &mut project)?;
+        row.clear();
+        row.extend_from_slice(if place == 0 { b"" } else { b"," });
+        write_session(&mut row, &session, &mut project)?;
+        out.write_all(&row)?;
     }
     write!(out, "],\"hiddenCount\":{hidden_count}")?;
     if !hidden.is_empty() {
@@ -153,8 +155,9 @@ impl ProjectMembers {
     }
 }
 
+/// Not generic, as in [`push_event`](super::push_event).
 fn write_session(
-    out: &mut impl Write,
+    out: &mut Vec<u8>,
     session: &SessionRow<'_>,
     members: &mut ProjectMembers,
 ) -> io::Result<()> {

@@ -7,7 +7,8 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{PUBLISHED, Published, typescript};
+use super::shapes::choice_tag;
+use super::{PUBLISHED, Published, python, typescript};
 
 /// The type that a schema describes.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +53,20 @@ pub fn files() -> Vec<(String, String)> {
     schemas.chain([types]).collect()
 }
 
+/// The types in the packages of our clients: paths from the repository's root, and texts.
+pub fn client_files() -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "clients/typescript/src/types.ts",
+            typescript::declarations(),
+        ),
+        (
+            "clients/python/src/lapidary_cli/vocabulary.py",
+            python::declarations(),
+        ),
+    ]
+}
+
 fn generate<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()
@@ -92,7 +107,7 @@ fn open_to_unknown_kinds(schema: &mut Schema) {
     let mut known = Vec::new();
     for choice in choices.iter_mut() {
         let Some((name, word)) =
-            typescript::choice_tag(choice).map(|(name, word)| (name.to_owned(), word.to_owned()))
+            choice_tag(choice).map(|(name, word)| (name.to_owned(), word.to_owned()))
         else {
             return;
         };

@@ -8,7 +8,10 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::PUBLISHED;
+use super::shapes::{
+    UnionKind, base_name, has_shared_fields, is_required, public_name, published_types,
+    reference_name, schema_description, union_choices, union_kinds,
+};
 
 const HEADER: &str = "\
 // What Lapidary prints and reads, as TypeScript types. Made from the JSON Schemas by `cargo xtask schemas`.
@@ -21,14 +24,8 @@ const WIDTH: usize = 100;
 
 /// One module with the types of every published schema.
 pub fn declarations() -> String {
-    let schemas: Vec<_> = PUBLISHED
-        .iter()
-        .map(|published| (published.type_name(), published.generated()))
-        .collect();
-    let mut module = Module::default();
-    for (name, schema) in &schemas {
-        module.collect_kinds(name, schema);
-    }
+    let schemas = published_types();
+    let mut module = Module::new(union_kinds(&schemas));
     for (name, schema) in &schemas {
         module.declare_root(name, schema);
         for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
@@ -38,67 +35,35 @@ pub fn declarations() -> String {
     module.text
 }
 
-/// The parts of a definition that stands in a union: its discriminator, and the interface that the whole union shares.
-#[derive(Debug, Clone)]
-struct Kind {
-    tag: String,
-    word: String,
-    base: Option<String>,
-}
-
 #[derive(Debug)]
 struct Module {
     text: String,
     declared: BTreeSet<String>,
-    kinds: BTreeMap<String, Kind>,
-}
-
-impl Default for Module {
-    fn default() -> Self {
-        Self {
-            text: HEADER.to_owned(),
-            declared: BTreeSet::new(),
-            kinds: BTreeMap::new(),
-        }
-    }
+    kinds: BTreeMap<String, UnionKind>,
 }
 
 impl Module {
-    /// Finds the definitions that are kinds of a union, before any of them is written.
-    fn collect_kinds(&mut self, root: &str, schema: &Value) {
-        let definitions = schema["$defs"].as_object().into_iter().flatten();
-        for definition in definitions.map(|(_, definition)| definition) {
-            self.collect_choices(definition, None);
-        }
-        let base = schema.get("properties").map(|_| base_name(root));
-        self.collect_choices(schema, base.as_deref());
-    }
-
-    fn collect_choices(&mut self, union: &Value, base: Option<&str>) {
-        for choice in union_choices(union) {
-            if let (Some(name), Some((tag, word))) = (reference_name(choice), choice_tag(choice)) {
-                let kind = Kind {
-                    tag: tag.to_owned(),
-                    word: word.to_owned(),
-                    base: base.map(str::to_owned),
-                };
-                self.kinds.insert(name.to_owned(), kind);
-            }
+    fn new(kinds: BTreeMap<String, UnionKind>) -> Self {
+        Self {
+            text: HEADER.to_owned(),
+            declared: BTreeSet::new(),
+            kinds,
         }
     }
 
     /// The type of a whole line. A union's own properties become the interface that its kinds extend.
     fn declare_root(&mut self, name: &str, schema: &Value) {
-        if union_choices(schema).next().is_some() && schema.get("properties").is_some() {
+        if has_shared_fields(schema) {
             let base = base_name(name);
             self.text.push('\n');
-            self.doc(&format!("What every `{name}` carries."), "");
+            self.doc(&format!("What every `{}` carries.", public_name(name)), "");
             self.interface(&base, schema);
         }
         self.declare(name, schema);
     }
 
     fn declare(&mut self, name: &str, schema: &Value) {
+        let name = public_name(name);
         if !self.declared.insert(name.to_owned()) {
             return;
         }
@@ -120,14 +85,16 @@ impl Module {
         let base = kind.as_ref().and_then(|kind| kind.base.as_deref());
         let extends = base.map_or_else(String::new, |base| format!(" extends {base}"));
         let _ = writeln!(self.text, "export interface {name}{extends} {{");
-        if let Some(Kind { tag, word, .. }) = &kind {
+        if let Some(UnionKind { tag, word, .. }) = &kind {
             let _ = writeln!(self.text, "  {tag}: {};", quoted_text(word));
         }
         for (property, value) in schema["properties"].as_object().into_iter().flatten() {
             self.doc(schema_description(value), "  ");
-            let required = schema["required"].as_array();
-            let required = required.is_some_and(|names| names.iter().any(|name| name == property));
-            let mark = if required { "" } else { "?" };
+            let mark = if is_required(schema, property) {
+                ""
+            } else {
+                "?"
+            };
             let _ = writeln!(
                 self.text,
                 "  {}{mark}: {};",
@@ -155,10 +122,6 @@ impl Module {
             }
         }
     }
-}
-
-fn base_name(root: &str) -> String {
-    format!("{root}Base")
 }
 
 /// The type that a schema stands for, where no name is given to it.
@@ -200,20 +163,6 @@ fn list_of(item: &str) -> String {
     }
 }
 
-/// The known choices of a union. The one that admits unknown kinds is left out: a union with it could not be narrowed.
-fn union_choices(schema: &Value) -> impl Iterator<Item = &Value> {
-    let choices = schema["anyOf"].as_array().into_iter().flatten();
-    choices.filter(|choice| choice.get("not").is_none())
-}
-
-fn reference_name(schema: &Value) -> Option<&str> {
-    schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
-}
-
-fn schema_description(schema: &Value) -> &str {
-    schema["description"].as_str().unwrap_or_default()
-}
-
 fn property_key(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
@@ -225,13 +174,4 @@ fn property_key(name: &str) -> String {
 
 fn quoted_text(text: &str) -> String {
     Value::from(text).to_string()
-}
-
-/// The member that tells a choice from the others, and its word.
-pub(crate) fn choice_tag(choice: &Value) -> Option<(&str, &str)> {
-    let properties = choice.get("properties")?.as_object()?;
-    properties.iter().find_map(|(name, value)| {
-        let word = value.get("const")?.as_str()?;
-        Some((name.as_str(), word))
-    })
 }

@@ -16,7 +16,7 @@ use crate::samples;
 #[track_caller]
 fn check(event: &Event) {
     let mut fast = Vec::new();
-    line::write_event(&mut fast, event).unwrap();
+    line::push_event(&mut fast, event);
     let mut plain = Vec::new();
     line::write(&mut plain, event).unwrap();
     assert_eq!(String::from_utf8(fast), String::from_utf8(plain));

@@ -34,6 +34,29 @@ fn typescript_refuses_a_sample_that_is_wrong() {
     assert!(report.contains("callID"), "{report}");
 }
 
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn no_type_has_the_name_of_one_in_a_browser() {
+    let library = peers().join("node_modules/typescript/lib/lib.dom.d.ts");
+    let library = fs::read_to_string(library).unwrap();
+    let declared = library.lines().filter_map(|line| {
+        let starts = ["interface ", "declare var ", "type "];
+        let rest = starts.iter().find_map(|start| line.strip_prefix(start))?;
+        rest.split(|c: char| !c.is_alphanumeric()).next()
+    });
+    let declared: std::collections::BTreeSet<_> = declared.collect();
+    assert!(declared.contains("TextEvent"), "the library is read");
+    let types = lapidary_vocab::schema::TYPESCRIPT;
+    let exported = types
+        .lines()
+        .filter_map(|line| line.strip_prefix("export ")?.split(' ').nth(1));
+    let shadowing: Vec<_> = exported.filter(|name| declared.contains(name)).collect();
+    assert!(shadowing.is_empty(), "{shadowing:?}");
+}
+
 /// Runs `tsc --strict --noEmit` on our types, on `uses.ts` and on a module of samples.
 fn type_check(name: &str, samples: &str) -> Output {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -69,9 +92,9 @@ fn peers() -> PathBuf {
 /// The samples as TypeScript, one constant per published type.
 fn samples_module() -> String {
     let mut module =
-        "import type { Capabilities, Checkup, Command, Event, Message, RunResult, RuntimeEvent } from \"lapidary\";\n"
+        "import type { Capabilities, Checkup, Command, AgentEvent, Message, RunResult, RuntimeEvent } from \"lapidary\";\n"
             .to_owned();
-    declare(&mut module, "events: Event[]", &samples::events());
+    declare(&mut module, "events: AgentEvent[]", &samples::events());
     declare(&mut module, "messages: Message[]", &samples::messages());
     declare(
         &mut module,

@@ -1,9 +1,9 @@
 // How a front end uses the types. `cargo xtask test` has the real compiler check this file: it is never run.
 
-import type { Command, ContentBlock, Event, Message, RuntimeEvent, RunResult } from "lapidary";
+import type { AgentEvent, Command, ContentBlock, Message, RuntimeEvent, RunResult } from "lapidary";
 
 /** Every kind of event, each with a field that no other kind needs to have. */
-export function describe(event: Event): unknown {
+export function describe(event: AgentEvent): unknown {
   switch (event.event) {
     case "session_init": return event.model;
     case "config_options": return event.configOptions.length;
@@ -104,7 +104,7 @@ function known(rest: never): never {
 }
 
 /** Narrowing is real, words are open, and what is wrong is refused. */
-export function limits(event: Event): void {
+export function limits(event: AgentEvent): void {
   if (event.event === "run_end") {
     const cause: string = event.cause;
     const newer: typeof event.cause = "a_word_of_a_newer_version";

@@ -14,8 +14,9 @@ mod survey;
 pub use block::{ClaudeBlock, blocks};
 pub use survey::{ClaudeSurvey, FirstRecord};
 
-use lapidary_json::{Token, TokenKind};
+use lapidary_json::{Token, TokenKind, scan_object};
 
+use crate::lines::RawLine;
 use crate::record_tree::RecordLink;
 
 /// Types of records outside of the conversation, as far as captures show them: state of the program, requests as they were sent.
@@ -110,6 +111,16 @@ impl<'a> ClaudeRecord<'a> {
             read.take(key.string().as_deref().unwrap_or_default(), value);
         }
         read
+    }
+
+    /// Reads the fields of the object that a line is, in one go. None if it is no object.
+    pub fn from_line(line: RawLine<'a>) -> Option<Self> {
+        let mut read = Self::default();
+        let take = |key: Token<'a>, value| {
+            read.take(key.string().as_deref().unwrap_or_default(), value);
+        };
+        scan_object(line.text()?, take).ok()?;
+        Some(read)
     }
 
     fn take(&mut self, key: &str, value: Token<'a>) {

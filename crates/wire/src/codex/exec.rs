@@ -27,6 +27,18 @@ pub enum ExecLineType {
     Error,
 }
 
+impl ExecLineType {
+    /// True for the beginning and the end of an item.
+    pub fn is_item(self) -> bool {
+        matches!(self, Self::ItemStarted | Self::ItemCompleted)
+    }
+
+    /// True for the end of a turn.
+    pub fn is_turn_end(self) -> bool {
+        matches!(self, Self::TurnCompleted | Self::TurnFailed)
+    }
+}
+
 /// The type of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecItemType {
@@ -46,6 +58,21 @@ pub enum ExecItemType {
     TodoList,
     /// `error`, with `message`: a warning.
     Error,
+}
+
+impl ExecItemType {
+    /// True for text and thoughts.
+    pub fn is_words(self) -> bool {
+        matches!(self, Self::AgentMessage | Self::Reasoning)
+    }
+
+    /// True for an action that the rollout has as an item, too.
+    pub fn is_recorded_action(self) -> bool {
+        matches!(
+            self,
+            Self::CommandExecution | Self::FileChange | Self::McpToolCall
+        )
+    }
 }
 
 /// One line. Any field may be missing.

@@ -3,7 +3,11 @@
 //! A rollout is an append log. `response_item` records are the conversation as the model sees it; `event_msg` records tell most of it
 //! again, for the screen. Checked on files of 0.60.1 and 0.166.0, which adds `ordinal`, `world_state` and `token_usage_record`.
 
-use lapidary_json::{Token, TokenKind};
+use std::borrow::Cow;
+
+use lapidary_json::{Token, TokenKind, scan_object};
+
+use crate::lines::RawLine;
 
 /// Types of records.
 const TYPES: [&str; 7] = [
@@ -43,14 +47,25 @@ impl<'a> RolloutRecord<'a> {
     pub fn from_token(record: Token<'a>) -> Self {
         let mut read = Self::default();
         for (key, value) in record.members() {
-            match key.string().as_deref() {
-                Some("type") => read.kind = value.if_kind(TokenKind::String),
-                Some("timestamp") => read.timestamp = value.if_kind(TokenKind::String),
-                Some("payload") => read.payload = value.if_kind(TokenKind::Object),
-                _ => {}
-            }
+            read.take(key, value);
         }
         read
+    }
+
+    /// Reads the fields of the object that a line is, in one go. None if it is no object.
+    pub fn from_line(line: RawLine<'a>) -> Option<Self> {
+        let mut read = Self::default();
+        scan_object(line.text()?, |key, value| read.take(key, value)).ok()?;
+        Some(read)
+    }
+
+    fn take(&mut self, key: Token<'a>, value: Token<'a>) {
+        match key.string().as_deref() {
+            Some("type") => self.kind = value.if_kind(TokenKind::String),
+            Some("timestamp") => self.timestamp = value.if_kind(TokenKind::String),
+            Some("payload") => self.payload = value.if_kind(TokenKind::Object),
+            _ => {}
+        }
     }
 
     /// Whether an object is a record of a rollout.
@@ -96,6 +111,40 @@ impl<'a> RolloutRecord<'a> {
         let starts = ["<environment_context>", "<turn_aborted>"];
         let said = self.texts().next().and_then(Token::string);
         said.is_some_and(|said| starts.iter().any(|start| said.starts_with(start)))
+    }
+
+    /// The sentence with which Codex (0.166) answers a call that its approval policy or its rules refuse.
+    pub fn refusal(&self) -> Option<Cow<'a, str>> {
+        let output = self.string("output")?.string()?;
+        let starts = ["patch rejected: ", "approval policy is "];
+        let ends = ["` rejected: blocked by policy", "rejected by user"];
+        let is_told = starts.iter().any(|start| output.starts_with(start))
+            || ends.iter().any(|end| output.ends_with(end))
+            || output.contains("` rejected: policy forbids commands starting with `");
+        is_told.then_some(output)
+    }
+
+    /// The exit code that the result of a command tells: in JSON (0.60.1), or in the lines before its output (0.166), where a command
+    /// that ends at once may have no item of its own.
+    pub fn told_exit_code(&self) -> Option<i64> {
+        let text = self.string("output")?.string()?;
+        if let Ok(told) = Token::parse(&text) {
+            let code = told.get("metadata")?.get("exit_code")?;
+            return code.if_kind(TokenKind::Number)?.as_str().parse().ok();
+        }
+        let (about, _) = text.split_once("\nOutput:\n")?;
+        let code = |line: &str| line.strip_prefix("Process exited with code ")?.parse().ok();
+        about.lines().find_map(code)
+    }
+
+    /// True for the result of a call that failed, was refused, or called a tool that Codex does not have.
+    pub fn tells_failure(&self) -> bool {
+        let output = self.string("output").and_then(Token::string);
+        let unknown = ["unsupported call: ", "unsupported custom tool call: "];
+        let is_unknown = |said: &str| unknown.iter().any(|start| said.starts_with(start));
+        output.is_some_and(|said| is_unknown(&said))
+            || self.told_exit_code().is_some_and(|code| code != 0)
+            || self.refusal().is_some()
     }
 
     /// The texts of a message's content.

@@ -6,8 +6,9 @@
 //!
 //! Checked on files of 0.5.0 and 0.24.0, which adds `provenance` and `executionStatus`.
 
-use lapidary_json::{Token, TokenKind};
+use lapidary_json::{Token, TokenKind, scan_object};
 
+use crate::lines::RawLine;
 use crate::record_tree::RecordLink;
 
 /// Types of `system` records that hold state of the program, or repeat other records.
@@ -103,6 +104,16 @@ impl<'a> QwenRecord<'a> {
         read
     }
 
+    /// Reads the fields of the object that a line is, in one go. None if it is no object.
+    pub fn from_line(line: RawLine<'a>) -> Option<Self> {
+        let mut read = Self::default();
+        let take = |key: Token<'a>, value| {
+            read.take(key.string().as_deref().unwrap_or_default(), value);
+        };
+        scan_object(line.text()?, take).ok()?;
+        Some(read)
+    }
+
     fn take(&mut self, key: &str, value: Token<'a>) {
         let string = value.if_kind(TokenKind::String);
         let object = value.if_kind(TokenKind::Object);
@@ -130,7 +141,12 @@ impl<'a> QwenRecord<'a> {
     /// Whether an object is a record of a session file. Records of Claude Code have ids of the same names, but no `parts` and no
     /// `systemPayload`.
     pub fn is_record(object: Token<'_>) -> bool {
-        let record = QwenRecord::from_token(object);
+        QwenRecord::from_token(object).has_content()
+    }
+
+    /// Whether it has all that makes it a record of a session file.
+    pub fn has_content(&self) -> bool {
+        let record = self;
         let is_placed = record.uuid.is_some() && record.session_id.is_some();
         let kind = record.kind.and_then(Token::string);
         let has_content = match kind.as_deref() {

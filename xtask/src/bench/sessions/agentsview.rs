@@ -1,5 +1,6 @@
 //! `agentsview`, which keeps all sessions in a database and answers through a server of its own.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use lapidary_testkit::sessions::NEEDLE;
+use serde_json::Value;
 
 use super::super::measure::measure_with;
 use super::contest::{SessionsContest, SessionsContestant};
@@ -42,6 +44,41 @@ impl Agentsview {
         symlink(stage.home.join(".gemini"), home.join(".gemini"))?;
         let program = program.to_owned();
         Ok(Self { program, home })
+    }
+
+    /// With a home that has sessions in it already.
+    pub(super) fn in_home(program: &Path, home: PathBuf) -> Self {
+        let program = program.to_owned();
+        Self { program, home }
+    }
+
+    /// The sessions in which it finds each of these words, by its server.
+    pub(super) fn find_words(&self, words: &[&str]) -> Result<Vec<BTreeSet<String>>> {
+        let _server = self.start_server()?;
+        words.iter().map(|word| self.find_word(word)).collect()
+    }
+
+    fn find_word(&self, word: &str) -> Result<BTreeSet<String>> {
+        let mut found = BTreeSet::new();
+        let mut cursor = 0;
+        loop {
+            let page = Command::new(&self.program)
+                .args(["session", "search", word, "--limit", "500", "--json"])
+                .args(["--include-one-shot", "--include-automated"])
+                .args((cursor > 0).then(|| format!("--cursor={cursor}")))
+                .envs(self.command_environment())
+                .stdin(Stdio::null())
+                .output()?;
+            let page: Value = serde_json::from_slice(&page.stdout)?;
+            let matches = page["matches"].as_array().into_iter().flatten();
+            // Ids of other agents than Claude Code have the agent before them.
+            let ids = matches.filter_map(|it| it["session_id"].as_str()?.rsplit(':').next());
+            found.extend(ids.map(str::to_owned));
+            cursor = page["next_cursor"].as_u64().unwrap_or_default();
+            if cursor == 0 {
+                return Ok(found);
+            }
+        }
     }
 
     /// Reads all sessions into its database, in one process.

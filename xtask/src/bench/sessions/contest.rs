@@ -44,6 +44,8 @@ pub(super) struct SessionsContest {
     entries: Vec<(SessionsContestant, Option<Result<ProcessCost, String>>)>,
     /// How many of them had their turns.
     measured: usize,
+    /// Who has to be so many times as fast as whom.
+    comparisons: Vec<(&'static str, &'static str, f64)>,
 }
 
 impl SessionsContest {
@@ -52,6 +54,7 @@ impl SessionsContest {
             over,
             entries: Vec::new(),
             measured: 0,
+            comparisons: Vec::new(),
         }
     }
 
@@ -97,6 +100,31 @@ impl SessionsContest {
             previous_failed = matches!(outcome, Some(Err(_)));
         }
         is_quiet
+    }
+
+    /// Asks that one contestant is so many times as fast as another.
+    pub(super) fn require_faster(&mut self, ours: &'static str, peer: &'static str, times: f64) {
+        self.comparisons.push((ours, peer, times));
+    }
+
+    /// The comparisons that one of ours lost. A peer that is not there is no opponent.
+    pub(super) fn missed_comparisons(&self) -> Vec<String> {
+        let rows = self.table_rows();
+        let cpu = |what: &str| {
+            let row = rows.iter().find(|row| row.what == what)?;
+            row_cpu_time(row).map(|it| it.as_secs_f64())
+        };
+        let mut missed = Vec::new();
+        for (ours, peer, times) in &self.comparisons {
+            let Some(factor) = cpu(peer).and_then(|peer| Some(peer / cpu(ours)?)) else {
+                continue;
+            };
+            println!("{ours} is {factor:.1} times as fast as {peer}.");
+            if factor < *times {
+                missed.push(format!("{ours} over {}: {times}× {peer}", self.over));
+            }
+        }
+        missed
     }
 
     /// Why the numbers cannot be trusted, if so: a contestant and the control after it are too far apart.
@@ -186,11 +214,8 @@ impl SessionsContestant {
         Ok(())
     }
 
-    /// Who skips the work is fast: all sessions that should be named must be, and no others.
-    fn check(&self) -> Result<()> {
-        let Some(expected) = &self.expected else {
-            return Ok(());
-        };
+    /// The sessions that it names.
+    pub(super) fn named_sessions(&self) -> Result<BTreeSet<String>> {
         let (program, args) = self.command.split_first().context("no command")?;
         let output = Command::new(program)
             .args(args)
@@ -199,7 +224,15 @@ impl SessionsContestant {
             .output()?;
         let complaint = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{}", complaint.trim_end());
-        let named = ids_in(&String::from_utf8_lossy(&output.stdout));
+        Ok(ids_in(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    /// Who skips the work is fast: all sessions that should be named must be, and no others.
+    fn check(&self) -> Result<()> {
+        let Some(expected) = &self.expected else {
+            return Ok(());
+        };
+        let named = self.named_sessions()?;
         let right = named.intersection(expected).count();
         ensure!(
             named == *expected,
@@ -211,11 +244,16 @@ impl SessionsContestant {
     }
 }
 
-/// The ids of sessions in an output, JSON or text: every UUID between quotes or blanks.
+/// The ids of sessions in an output, JSON or text: every UUID between quotes or blanks, and every id of opencode's.
 fn ids_in(output: &str) -> BTreeSet<String> {
     let words = output.split(['"', ' ', '\n']);
-    let ids = words.filter(|word| is_uuid(word));
+    let ids = words.filter(|word| is_uuid(word) || is_opencode_id(word));
     ids.map(str::to_owned).collect()
+}
+
+fn is_opencode_id(text: &str) -> bool {
+    let number = text.strip_prefix("ses_");
+    number.is_some_and(|it| it.len() == 22 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn is_uuid(text: &str) -> bool {

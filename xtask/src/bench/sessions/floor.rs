@@ -34,6 +34,13 @@ pub(super) fn size_of(folder: &Path) -> Result<u64> {
     sizes.sum()
 }
 
+/// Whether a file is one that sessions are read from.
+fn is_session(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().unwrap_or_default();
+    name.starts_with("session-") || ending == "jsonl" || ending == "db"
+}
+
 fn sessions_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -42,7 +49,7 @@ fn sessions_below(folder: &Path) -> Result<Vec<PathBuf>> {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
                 folders.push(entry.path());
-            } else if entry.file_name().to_string_lossy().starts_with("session-") {
+            } else if is_session(&entry.path()) {
                 found.push(entry.path());
             }
         }

@@ -80,16 +80,32 @@ impl PeerPrograms {
         Ok(())
     }
 
+    /// The program that keeps sessions in a database.
+    pub(super) fn agentsview(&self) -> Result<&Path, &str> {
+        self.agentsview.as_deref().map_err(String::as_str)
+    }
+
     pub(super) fn add_ripgrep(&self, contest: &mut SessionsContest, stage: &SessionsStage) {
+        self.add_ripgrep_in(contest, RIPGREP, NEEDLE, &stage.home);
+    }
+
+    /// Looks for a word in all files of a home.
+    pub(super) fn add_ripgrep_in(
+        &self,
+        contest: &mut SessionsContest,
+        what: &str,
+        word: &str,
+        home: &Path,
+    ) {
         let options = ["--no-config", "--hidden", "--no-ignore", "--ignore-case"];
         match &self.ripgrep {
-            Err(why) => contest.add_absent(RIPGREP, why.clone()),
+            Err(why) => contest.add_absent(what, why.clone()),
             Ok(ripgrep) => {
                 let mut command: Vec<OsString> = vec![ripgrep.into()];
                 command.extend(options.map(OsString::from));
-                command.extend(["--count".into(), NEEDLE.into(), (&stage.home).into()]);
+                command.extend(["--count".into(), word.into(), home.into()]);
                 contest.add_contestant(SessionsContestant {
-                    what: RIPGREP.to_owned(),
+                    what: what.to_owned(),
                     command,
                     ..SessionsContestant::default()
                 });

@@ -61,17 +61,11 @@ impl AgentTelling {
         outcome: &ChangeOutcome,
         out: &mut Printer,
     ) -> Result<CommandExit, Failure> {
-        if self.format == SessionsFormat::Text {
-            outcome
-                .words
-                .iter()
-                .for_each(|words| out.print_message(words));
-        }
-        for remark in &outcome.change.remarks {
-            out.print_message(&format!("warning: {remark}"));
-        }
+        let change = &outcome.change;
+        self.format
+            .print_words(&outcome.words, &change.remarks, out);
         if self.format == SessionsFormat::Json {
-            line::write(out, &outcome.change)?;
+            line::write(out, change)?;
         }
         Ok(CommandExit::Success)
     }

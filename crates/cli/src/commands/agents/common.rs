@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use lapidary::gemini::Vars;
 use lapidary::gemini::agents::{AgentRegistry, DiscoveredAgent, ToggleAgentError};
 use lapidary::gemini::hooks::nearest;
 use lapidary::gemini::settings::{EditError, SettingsScope};
@@ -52,13 +51,7 @@ impl AgentsContext {
         invocation: &Arc<Invocation>,
     ) -> Result<Self, Failure> {
         let place = SessionsContext::open(invocation)?;
-        let root = place.project_root(workspace.project.as_deref())?;
-        if !root.is_dir() {
-            let failure = anyhow!("`{}` is not a directory", root.display());
-            return Err(Failure::bad_input(failure));
-        }
-        let vars = Vars::new(&place.environment.vars);
-        let setup = Setup::read(&place.store.home, &root, vars);
+        let setup = place.read_setup(workspace.project.as_deref())?;
         Ok(Self { place, setup })
     }
 

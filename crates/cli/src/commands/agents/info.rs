@@ -31,6 +31,9 @@ pub(super) fn agent_info(registry: &AgentRegistry, found: &DiscoveredAgent) -> A
         max_time_minutes: None,
         tools: None,
     };
+    if let AgentDefinition::Remote(agent) = &definition {
+        info.max_time_minutes = agent.max_time_minutes;
+    }
     if let AgentDefinition::Local(agent) = &definition {
         let tools = agent.tool_config.as_ref();
         let name = |tool: &AgentTool| tool.name().map(str::to_owned);

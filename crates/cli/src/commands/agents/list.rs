@@ -200,6 +200,7 @@ fn print_agent(agent: &AgentInfo, out: &mut Printer) -> io::Result<()> {
 pub(super) fn limits_text(agent: &AgentInfo) -> String {
     match (agent.max_turns, agent.max_time_minutes) {
         (Some(turns), Some(minutes)) => format!(", {turns} turns, {minutes} min"),
+        (None, Some(minutes)) => format!(", {minutes} min"),
         _ => String::new(),
     }
 }

@@ -1,32 +1,35 @@
 //! The options of every command that starts an agent, for a server: all but the options of one run or one program.
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
-
 use crate::commands::common::CommonOptions;
-use crate::commands::narrowed_options::{hide_options, refuse_given};
+use crate::commands::narrowed_options::{NarrowedOptions, OptionNarrowing, refuse_given};
 use crate::failure::Failure;
 
-/// Options that a server has no use for, by their ids. The help does not list them.
-const OF_ONE_RUN: [&str; 14] = [
-    "agent",
-    "auth",
-    "deltas",
-    "for_agent",
-    "max_line",
-    "mcp_config",
-    "no_raw",
-    "no_vault",
-    "run_id",
-    "sandbox",
-    "show_files",
-    "system_prompt",
-    "transport",
-    "with_agents",
-];
+/// A server: it has no use for options of one run or one program.
+#[derive(Debug)]
+pub(in crate::commands) struct ServerNarrowing;
+
+impl OptionNarrowing for ServerNarrowing {
+    type All = CommonOptions;
+    const HIDDEN: &'static [&'static str] = &[
+        "agent",
+        "auth",
+        "deltas",
+        "for_agent",
+        "max_line",
+        "mcp_config",
+        "no_raw",
+        "no_vault",
+        "run_id",
+        "sandbox",
+        "show_files",
+        "system_prompt",
+        "transport",
+        "with_agents",
+    ];
+}
 
 /// The options of a server.
-#[derive(Debug)]
-pub(in crate::commands) struct ServerOptions(pub(in crate::commands) CommonOptions);
+pub(in crate::commands) type ServerOptions = NarrowedOptions<ServerNarrowing>;
 
 impl ServerOptions {
     /// Refuses options that would change nothing: dropping them in silence would mislead.
@@ -45,25 +48,5 @@ impl ServerOptions {
         ];
         let hint = "`lapidary run` has it, for one run of an agent";
         refuse_given(server, &given, hint)
-    }
-}
-
-impl Args for ServerOptions {
-    fn augment_args(command: Command) -> Command {
-        hide_options(CommonOptions::augment_args(command), &OF_ONE_RUN)
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        hide_options(CommonOptions::augment_args_for_update(command), &OF_ONE_RUN)
-    }
-}
-
-impl FromArgMatches for ServerOptions {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        CommonOptions::from_arg_matches(matches).map(Self)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.0.update_from_arg_matches(matches)
     }
 }

@@ -1,4 +1,4 @@
-//! An MCP server on this process's stdin and stdout.
+//! A server of one client, on this process's stdin and stdout: an MCP server, or an agent for an editor.
 //!
 //! Neither can be waited for on every system, and a client may pass a pipe, a socket or a file. So a thread reads stdin, the main
 //! thread writes stdout, and the server runs on a third, between two pipes in memory: a client that does not read blocks only the
@@ -10,7 +10,6 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use lapidary::native::mcp_server::McpServer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::runtime::{Builder, Handle};
 use tokio_util::sync::CancellationToken;
@@ -25,11 +24,12 @@ const PIPE: usize = 64 * 1024;
 /// How long the main thread may take to write the last answers. Then a client that does not read is left behind.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// Serves until the client closes stdin, or a signal ends us. Nothing that the server started runs afterwards.
-pub(in crate::commands) fn serve_stdio(
-    server: McpServer,
+/// Serves until the client closes stdin, or a signal ends us. `serve` gets stdin, stdout and the signal; nothing that it started
+/// runs when it is done. Returns its result.
+pub(in crate::commands) fn serve_stdio<T: Send + 'static, F: Future<Output = T>>(
+    serve: impl FnOnce(DuplexStream, DuplexStream, CancellationToken) -> F + Send + 'static,
     out: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<Option<T>, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::internal(anyhow!(error)))?;
     let stopped = CancellationToken::new();
@@ -49,8 +49,10 @@ pub(in crate::commands) fn serve_stdio(
         let (handle, stdin) = (handle.clone(), out.invocation.stdin_reader());
         move || copy_stdin(&handle, stdin, input)
     })?;
-    start_thread("lapidary-mcp", move || {
-        runtime.block_on(server.serve(reads, writes, stopped));
+    let (done, is_done) = mpsc::channel();
+    start_thread("lapidary-server", move || {
+        let result = runtime.block_on(serve(reads, writes, stopped));
+        let _ = done.send(result); // the main thread may have failed to write
         runtime.shutdown_background(); // a search that still runs only reads
         if is_written.recv_timeout(LAST_ANSWERS).is_err() {
             exit_process();
@@ -59,8 +61,12 @@ pub(in crate::commands) fn serve_stdio(
     let copied = copy_to(out, &handle, output);
     let _ = written.send(()); // the server's thread may have ended
     match copied {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
+        Ok(()) => Ok(is_done.recv().ok()),
+        // The server is told by the end of its pipe, if it has anything to write.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(is_done.recv_timeout(LAST_ANSWERS).ok())
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! From arguments, files and surroundings to a job.
 
 use anyhow::anyhow;
+use lapidary::demo::{DEMO, DEMO_PROMPT};
 use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
 use lapidary::normalize::NormalizeOptions;
@@ -27,15 +28,20 @@ pub(super) fn run_job(
     let mut job = wanted.make_job()?;
     job.prompt = match &request.prompt {
         PromptSource::Text(text) => PromptText::Text(text.clone()),
-        PromptSource::Argument(said) => prompt_text(*said, args, invocation)?,
+        PromptSource::Argument(said) => {
+            let usual = (job.agent.name() == DEMO).then_some(DEMO_PROMPT);
+            prompt_text(*said, usual, args, invocation)?
+        }
     };
     job.with_bytes = format == OutputFormat::Raw || args.verbose;
     job.config.retries = args.retries.or(job.config.retries);
     Ok(job)
 }
 
+/// The prompt of the arguments or of stdin; `usual` if there is none.
 fn prompt_text(
     said: Option<&str>,
+    usual: Option<&str>,
     args: &RunExtras,
     invocation: &Invocation,
 ) -> Result<PromptText, Failure> {
@@ -44,10 +50,17 @@ fn prompt_text(
     }
     match said.or(args.prompt_option.as_deref()) {
         None if invocation.is_stdin_terminal() => {
+            if let Some(usual) = usual {
+                return Ok(PromptText::Text(usual.to_owned()));
+            }
             let failure = Failure::usage(anyhow!("no prompt was given"));
             Err(failure.with_hint("say what the agent should do: `lapidary run 'fix the tests'`"))
         }
-        None | Some("-") => stdin::read_prompt(invocation).map(PromptText::Text),
+        None | Some("-") => {
+            let text = stdin::read_prompt(invocation)?;
+            let usual = usual.filter(|_| text.trim().is_empty());
+            Ok(PromptText::Text(usual.map_or(text, str::to_owned)))
+        }
         Some(text) => {
             let data = stdin::beside_prompt(invocation)?;
             Ok(PromptText::Text(stdin::join_prompt(data.as_deref(), text)))

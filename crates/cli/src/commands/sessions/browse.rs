@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 
-use super::common::{ProjectScope, SessionsContext};
+use super::common::{AgentFilter, ProjectScope, SessionsContext};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::live::terminal;
@@ -58,11 +58,14 @@ const AT_ONCE: usize = 64;
 Examples:
   lapidary sessions browse
   lapidary sessions browse --all
+  lapidary sessions browse --all --agent claude
 
 Letters search titles and texts. F1 shows the keys. Nothing is changed without asking.")]
 pub(crate) struct Args {
     #[command(flatten)]
     scope: ProjectScope,
+    #[command(flatten)]
+    whose: AgentFilter,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -72,7 +75,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         let is_ending = system::end_signal_flag().map_err(Failure::internal)?;
         let (sender, inputs) = channel(); // unbounded: workers report a few times a second, and a person types
         let about = browser_setup(args, &place, out);
-        let sources = BrowsedProjects::new(place, args.scope.clone())?;
+        let sources = BrowsedProjects::new(place, args.scope.clone(), args.whose.clone())?;
         let screen = BrowserScreen::take_screen().context("cannot use the terminal");
         let mut screen = screen.map_err(Failure::internal)?;
         let setup = BrowserSetup {

@@ -9,15 +9,19 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use lapidary::engine::agents::family;
 use lapidary::engine::detect::SearchEnvironment;
+use lapidary::gemini::Vars;
+use lapidary::gemini::setup::Setup;
 use lapidary::sessions::{
     ListedSession, OtherSession, OtherSessions, ProjectReach, SearchScope, SelectionMode,
-    SessionIndex, SessionListing, SessionPlace, SessionProject, UnsupportedOperation, select,
+    SessionIndex, SessionListing, SessionMemory, SessionPlace, SessionProject,
+    UnsupportedOperation, select,
 };
 use lapidary::vocab::event::Provider;
 
 use super::identify::{beginning_with, not_found};
 use crate::failure::Failure;
 use crate::invocation::Invocation;
+use crate::printer::Printer;
 
 /// Which projects.
 #[derive(Debug, Clone, clap::Args)]
@@ -53,6 +57,12 @@ impl ProjectScope {
 }
 
 impl AgentFilter {
+    #[cfg(test)]
+    pub(super) fn named(agent: &str) -> Self {
+        let agent = Some(agent.to_owned());
+        Self { agent }
+    }
+
     /// The scope of a search in these projects.
     pub(super) fn search_scope<'p>(
         &self,
@@ -105,6 +115,23 @@ impl SessionsFormat {
         let usual = if is_terminal { Self::Text } else { Self::Json };
         format.unwrap_or(usual)
     }
+
+    /// Prints the words about a change on stderr, unless its object is asked for, and remarks either way.
+    pub(in crate::commands) fn print_words(
+        self,
+        words: &[String],
+        remarks: &[String],
+        out: &Printer,
+    ) {
+        if self == Self::Text {
+            for words in words {
+                out.print_message(words);
+            }
+        }
+        for remark in remarks {
+            out.print_message(&format!("warning: {remark}"));
+        }
+    }
 }
 
 /// A home, opened: where sessions are, and where ours are kept.
@@ -156,6 +183,17 @@ impl SessionsContext {
         Ok(vec![self.store.project(&root)])
     }
 
+    /// The settings that count in the project at this path, else in the current directory.
+    pub(in crate::commands) fn read_setup(&self, named: Option<&Path>) -> Result<Setup, Failure> {
+        let root = self.project_root(named)?;
+        if !root.is_dir() {
+            let failure = anyhow!("`{}` is not a directory", root.display());
+            return Err(Failure::bad_input(failure));
+        }
+        let vars = Vars::new(&self.environment.vars);
+        Ok(Setup::read(&self.store.home, &root, vars))
+    }
+
     /// The directory of the named project, or the current directory. Gemini CLI uses the canonical path; a directory that is gone
     /// has only its name.
     pub(in crate::commands) fn project_root(
@@ -195,7 +233,24 @@ impl SessionsContext {
         scope: &ProjectScope,
         projects: &[SessionProject],
     ) -> OtherSessions {
-        self.provider_sessions(projects, scope.project_reach())
+        self.sessions_of(&AgentFilter::default(), scope, projects)
+    }
+
+    /// The same of one agent.
+    pub(super) fn sessions_of(
+        &self,
+        whose: &AgentFilter,
+        scope: &ProjectScope,
+        projects: &[SessionProject],
+    ) -> OtherSessions {
+        let mut index = self.session_index(scope);
+        let mut memory = SessionMemory::index(&mut index);
+        let reach = scope.project_reach();
+        let is_wanted = |provider: &Provider| whose.takes_provider(provider);
+        let mut others = self.provider_sessions_with(projects, reach, &is_wanted, &mut memory);
+        others.retain(|session| is_wanted(session.provider()));
+        others.warnings.append(&mut index.warnings);
+        others
     }
 
     /// The same for a count.

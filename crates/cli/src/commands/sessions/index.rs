@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::{IndexError, SessionIndex, UpdateProgress, candidates};
+use lapidary::sessions::{
+    IndexError, OtherFiles, ProjectReach, ProviderScope, SessionCandidate, SessionIndex,
+    SessionProviders, UpdateProgress, candidates, providers,
+};
+use lapidary::vocab::event::Provider;
 
-use super::common::SessionsContext;
+use super::common::{AgentFilter, SessionsContext};
 use super::vault::counted_noun;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -19,10 +23,11 @@ use crate::printer::Printer;
 #[command(after_help = "\
 Examples:
   lapidary sessions index
+  lapidary sessions index --agent claude
   lapidary sessions index --status
   lapidary sessions index --drop
 
-The index is made from the session files of every project and lies in the cache directory (LAPIDARY_CACHE_DIR, or else \
+The index is made from the sessions of every agent and project and lies in the cache directory (LAPIDARY_CACHE_DIR, or else \
 $XDG_CACHE_HOME/lapidary). Once there is one, `list` and `search` use it and keep it up to date; what they say is the same with \
 and without it. Dropping it loses nothing.")]
 pub(crate) struct Args {
@@ -30,11 +35,13 @@ pub(crate) struct Args {
     #[arg(long)]
     status: bool,
     /// Delete it
-    #[arg(long, conflicts_with = "status")]
+    #[arg(long, conflicts_with_all = ["status", "agent"])]
     drop: bool,
     /// Make it anew from the files
-    #[arg(long, conflicts_with_all = ["status", "drop"])]
+    #[arg(long, conflicts_with_all = ["status", "drop", "agent"])]
     rebuild: bool,
+    #[command(flatten)]
+    whose: AgentFilter,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -48,7 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         Failure::internal(anyhow!(error).context(what))
     };
     if args.status {
-        return print_status(&place, out);
+        return print_status(&args.whose, &place, out);
     }
     if args.drop {
         let was_there = SessionIndex::delete(&path).map_err(failed)?;
@@ -60,7 +67,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         out.print_note(&format!("the index `{}`: {said}", path.display()))?;
         return Ok(CommandExit::Success);
     }
-    let (files, warnings) = candidates(&place.store.projects());
+    let (files, warnings) = gemini_files(&args.whose, &place);
     for warning in &warnings {
         out.print_message(&format!("warning: {warning}"));
     }
@@ -69,8 +76,19 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         index.clear().map_err(failed)?;
     }
     let mut meter = IndexMeter::new(out.invocation.clone());
-    let updated = index.update_all(&files, &mut |at| meter.show_progress(at));
+    let (providers, scope) = (wanted_providers(&args.whose, &place), every_project(&place));
+    let progress = &mut |at| meter.show_progress(at);
+    let stores: Vec<_> = providers.stores().collect();
+    let others = if args.whose.is_given() {
+        OtherFiles::Kept
+    } else {
+        OtherFiles::Gone
+    };
+    let updated = index.update_from(&files, &stores, &scope, others, progress);
     meter.clear();
+    for warning in std::mem::take(&mut index.warnings) {
+        out.print_message(&format!("warning: {warning}"));
+    }
     match updated {
         Ok(updated) => writeln!(
             out,
@@ -94,27 +112,57 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     Ok(CommandExit::Success)
 }
 
-fn print_status(place: &SessionsContext, out: &mut Printer) -> Result<CommandExit, Failure> {
+/// The session files of Gemini CLI, if they are wanted, with warnings.
+fn gemini_files(
+    whose: &AgentFilter,
+    place: &SessionsContext,
+) -> (Vec<SessionCandidate>, Vec<String>) {
+    candidates(whose.gemini_projects(&place.store.projects()))
+}
+
+fn wanted_providers(whose: &AgentFilter, place: &SessionsContext) -> SessionProviders {
+    let is_wanted = |provider: &Provider| whose.takes_provider(provider);
+    providers(&place.environment).of_agents(&is_wanted)
+}
+
+fn print_status(
+    whose: &AgentFilter,
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> Result<CommandExit, Failure> {
     let Some(path) = place.index_path().filter(|path| path.exists()) else {
         out.print_note("there is no index; `lapidary sessions index` makes one")?;
         return Ok(CommandExit::Success);
     };
-    let (files, _) = candidates(&place.store.projects());
+    let (files, _) = gemini_files(whose, place);
     let mut index = SessionIndex::open(&path, place.now);
     let known = index.count_known(&files);
+    let providers = wanted_providers(whose, place);
+    let stores: Vec<_> = providers.stores().collect();
+    let (count, known_count) = index.count_stored(&stores, &every_project(place));
     for warning in &index.warnings {
         out.print_message(&format!("warning: {warning}"));
     }
     let size = path.metadata().map(|about| about.len());
     let size = size.with_context(|| format!("cannot look at `{}`", path.display()));
     let size = size.map_err(Failure::internal)?;
-    let files = files.iter().filter(|file| file.refused.is_none()).count();
+    let files = files.iter().filter(|file| file.refused.is_none()).count() + count;
+    let known = known + known_count;
     writeln!(
         out,
         "{}\n{size} bytes; {known} of {files} files are in it as they are now",
         sanitize(&path.to_string_lossy())
     )?;
     Ok(CommandExit::Success)
+}
+
+/// Every project of every agent.
+fn every_project(place: &SessionsContext) -> ProviderScope<'static> {
+    ProviderScope {
+        projects: &[],
+        reach: ProjectReach::Everywhere,
+        now: place.now,
+    }
 }
 
 /// How far it is, on a terminal.

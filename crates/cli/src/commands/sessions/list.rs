@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         listing.mark_current(&current.to_string_lossy());
     }
     add_vault_only(&mut listing, &projects, &place);
-    let mut others = place.other_sessions(&args.scope, &projects);
+    let mut others = place.sessions_of(&args.whose, &args.scope, &projects);
     let mut counts: Vec<_> = file_counts("gemini", &listing).into_iter().collect();
     counts.append(&mut others.counts);
     counts.retain(|it| {

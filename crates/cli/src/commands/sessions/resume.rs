@@ -25,7 +25,7 @@ const NO_PROMPT_HINT: &str = "say what the agent should do: lapidary sessions re
 
 /// Continue a session, with a copy of everything in the vault
 ///
-/// With a prompt, the agent does one turn, as `run` does: same options, and on a terminal it asks for permission. Without a prompt, the agent opens on the terminal in that session: Gemini CLI, or `claude --resume` and `codex resume` for sessions of theirs.
+/// With a prompt, the agent does one turn, as `run` does: same options, and on a terminal it asks for permission. Without a prompt, the agent opens on the terminal in that session: Gemini CLI, or `claude --resume`, `codex resume`, `qwen --resume` and `opencode --session` for sessions of theirs.
 ///
 /// Gemini CLI 0.61 loses sessions that it resumes: its next start deletes them. Here they are copied before the run, checked after it, and restored where messages are missing.
 #[derive(Debug, clap::Args)]

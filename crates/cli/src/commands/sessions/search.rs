@@ -9,7 +9,7 @@ use lapidary::render::plain::{one_line, sanitize};
 use lapidary::sessions::search::{
     EntryRole, SearchFilters, SearchHits, SearchQuery, SessionHit, SessionSearch,
 };
-use lapidary::sessions::{UnlistedPlace, age};
+use lapidary::sessions::{SessionMemory, UnlistedPlace, age};
 use lapidary::vocab::line;
 use lapidary::vocab::session::{SEARCH_SCHEMA, SearchHit, SearchResult, TextMatch};
 
@@ -113,7 +113,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let scope = args.whose.search_scope(&args.scope, &projects);
     let mut found = search.with(&mut index, scope.gemini_projects(), place.now);
     let listing = || place.listing_of(&args.scope, &projects);
-    place.add_unlisted_hits(&mut found, &search, &scope, listing);
+    let mut memory = SessionMemory::index(&mut index);
+    place.add_unlisted_hits(&mut found, &search, &scope, &mut memory, listing);
+    found.warnings.append(&mut index.warnings);
     let was_slow = begun.elapsed().as_millis() > SLOW_MS;
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => print_json(found, out)?,

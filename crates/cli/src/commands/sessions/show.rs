@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::anyhow;
-use lapidary::sessions::{ListedSession, OtherSession, SelectError, SelectionMode, SessionListing};
+use lapidary::sessions::{
+    ListedSession, OtherSession, OtherSessions, SelectError, SelectionMode, SessionListing,
+};
 
 use super::super::runs::common::session_of_run;
 use super::super::sink::{DeltasArg, EventSink, OutputFormat, normalize_options};
@@ -24,7 +26,8 @@ Examples:
   lapidary sessions show 4f1c2b3a --format messages | jq .content
   lapidary sessions show latest --format html > session.html
 
-`latest` is the session that began last, as `--resume latest` has it; without an argument the one to which something was added last is shown.")]
+`latest` is the session of Gemini CLI that began last, as `--resume latest` has it, or that of another agent if Gemini CLI has \
+none; without an argument the one to which something was added last is shown.")]
 pub(crate) struct Args {
     /// A number of the list, an id or its beginning, `latest`, a file, or the id of a run [default: the most recently updated]
     #[arg(value_name = "SESSION")]
@@ -63,9 +66,13 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         ));
         return view_file(&kept.path, args, out);
     }
-    let mut others = place.only_others(&args.scope, &listing)?;
-    others.retain(is_wanted);
-    match other_named(named, &others)? {
+    let others = others_of(args, &place, &listing)?;
+    let session = if named == "latest" && listing.sessions.is_empty() {
+        others.iter().max_by_key(|it| it.listed.started_ms)
+    } else {
+        other_named(named, &others)?
+    };
+    match session {
         Some(session) => view_other(session, args, out),
         None => of_run(named, args, failure, out),
     }
@@ -119,6 +126,18 @@ fn view_other(
     Ok(CommandExit::Success)
 }
 
+/// The wanted sessions of other providers.
+fn others_of(
+    args: &Args,
+    place: &SessionsContext,
+    listing: &SessionListing,
+) -> Result<OtherSessions, Failure> {
+    let projects = place.scope_projects(&args.scope)?;
+    let mut others = place.sessions_of(&args.whose, &args.scope, &projects);
+    others.remove_listed(listing);
+    Ok(others)
+}
+
 /// The session that was updated last; one of another provider only if there is no file.
 fn show_newest(
     args: &Args,
@@ -129,8 +148,7 @@ fn show_newest(
     if let Some(session) = listing.most_recent() {
         return view_file(&session.path, args, out);
     }
-    let mut others = place.only_others(&args.scope, listing)?;
-    others.retain(|it| args.whose.takes_provider(it.provider()));
+    let others = others_of(args, place, listing)?;
     match others.iter().max_by_key(|it| it.listed.updated_ms) {
         Some(session) => view_other(session, args, out),
         None => Err(not_found(SelectError::NoSessions)),

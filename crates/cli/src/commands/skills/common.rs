@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use lapidary::engine::detect;
-use lapidary::gemini::Vars;
 use lapidary::gemini::setup::Setup;
 use lapidary::gemini::skills::{self, DiscoveryTier, SkillManager, SkillSources};
 use lapidary::vocab::skills::{SkillScope, SkillTier};
@@ -60,13 +59,7 @@ impl SkillsContext {
         invocation: &Arc<Invocation>,
     ) -> Result<Self, Failure> {
         let place = SessionsContext::open(invocation)?;
-        let root = place.project_root(workspace.project.as_deref())?;
-        if !root.is_dir() {
-            let failure = anyhow!("`{}` is not a directory", root.display());
-            return Err(Failure::bad_input(failure));
-        }
-        let vars = Vars::new(&place.environment.vars);
-        let setup = Setup::read(&place.store.home, &root, vars);
+        let setup = place.read_setup(workspace.project.as_deref())?;
         Ok(Self { place, setup })
     }
 

@@ -1,80 +1,42 @@
 //! The real programs on a scripted model. A start costs a second of CPU, so each run shows several things at once.
 
-use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
 
 use lapidary_standin::api::{FakeApi, Script, Turn};
 use lapidary_testkit::acp::{AcpWorld, Peer};
-use lapidary_testkit::gemini::peers;
 use serde_json::json;
 
-use super::{named, programs_of};
+use super::named;
 use crate::run::world::{MARK, Mark, Told};
 use crate::support::lapidary;
-
-const CLAUDE: &str = "node_modules/@anthropic-ai/claude-agent-sdk-linux-x64/claude";
-
-const CODEX: &str =
-    "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
 
 /// A world with the agent's own program on PATH, and no adapter.
 struct OwnWorld {
     world: AcpWorld,
     agent: &'static str,
-    programs: PathBuf,
 }
 
 impl OwnWorld {
     fn new(peer: Peer) -> Self {
         let world = AcpWorld::new(peer);
-        let program = match peer {
-            Peer::Codex => peers().with_file_name("peers-codex").join(CODEX),
-            _ => peers().join(CLAUDE),
-        };
-        let programs = programs_of(world.root(), peer.name(), program);
-        Self {
-            agent: peer.name(),
-            programs,
-            world,
-        }
+        let agent = peer.name();
+        Self { world, agent }
     }
 
     fn run(&self, script: Script, args: &[&str]) -> Told {
         let api = FakeApi::start_in_thread(script).unwrap();
         let mark = Mark::fresh();
-        let mut environment = self.world.environment(&api.base_url());
-        for (name, value) in &mut environment {
-            if name == "PATH" {
-                let all =
-                    std::iter::once(self.programs.clone()).chain(std::env::split_paths(value));
-                *value = std::env::join_paths(all).unwrap();
-            }
-        }
-        if self.agent == "codex" {
-            environment.push(self.codex_home(&api.base_url()));
-        }
         let mut command = lapidary(["run", "--no-config", "--agent", self.agent]);
         command
             .args(args)
             .current_dir(self.world.project())
             .env_clear()
-            .envs(environment)
+            .envs(self.world.own_stream_environment(&api.base_url()))
             .env("LAPIDARY_STATE_DIR", self.world.root().join("state"))
             .env(MARK, mark.value());
         let told = Told::started_by(command);
         mark.assert_nothing_is_left();
         told
-    }
-
-    fn codex_home(&self, url: &str) -> (OsString, OsString) {
-        let home = self.world.home().join(".codex");
-        fs::create_dir_all(&home).unwrap();
-        let config = format!(
-            "model = \"gpt-5.5\"\nmodel_provider = \"stand-in\"\n[model_providers.stand-in]\nname = \"Stand-in\"\nbase_url = \"{url}/v1\"\nwire_api = \"responses\"\n"
-        );
-        fs::write(home.join("config.toml"), config).unwrap();
-        ("CODEX_HOME".into(), home.into_os_string())
     }
 }
 
@@ -145,7 +107,7 @@ fn codex_runs_headless_and_writes_only_what_its_mode_allows() {
         Script::new().stream(call).stream("So be it.")
     };
     let told = own.run(script(), &["make a file"]);
-    assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+    assert_eq!(told.verdict(), ("permission_denied", Some(18)), "{told:?}");
     assert!(!made.exists(), "{told:?}");
     assert_eq!(text(&told), "I will make it.So be it.");
     let told = own.run(
@@ -154,6 +116,65 @@ fn codex_runs_headless_and_writes_only_what_its_mode_allows() {
     );
     assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
     assert!(made.exists(), "{told:?}");
+}
+
+/// The stream has no line for a call that Codex refuses. Its rollout does.
+#[test]
+#[cfg_attr(
+    not(feature = "full"),
+    ignore = "Codex is large: run `cargo xtask test --full`"
+)]
+fn calls_that_codex_refuses_are_denials_from_its_rollout() {
+    let own = OwnWorld::new(Peer::Codex);
+    let patch = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch\n";
+    let wider = json!({"cmd": "touch made", "sandbox_permissions": "require_escalated", "justification": "please"});
+    let script = Script::new()
+        .stream(Turn::text("I write.").and_call("apply_patch", json!(patch)))
+        .stream(Turn::call("exec_command", wider))
+        .stream("So be it.");
+    let told = own.run(script, &["--run-id", "denied", "make a file"]);
+    assert_eq!(told.verdict(), ("permission_denied", Some(18)), "{told:?}");
+    let told_of: Vec<_> = told
+        .events
+        .iter()
+        .filter_map(|it| match it["event"].as_str()? {
+            "user_input" | "text" => it["text"].as_str(),
+            "tool_invocation" => it["toolName"].as_str(),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        "make a file",
+        "I write.",
+        "apply_patch",
+        "exec_command",
+        "So be it.",
+    ];
+    assert_eq!(told_of, expected, "{told:?}");
+    let denials = &named(&told, "turn_complete")[0]["permissionDenials"];
+    let reasons: Vec<_> = denials
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["reason"])
+        .collect();
+    assert!(
+        reasons[0].as_str().unwrap().starts_with("patch rejected"),
+        "{reasons:?}"
+    );
+    assert!(
+        reasons[1]
+            .as_str()
+            .unwrap()
+            .starts_with("approval policy is Never"),
+        "{reasons:?}"
+    );
+    let recording = own.world.root().join("state/runs/denied");
+    let again = Told::started_by(lapidary(["translate", recording.to_str().unwrap()]));
+    assert_eq!(
+        again.stdout, told.stdout,
+        "the recording has the rollout's entries"
+    );
 }
 
 #[test]

@@ -40,10 +40,29 @@ async fn all_of(subscription: Result<Subscription, SubscribeError>) -> Vec<Strin
     lines(&events)
 }
 
+/// The same, in batches behind the first event.
+async fn all_batches_of(subscription: Result<Subscription, SubscribeError>) -> Vec<String> {
+    let mut subscription = subscription.unwrap();
+    let mut events: Vec<_> = subscription
+        .next()
+        .await
+        .transpose()
+        .unwrap()
+        .into_iter()
+        .collect();
+    let mut batch = Vec::new();
+    while let Some(read) = subscription.next_batch(&mut batch).await {
+        read.unwrap();
+        assert!(!batch.is_empty());
+        events.append(&mut batch);
+    }
+    lines(&events)
+}
+
 /// Reads a run by itself, by readers that come at once, when half of it was read, and when it is over.
 async fn read(mut run: Run) -> Vec<String> {
     let (from_start, from_seven) = (run.subscribe(0), run.subscribe(7));
-    let (from_start, from_seven) = (all_of(from_start), all_of(from_seven));
+    let (from_start, from_seven) = (all_of(from_start), all_batches_of(from_seven));
     let reading = async {
         let mut events = Vec::new();
         while let Some(event) = run.next().await {
@@ -59,6 +78,7 @@ async fn read(mut run: Run) -> Vec<String> {
     assert_eq!(from_start, told, "from the start");
     assert_eq!(from_seven, told[told.len().min(7)..], "from the middle");
     assert_eq!(all_of(run.subscribe(0)).await, told, "when it was over");
+    assert_eq!(all_batches_of(run.subscribe(0)).await, told, "in batches");
     told
 }
 
@@ -142,6 +162,28 @@ fn a_reader_that_does_not_read_holds_nothing_up() {
             3003,
             "init, words, the turn's end and the run's"
         );
+    });
+}
+
+#[test]
+fn a_run_hands_over_only_the_events_that_its_reader_wants() {
+    let script = "init; until [ -e ../go ]; do sleep 0.01; done; for word in a b c; do say $word; done; success";
+    let world = World::with_agent(script);
+    on_a_runtime(async {
+        let mut run = wanted(&world).start().unwrap();
+        run.keep_only(|event| matches!(event.body, Body::RunEnd(_)));
+        std::fs::write(world.path("go"), "").unwrap();
+        let beside = run.subscribe(0);
+        let mut told = Vec::new();
+        while let Some(event) = run.next().await {
+            told.push(event.to_json());
+        }
+        let is_word = |line: &&String| line.contains("\"stream_delta\"");
+        assert_eq!(told.iter().filter(is_word).count(), 0, "{told:#?}");
+        assert!(told.last().unwrap().contains("\"run_end\""), "{told:#?}");
+        let all = all_of(beside).await;
+        assert_eq!(all.iter().filter(is_word).count(), 3, "{all:#?}");
+        assert_eq!(all.last(), told.last());
     });
 }
 

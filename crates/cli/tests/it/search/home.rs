@@ -71,6 +71,23 @@ impl Home {
         file.set_modified(then).unwrap();
     }
 
+    /// A session of Codex CLI in another project, written a while ago.
+    pub(super) fn rollout(&self, id: &str) {
+        let day = self.directory.path().join(".codex/sessions/2026/11/18");
+        fs::create_dir_all(&day).unwrap();
+        let records = [
+            format!(
+                r#"{{"timestamp":"2026-11-18T04:13:06.000Z","type":"session_meta","payload":{{"id":"{id}","cwd":"/tmp/elsewhere"}}}}"#
+            ),
+            r#"{"timestamp":"2026-11-18T04:13:07.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Any zebra?"}]}}"#.to_owned(),
+        ];
+        let path = day.join(format!("rollout-2026-11-18T04-13-06-{id}.jsonl"));
+        fs::write(&path, records.join("\n") + "\n").unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        let then = SystemTime::now() - Duration::from_hours(1);
+        file.set_modified(then).unwrap();
+    }
+
     /// The databases in the cache.
     pub(super) fn databases(&self) -> Vec<String> {
         let entries = fs::read_dir(self.cache()).unwrap();

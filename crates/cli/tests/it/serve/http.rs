@@ -1,11 +1,14 @@
 //! A server of our binary in a home of its own, and a client that hides nothing: one request per connection.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -44,12 +47,25 @@ impl TestServer {
         Self::start_at(home.to_owned(), project.to_owned(), "127.0.0.1:0", &[])
     }
 
-    fn start_at(home: PathBuf, project: PathBuf, address: &str, args: &[&str]) -> Self {
+    /// A server whose agents get these variables.
+    pub(super) fn start_in_environment(
+        home: &Path,
+        project: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Self {
+        let mut command = command_in(home, project, &["serve", "--listen", "127.0.0.1:0"]);
+        command.envs(environment.iter().cloned());
+        Self::start_command(home.to_owned(), project.to_owned(), command)
+    }
+
+    pub(super) fn start_at(home: PathBuf, project: PathBuf, address: &str, args: &[&str]) -> Self {
         let mut command = command_in(&home, &project, &["serve", "--listen", address]);
-        command
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped());
+        command.args(args);
+        Self::start_command(home, project, command)
+    }
+
+    fn start_command(home: PathBuf, project: PathBuf, mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
         let stdout = child.stdout.take().unwrap();
@@ -57,7 +73,8 @@ impl TestServer {
         let said: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(said["pid"], child.id());
         let token = fs::read_to_string(said["tokenFile"].as_str().unwrap()).unwrap();
-        let host = said["url"].as_str().unwrap().strip_prefix("http://");
+        let url = said["url"].as_str().unwrap();
+        let host = url.split_once("://").map(|(_, host)| host);
         Self {
             own: None,
             home,
@@ -66,6 +83,72 @@ impl TestServer {
             host: host.unwrap().to_owned(),
             token: token.trim().to_owned(),
         }
+    }
+
+    /// Ends the server as the user would.
+    pub(super) fn stop(&mut self) {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        kill(pid, Signal::SIGTERM).unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// A server with these variables besides its own, in a home of its own.
+    pub(super) fn start_marked(variables: &[(OsString, OsString)]) -> Self {
+        Self::start_by(|command| {
+            command.envs(variables.iter().cloned());
+        })
+    }
+
+    /// A server whose files have at most so many kilobytes.
+    pub(super) fn start_limited(kilobytes: u64) -> Self {
+        let own = tempfile::tempdir().unwrap();
+        let (home, project) = (own.path().to_owned(), own.path().join("project"));
+        fs::create_dir(&project).unwrap();
+        let direct = command_in(&home, &project, &["serve", "--listen", "127.0.0.1:0"]);
+        let mut command = Command::new("sh");
+        // A write beyond the limit fails instead of ending the process.
+        let script = format!(
+            "trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"",
+            kilobytes * 2
+        );
+        command.args(["-c", &script]).arg(direct.get_program());
+        command
+            .args(direct.get_args())
+            .current_dir(&project)
+            .env_clear();
+        let variables = direct
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)));
+        command.envs(variables);
+        let mut server = Self::start_command(home, project, command);
+        server.own = Some(own);
+        server
+    }
+
+    fn start_by(change: impl FnOnce(&mut Command)) -> Self {
+        let own = tempfile::tempdir().unwrap();
+        let (home, project) = (own.path().to_owned(), own.path().join("project"));
+        fs::create_dir(&project).unwrap();
+        let mut command = command_in(&home, &project, &["serve", "--listen", "127.0.0.1:0"]);
+        change(&mut command);
+        let mut server = Self::start_command(home, project, command);
+        server.own = Some(own);
+        server
+    }
+
+    /// The server after `SIGKILL`.
+    pub(super) fn killed(mut self) -> Self {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self
+    }
+
+    /// The server after it has ended by itself.
+    pub(super) fn stopped(mut self) -> Self {
+        let id = Pid::from_raw(self.child.id().cast_signed());
+        kill(id, Signal::SIGTERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        self
     }
 
     /// Another one at the same address, in the same home.
@@ -125,6 +208,11 @@ impl TestServer {
         self.connect(method, path, headers, body).read_reply()
     }
 
+    /// Sends a `GET` whose headers say what becomes of the connection, and reads the head of the response.
+    pub(super) fn send_keeping(&self, path: &str, headers: &[(&str, &str)]) -> HttpReply {
+        self.connect("GET", path, headers, b"").read_reply()
+    }
+
     fn connect(
         &self,
         method: &str,
@@ -142,9 +230,13 @@ impl TestServer {
             .map(|(name, value)| [name, ": ", value, "\r\n"].concat())
             .collect();
         let length = body.len();
-        let text = format!(
-            "{method} {path} HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n"
-        );
+        let close = if headers.contains("connection:") {
+            ""
+        } else {
+            "connection: close\r\n"
+        };
+        let text =
+            format!("{method} {path} HTTP/1.1\r\n{close}{headers}content-length: {length}\r\n\r\n");
         stream.write_all(text.as_bytes()).unwrap();
         stream.write_all(body).unwrap();
         HttpStream {
@@ -161,7 +253,7 @@ impl Drop for TestServer {
     }
 }
 
-fn command_in(home: &Path, project: &Path, args: &[&str]) -> std::process::Command {
+pub(super) fn command_in(home: &Path, project: &Path, args: &[&str]) -> Command {
     let mut command = lapidary(args);
     command
         .env_clear()
@@ -190,6 +282,21 @@ impl HttpStream {
             );
             self.read.extend_from_slice(&piece[..count]);
         }
+    }
+
+    /// The text that was read so far, without its chunks.
+    pub(super) fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.read);
+        let (_, text) = text.split_once("\r\n\r\n").unwrap();
+        let lines = text
+            .split("\r\n")
+            .filter(|line| u64::from_str_radix(line, 16).is_err());
+        lines.collect()
+    }
+
+    /// The whole body, once the server has ended the response.
+    pub(super) fn rest(self) -> String {
+        String::from_utf8(self.read_reply().body).unwrap()
     }
 
     fn read_reply(mut self) -> HttpReply {

@@ -123,7 +123,7 @@ impl Played {
         let port = ProgressPort::default();
         let progress = port.published.subscribe();
         let subscribed = |progress| Subscription::new(Arc::new(source.clone()), progress, 0);
-        let beside = all_of(subscribed(progress.clone()).unwrap());
+        let beside = all_batches_of(subscribed(progress.clone()).unwrap());
         let ports = RunPorts {
             stops,
             batches,
@@ -182,6 +182,16 @@ async fn all_of(mut subscription: Subscription) -> Vec<Event> {
     let mut events = Vec::new();
     while let Some(event) = subscription.next().await {
         events.push(event.unwrap());
+    }
+    events
+}
+
+async fn all_batches_of(mut subscription: Subscription) -> Vec<Event> {
+    let (mut events, mut batch) = (Vec::new(), Vec::new());
+    while let Some(read) = subscription.next_batch(&mut batch).await {
+        read.unwrap();
+        assert!(!batch.is_empty());
+        events.append(&mut batch);
     }
     events
 }

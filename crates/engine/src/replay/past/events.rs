@@ -1,8 +1,8 @@
 //! The events of a recording: all events of the run, including the ones that Lapidary inserted.
 
 use lapidary_normalize::{NormalizeOptions, Normalizer, ProcessEnd};
-use lapidary_vocab::Event;
 use lapidary_vocab::event::RunEnd;
+use lapidary_vocab::{Body, Event};
 
 use super::RecordingReader;
 use crate::recording::{LineReading, MANIFEST};
@@ -96,7 +96,11 @@ impl RecordingReader {
             take(&mut events, recorded.bytes_read())?;
         }
         while let Some(event) = recorded.take_rest().map_err(ReplayError::from)? {
-            normalizer.insert_again(event, &mut events);
+            match event.body {
+                // Written after a kill, behind events whose lines were lost.
+                Body::RunEnd(_) => end = Some(event),
+                _ => normalizer.insert_again(event, &mut events),
+            }
         }
         if next.is_some() {
             return Ok(next);
@@ -109,7 +113,7 @@ impl RecordingReader {
         Ok(None)
     }
 
-    fn recorded_events(
+    pub(super) fn recorded_events(
         &self,
         format: PastFormat,
         limit: usize,
@@ -147,7 +151,7 @@ impl RecordingReader {
     }
 
     /// Ends a recording that has no `run_end`: one of an early build, of another program, or of a run that was killed.
-    fn judge_missing_end(
+    pub(super) fn judge_missing_end(
         &self,
         reading: &PastReading,
         normalizer: &mut dyn Normalizer,

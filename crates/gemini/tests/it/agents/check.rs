@@ -1,8 +1,9 @@
 //! What `check` finds, and where.
 
-use lapidary_gemini::agents::{AgentCheck, check_agents, check_path};
+use lapidary_gemini::agents::{AgentCheck, AgentRegistry, check_agents, check_path};
 
 use super::{agent, trusted};
+use crate::machine::Machine;
 
 const PROJECT: &str = "home/code/project/.gemini/agents";
 
@@ -85,4 +86,25 @@ fn an_agent_that_waits_for_an_acknowledgement_is_a_warning_and_a_claude_file_nam
             format!("claude.md:5:1 Error (Local Agent) Unrecognized key(s) in object: 'color' {hint}"),
         ]
     );
+}
+
+#[test]
+fn mistakes_in_a_workspace_without_trust_are_found_and_no_other_command_sees_them() {
+    let machine = Machine::new()
+        .file(&format!("{PROJECT}/a.md"), &agent("a", ""))
+        .file(
+            &format!("{PROJECT}/b.md"),
+            &agent("b", "tools:\n  - raed_file\n"),
+        );
+    let setup = machine.setup();
+    let hint =
+        "`--trust-workspace` trusts it for one run; `gemini` asks for good when it starts there";
+    assert_eq!(
+        told(&check_agents(&setup, "")),
+        [
+            format!("a.md Warning does not count: the workspace is not trusted [{hint}]"),
+            "b.md:5:5 Error tools.0: Invalid tool name [did you mean `read_file`?]".to_owned(),
+        ]
+    );
+    assert!(AgentRegistry::load(&setup, "").errors.is_empty());
 }

@@ -217,6 +217,24 @@ fn overrides_change_limits_model_tools_and_servers_of_local_agents() {
 }
 
 #[test]
+fn an_override_limits_the_time_of_a_remote_agent() {
+    let settings = r#"{"agents": {"overrides": {"far": {"runConfig": {"maxTimeMinutes": 2.5, "maxTurns": 3}}}}}"#;
+    let file = |name: &str| {
+        format!("---\nkind: remote\nname: {name}\nagent_card_url: http://127.0.0.1:1/card\n---\n")
+    };
+    let machine = trusted()
+        .file(SETTINGS, settings)
+        .file(&format!("{USER}/far.md"), &file("far"))
+        .file(&format!("{USER}/near.md"), &file("near"));
+    let registry = load(&machine);
+    let minutes = |name: &str| {
+        let agent = registry.get_agent(name).unwrap().as_remote().unwrap();
+        agent.max_time_minutes
+    };
+    assert_eq!((minutes("far"), minutes("near")), (Some(2.5), None));
+}
+
+#[test]
 fn agents_that_a_setting_switches_off_stay_discovered() {
     let settings = r#"{"experimental": {"enableAgents": false}}"#;
     let registry = load(&trusted().file(SETTINGS, settings));

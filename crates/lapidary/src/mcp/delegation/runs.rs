@@ -177,17 +177,20 @@ impl DelegatedRun {
         let mut beats = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         let over = sleep(time);
         tokio::pin!(over);
+        let mut reported = String::new();
         loop {
             // All of these are cancel-safe.
             tokio::select! {
                 biased;
                 changed = progress.changed() => {
                     let now = progress.borrow_and_update();
+                    // The last step and the end may come in one change.
+                    if now.step != reported {
+                        reported.clone_from(&now.step);
+                        call.progress.report(&reported);
+                    }
                     if changed.is_err() || now.end.is_some() {
                         return;
-                    }
-                    if !now.step.is_empty() {
-                        call.progress.report(&now.step);
                     }
                 }
                 () = &mut over => return,

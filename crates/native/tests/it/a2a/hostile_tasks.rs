@@ -7,17 +7,15 @@ use lapidary_testkit::raw_server::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Scene, card, patient, result, short, task};
+use lapidary_gemini::agents::AgentCard;
+
+use super::{Scene, card, definition, means, patient, result, short, task};
 
 /// A server with a card, whose JSON-RPC methods the script answers.
 fn server(script: impl Fn(&str, &Value) -> Vec<RawStep> + Send + Sync + 'static) -> RawServer {
     RawServer::start(move |request: &RawRequest| {
         if request.line.starts_with("GET") {
-            let port = request.head.lines().find_map(|line| {
-                let (name, value) = line.split_once(": ")?;
-                name.eq_ignore_ascii_case("host").then(|| value.to_owned())
-            });
-            let url = format!("http://{}/rpc", port.unwrap());
+            let url = format!("http://{}/rpc", request.host());
             return json_answer(&card(&url));
         }
         let body: Value = serde_json::from_str(&request.body).unwrap();
@@ -82,6 +80,51 @@ async fn a_task_that_never_ends_is_cancelled_at_its_limit() {
     let error = scene.failure("hello").await;
     assert!(matches!(error, RemoteError::TimedOut { .. }), "{error:?}");
     assert_eq!(methods(&server), ["message/stream", "tasks/cancel"]);
+}
+
+#[tokio::test]
+async fn the_time_limit_of_a_definition_goes_before_the_one_of_all_agents() {
+    let server = server(|method, _| match method {
+        "message/stream" => vec![
+            event_stream(),
+            event(&result(&task("working"))),
+            RawStep::Hang,
+        ],
+        _ => json_answer(&result(&task("canceled"))),
+    });
+    let mut definition = definition(AgentCard::Url(server.url("/card.json")), None);
+    definition.max_time_minutes = Some(0.005);
+    let scene = Scene::by(&definition, means(patient(), &[]));
+    let waited = std::time::Duration::from_millis(300);
+    let expected = RemoteError::TimedOut { waited };
+    assert_eq!(scene.failure("hello").await, expected);
+    assert_eq!(methods(&server), ["message/stream", "tasks/cancel"]);
+}
+
+/// The last message of the agent counts, and only if the task has said nothing else.
+#[tokio::test]
+async fn a_finished_task_that_says_nothing_has_the_last_agent_message_of_its_history() {
+    let history = json!([
+        {"role": "user", "parts": [{"kind": "text", "text": "hello"}]},
+        {"role": "agent", "parts": [{"kind": "text", "text": "First."}]},
+        {"role": "agent", "parts": [{"kind": "text", "text": "Last."}]},
+        {"role": "user", "parts": [{"kind": "text", "text": "thanks"}]},
+    ]);
+    let artifact = json!([{"artifactId": "a", "parts": [{"kind": "text", "text": "File."}]}]);
+    for (state, artifacts, expected) in [
+        ("completed", json!([]), "Last."),
+        ("completed", artifact, "Artifact:\nFile."),
+        ("input-required", json!([]), ""),
+    ] {
+        let mut told = task(state);
+        told["history"] = history.clone();
+        told["artifacts"] = artifacts;
+        let server = server(move |_, _| vec![event_stream(), event(&result(&told))]);
+        let scene = Scene::at(server.url("/card.json"), patient());
+        let (pieces, answer) = scene.ask("hello").await;
+        assert_eq!(answer.unwrap().text, expected, "{state}");
+        assert_eq!(pieces.concat(), expected, "{state}");
+    }
 }
 
 #[tokio::test]

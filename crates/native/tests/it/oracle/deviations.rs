@@ -241,13 +241,9 @@ fn missed(
 }
 
 fn replace(compared: &Compared<'_>) -> Option<Verdict> {
-    let (ours, theirs) = (compared.ours, compared.theirs);
     let is_untouched = compared.our_bytes == compared.before;
     let is_theirs_untouched = compared.their_bytes == compared.before;
-    let is_refusal = ours.error.is_some() && is_untouched;
-    if ours.error == theirs.error && theirs.error.is_some() && ours.text.starts_with(&theirs.text) {
-        return is_untouched.then_some(Verdict::Promised("a miss names the nearest place"));
-    }
+    let is_refusal = compared.ours.error.is_some() && is_untouched;
     let is_text = |bytes: Option<&[u8]>| std::str::from_utf8(bytes.unwrap_or_default()).is_ok();
     if is_refusal && !is_text(compared.before) && !is_theirs_untouched {
         return Some(Verdict::Promised("a file that is not UTF-8 is not edited"));

@@ -7,7 +7,7 @@ use lapidary_vocab::event::{
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::codex::exec::{ExecItemType, ExecLine};
 
-use super::{CurrentLine, ExecNormalizer};
+use super::{CurrentLine, ExecNormalizer, LoggedAction};
 use crate::completions::CallSummary;
 use crate::own;
 
@@ -92,6 +92,16 @@ impl ExecNormalizer {
         {
             self.note_denial(kind, &current.line);
         }
+        let logged = self.completed_action.take();
+        let sandbox = logged.as_ref().and_then(|logged| logged.sandbox);
+        let printed = current.line.item_text("aggregated_output");
+        let printed = printed.filter(|_| is_error).and_then(Token::string);
+        let refusal = sandbox.and_then(|sandbox| sandbox.refusal(printed.as_deref()?));
+        if let Some(reason) = refusal {
+            let (call, _) = invocation(kind, &current.line);
+            let denial = self.denial(&call, reason);
+            self.run.denials.add_reported(denial);
+        }
         if let Some(code) = current.line.item_field("exit_code") {
             let code = ("codex.exitCode".to_owned(), own::owned_json(code));
             current.hand.extensions.push(code);
@@ -109,6 +119,8 @@ impl ExecNormalizer {
             mutation: None,
         };
         summary.add_derived_fields(&mut completion);
+        let facts = logged.map(LoggedAction::into_extensions);
+        current.hand.extensions.extend(facts.into_iter().flatten());
         self.emit(Body::ToolCompletion(Box::new(completion)), current);
     }
 

@@ -40,6 +40,11 @@ impl QwenOutline {
         self.fates = std::mem::take(&mut self.tree).fates();
     }
 
+    /// Whether this is the last line.
+    pub(super) fn is_last(&self, line: usize) -> bool {
+        line + 1 == self.fates.len()
+    }
+
     /// What becomes of a record. One that was not there at the survey is kept.
     pub(super) fn fate(&self, line: usize) -> RecordFate {
         self.fates.get(line).copied().unwrap_or(RecordFate::Kept)

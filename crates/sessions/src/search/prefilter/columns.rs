@@ -55,6 +55,17 @@ impl<'b> ByteColumns<'b> {
     /// away.
     #[inline(always)]
     pub(super) fn next_marked(&self, from: usize) -> Option<(usize, BlockMarks)> {
+        self.next_with_marks::<true>(from)
+    }
+
+    /// The same without the keys of ids, which stand in every record of some agents.
+    #[inline(always)]
+    pub(super) fn next_marked_text(&self, from: usize) -> Option<(usize, BlockMarks)> {
+        self.next_with_marks::<false>(from)
+    }
+
+    #[inline(always)]
+    fn next_with_marks<const IDS: bool>(&self, from: usize) -> Option<(usize, BlockMarks)> {
         let [backslashes, letters, ..] = self.escape;
         let count = backslashes.len();
         let [small, capital] = self.key;
@@ -69,7 +80,9 @@ impl<'b> ByteColumns<'b> {
             let (mut may_be_escaped, mut may_be_id, mut may_match) = (0u8, 0u8, 0u8);
             for at in 0..BLOCK {
                 may_be_escaped |= u8::from((backslashes[at] ^ b'\\') | (letters[at] ^ b'u') == 0);
-                may_be_id |= u8::from((small[at] ^ ID[7]) | (capital[at] ^ ID[8]) == 0);
+                if IDS {
+                    may_be_id |= u8::from((small[at] ^ ID[7]) | (capital[at] ^ ID[8]) == 0);
+                }
                 // Small letters; other bytes that this makes equal are rejected later.
                 let differs = ((ones[at] | 0x20) ^ one) | ((others[at] | 0x20) ^ other);
                 may_match |= u8::from(differs == 0);

@@ -1,4 +1,4 @@
-//! Copies of the sessions of Claude Code and Codex CLI.
+//! Copies of the sessions of Claude Code, Codex CLI and Qwen Code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,8 @@ use lapidary_sessions::vault::{
     AddedFiles, AgentCopyRequest, DEFAULT_MOST_BYTES, FlawKind, RestoreTarget, Vault,
 };
 use lapidary_sessions::{
-    ClaudeSessions, CodexSessions, ProjectReach, ProviderScope, VaultSource, WantedDirectories,
+    ClaudeSessions, CodexSessions, ProjectReach, ProviderScope, QwenSessions, VaultSource,
+    WantedDirectories,
 };
 use tempfile::TempDir;
 
@@ -92,6 +93,30 @@ fn a_session_that_claude_code_deleted_comes_back_with_its_sub_agents() {
     vault.put_back(&chosen, &chosen.project, now).unwrap();
     assert_eq!(contents(&home), before);
     assert_eq!(vault.deleted_sessions(&home).unwrap(), []);
+}
+
+#[test]
+fn a_session_that_qwen_code_deleted_comes_back_with_its_sub_agents() {
+    let (_root, home, vault) = world("qwen-0.24.0/subagent");
+    let source = QwenSessions::new(&home);
+    let project = home.join("projects/-tmp-project");
+    let before = contents(&project);
+    assert!(before.len() > 1, "a session and its sub-agent");
+    take(&vault, &source, 0, DEFAULT_MOST_BYTES);
+    assert_eq!(vault.deleted_sessions(&home).unwrap(), []);
+    fs::remove_dir_all(&project).unwrap();
+    take(&vault, &source, 1, DEFAULT_MOST_BYTES);
+    let deleted = vault.deleted_sessions(&home).unwrap();
+    let [gone] = deleted.as_slice() else {
+        panic!("{deleted:?}");
+    };
+    assert!(gone.missing_since.is_some());
+    let copy = vault.content_path(&gone.entry).unwrap();
+    assert!(source.first_prompt(&copy).is_some());
+    let chosen = vault.choose(RestoreTarget::Session(&gone.id)).unwrap();
+    let now = SystemTime::UNIX_EPOCH;
+    vault.put_back(&chosen, &chosen.project, now).unwrap();
+    assert_eq!(contents(&project), before);
 }
 
 #[test]

@@ -7,8 +7,13 @@ use lapidary_json::{Token, TokenKind};
 pub enum ClaudeBlock<'a> {
     /// Text.
     Text(Token<'a>),
-    /// Reasoning. Its signature is in the record.
-    Thinking(Token<'a>),
+    /// Reasoning.
+    Thinking {
+        /// The thought.
+        text: Token<'a>,
+        /// The API's signature over it.
+        signature: Option<Token<'a>>,
+    },
     /// A call of a tool.
     ToolUse {
         /// The call's id.
@@ -54,7 +59,10 @@ impl<'a> ClaudeBlock<'a> {
         let kind = string("type").and_then(Token::string);
         let read = match kind.as_deref() {
             Some("text") => string("text").map(Self::Text),
-            Some("thinking") => string("thinking").map(Self::Thinking),
+            Some("thinking") => string("thinking").map(|text| Self::Thinking {
+                text,
+                signature: string("signature"),
+            }),
             Some("tool_use") => Some(Self::ToolUse {
                 id: string("id"),
                 name: string("name"),

@@ -69,10 +69,10 @@ fn events_of(recording: &Path, id: &str, invocation: &Arc<Invocation>) -> Result
     file.rewind()?;
     let mut lines = Vec::new();
     file.read_to_end(&mut lines)?;
-    without_raw(&lines)
+    Ok(without_raw(&lines))
 }
 
-fn without_raw(lines: &[u8]) -> Result<Vec<u8>, Failure> {
+fn without_raw(lines: &[u8]) -> Vec<u8> {
     let mut reader = EventReader::default();
     let mut kept = Vec::with_capacity(lines.len());
     for line in lines.split(|byte| *byte == b'\n') {
@@ -80,8 +80,8 @@ fn without_raw(lines: &[u8]) -> Result<Vec<u8>, Failure> {
             event.base.raw = None;
             event.base.raw_base64 = None;
             event.base.raw_is_text = false;
-            line::write_event(&mut kept, &event)?;
+            line::push_event(&mut kept, &event);
         }
     }
-    Ok(kept)
+    kept
 }

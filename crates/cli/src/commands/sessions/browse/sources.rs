@@ -9,7 +9,7 @@ use lapidary::sessions::{
     SessionCandidate, SessionIndex, SessionListing, SessionProject, SummarySource, UnreadableFile,
 };
 
-use super::super::common::{ProjectScope, SessionsContext};
+use super::super::common::{AgentFilter, ProjectScope, SessionsContext};
 use crate::failure::Failure;
 use crate::invocation::Invocation;
 
@@ -23,18 +23,24 @@ const WITH_PLACES: usize = 500;
 pub(super) struct BrowsedProjects {
     place: SessionsContext,
     scope: ProjectScope,
+    whose: AgentFilter,
     pub(super) projects: Vec<SessionProject>,
     /// The sessions of other providers, as they were last listed.
     others: Mutex<Arc<OtherSessions>>,
 }
 
 impl BrowsedProjects {
-    pub(super) fn new(place: SessionsContext, scope: ProjectScope) -> Result<Self, Failure> {
+    pub(super) fn new(
+        place: SessionsContext,
+        scope: ProjectScope,
+        whose: AgentFilter,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             projects: place.scope_projects(&scope)?,
             others: Mutex::default(),
             place,
             scope,
+            whose,
         })
     }
 
@@ -47,10 +53,15 @@ impl BrowsedProjects {
     pub(super) fn list_sessions(&self, told: &dyn Fn(usize, usize)) -> SessionListing {
         let index = self.place.session_index(&self.scope);
         let mut counting = CountingSource { index, told };
-        let mut listing = SessionListing::with(&self.projects, self.place.now, &mut counting);
+        let mut listing = SessionListing::with(
+            self.whose.gemini_projects(&self.projects),
+            self.place.now,
+            &mut counting,
+        );
         listing.warnings.append(&mut counting.index.warnings);
         let mut others = self.place.other_sessions(&self.scope, &self.projects);
         others.remove_listed(&listing);
+        others.retain(|session| self.whose.takes_provider(&session.info().provider));
         listing.warnings.append(&mut others.warnings);
         *self.lock_others() = Arc::new(others);
         listing
@@ -78,7 +89,8 @@ impl BrowsedProjects {
         };
         // Not kept open: a process that wants to delete the index would have to wait for us.
         let mut index = self.place.session_index(&self.scope);
-        let mut found = search.watched(&mut index, &self.projects, self.place.now, watch)?;
+        let projects = self.whose.gemini_projects(&self.projects);
+        let mut found = search.watched(&mut index, projects, self.place.now, watch)?;
         found
             .hits
             .extend(search.of_others(&self.other_sessions()).hits);
@@ -147,8 +159,26 @@ mod tests {
     }
 
     fn sources(home: &RecordedHome) -> BrowsedProjects {
-        BrowsedProjects::new(SessionsContext::of_test(home), ProjectScope::of_test(home))
-            .unwrap_or_else(|_| panic!("a home"))
+        sources_of(home, AgentFilter::default())
+    }
+
+    fn sources_of(home: &RecordedHome, whose: AgentFilter) -> BrowsedProjects {
+        let (place, scope) = (SessionsContext::of_test(home), ProjectScope::of_test(home));
+        BrowsedProjects::new(place, scope, whose).unwrap_or_else(|_| panic!("a home"))
+    }
+
+    #[test]
+    fn sessions_of_one_agent_are_browsed_and_searched_alone() {
+        let home = home();
+        for (agent, expected, hits) in [("qwen", RECORDED, 1), ("gemini", OWN, 0)] {
+            let sources = sources_of(&home, AgentFilter::named(agent));
+            let listing = sources.list_sessions(&|_, _| {});
+            let entries = BrowseEntry::all_entries(&listing, &sources.other_sessions(), MARKS);
+            let ids: Vec<_> = entries.iter().map(|it| it.id.as_str()).collect();
+            assert_eq!(ids, [expected], "{agent}");
+            let found = sources.search_sessions("lightship", &|_, _| true).unwrap();
+            assert_eq!(found.len(), hits, "{agent}");
+        }
     }
 
     #[test]

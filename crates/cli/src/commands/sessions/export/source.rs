@@ -55,14 +55,8 @@ impl ExportSource<'_> {
 
 fn event_lines(session: &OtherSession<'_>) -> Result<Vec<u8>, Failure> {
     let mut lines = Vec::new();
-    let mut written = Ok(());
-    let replayed = session.replay(&mut |event| {
-        if written.is_ok() {
-            written = line::write_event(&mut lines, &event);
-        }
-    });
+    let replayed = session.replay(&mut |event| line::push_event(&mut lines, &event));
     replayed.map_err(|error| Failure::bad_input(anyhow!(error)))?;
-    written?;
     Ok(lines)
 }
 

@@ -1,11 +1,14 @@
 //! A session of an agent other than Gemini CLI, which that agent continues.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::anyhow;
 use lapidary::engine::detect::{SearchEnvironment, on_path};
-use lapidary::sessions::{SelectionMode, select};
+use lapidary::engine::headless::Job;
+use lapidary::engine::session_guard::{AgentCopies, ResumeTarget, SessionClaims, SessionGuard};
+use lapidary::sessions::{OtherSession, SelectionMode, select};
+use lapidary::vocab::event::Provider;
 
 use super::super::super::run::RunExtras;
 use super::super::common::{ProjectScope, SessionsContext, other_named};
@@ -31,27 +34,51 @@ impl OtherAgentSession {
         invocation: &Arc<Invocation>,
     ) -> Result<Option<Self>, Failure> {
         let place = SessionsContext::open(invocation)?;
-        let scope = ProjectScope {
-            project: with.common.working_dir.clone(),
-            all: false,
-            no_index: true,
-        };
-        let listing = place.list_sessions(&scope)?;
-        if select(&listing, named, SelectionMode::Generous).is_ok() {
-            return Ok(None);
+        // The session of another project is continued in that project.
+        for all in [false, true] {
+            let scope = ProjectScope {
+                project: with.common.working_dir.clone().filter(|_| !all),
+                all,
+                no_index: true,
+            };
+            let listing = place.list_sessions(&scope)?;
+            if select(&listing, named, SelectionMode::Generous).is_ok() {
+                return Ok(None);
+            }
+            let others = place.only_others(&scope, &listing)?;
+            // An id that several begin with is reported by the search among Gemini CLI's own.
+            if let Ok(Some(session)) = other_named(named, &others) {
+                return Ok(Self::of_session(&session));
+            }
         }
-        let others = place.only_others(&scope, &listing)?;
-        // An id that several begin with is reported by the search among Gemini CLI's own.
-        let Ok(Some(session)) = other_named(named, &others) else {
-            return Ok(None);
-        };
+        Ok(None)
+    }
+
+    fn of_session(session: &OtherSession<'_>) -> Option<Self> {
         let info = session.listed.info();
-        Ok(session.resume_command().map(|command| Self {
+        session.resume_command().map(|command| Self {
             id: session.listed.id().to_owned(),
             agent: info.provider.as_str().to_owned(),
             command,
             directory: info.project.as_ref().map(PathBuf::from),
-        }))
+        })
+    }
+
+    /// Copies the agent's session files into the vault, if Lapidary knows where they are.
+    pub(super) fn session_guard(&self, job: &Job, directory: &Path) -> Option<SessionGuard> {
+        let provider = Provider::from(self.agent.as_str());
+        let directory = directory
+            .canonicalize()
+            .unwrap_or_else(|_| directory.to_owned());
+        let copies = AgentCopies::for_provider(&provider, &job.environment, &directory)?;
+        Some(SessionGuard {
+            vault: job.vault.clone()?,
+            projects: Vec::new(),
+            resume: ResumeTarget::Nothing,
+            retention: None,
+            claims: SessionClaims::default(),
+            copies: Some(copies),
+        })
     }
 
     /// The options of a run by this agent, in the session's directory.

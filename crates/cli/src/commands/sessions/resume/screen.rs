@@ -35,7 +35,8 @@ pub(super) fn open(
     exit_of(&ended?)
 }
 
-/// Opens another agent by its own command, and waits for its end. That agent does not lose the session.
+/// Opens another agent by its own command, and waits for its end. That agent does not lose the session: its files are copied before
+/// and after.
 pub(super) fn open_other(
     other: &OtherAgentSession,
     with: &RunExtras,
@@ -52,11 +53,18 @@ pub(super) fn open_other(
     command.args(args);
     command.envs(job.environment.vars.clone());
     command.mark("LAPIDARY_MARK", lapidary::engine::fresh_run());
+    let guard = other.session_guard(&job, command.directory());
+    let kept = guard.as_ref().map(|guard| kept_safe(guard, invocation));
+    let kept = kept.transpose()?;
     let screen = ScreenJob {
         command,
         safekeeping: None,
     };
-    exit_of(&run_screen_job(&job, screen)?)
+    let ended = run_screen_job(&job, screen);
+    if let Some(kept) = kept {
+        print_notices(&kept.after().notices, invocation);
+    }
+    exit_of(&ended?)
 }
 
 /// Without that the agent does not start.

@@ -1,0 +1,130 @@
+"""The functions of this package."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Union, cast
+
+from ._child import ChildTransport
+from ._connection import Connection
+from ._errors import LapidaryError
+from ._http import HttpTransport
+from ._options import AgentOptions, RunOptions, ServerOptions, check_names, command_line
+from ._run import AgentRun
+from ._server import Server
+from .vocabulary import RunResult
+
+if TYPE_CHECKING:  # type checkers know it without the package
+    from typing_extensions import Unpack
+
+
+def run(prompt: str, **options: Unpack[RunOptions]) -> AgentRun:
+    """Runs an agent on a prompt: a process of ours, or a run of a server."""
+    check_names(options, RunOptions)
+    if "server" in options:
+        return AgentRun(HttpTransport.for_run(prompt, options), options, takes_commands=True)
+    if "on_permission" in options or "on_elicitation" in options:
+        return _attended_run(prompt, options)
+    return _ProcessRun(prompt, options, "events", "run_end")
+
+
+def connect(**options: Unpack[AgentOptions]) -> Connection:
+    """Starts an agent that speaks ACP, and keeps it for several prompts."""
+    if "server" in options:
+        raise LapidaryError("unsupported_option", "`connect` has no `server`", "over HTTP, use `run` with `server`, and `watch`")
+    check_names(options, AgentOptions)
+    return Connection(ChildTransport(command_line("connect", options), options), options, takes_commands=True)
+
+
+def run_result(prompt: str, **options: Unpack[RunOptions]) -> RunResult:
+    """Runs an agent on a prompt, and gives the outcome as one object. A run that fails is a result, not an error."""
+    started = _result_run(prompt, options)
+    last = None
+    for last in started:
+        pass
+    return _result_of(started, last, options)
+
+
+async def arun_result(prompt: str, **options: Unpack[RunOptions]) -> RunResult:
+    """The same for a coroutine."""
+    started = _result_run(prompt, options)
+    last = None
+    async for last in started:
+        pass
+    return _result_of(started, last, options)
+
+
+def watch(run_id: str, server: Union[str, ServerOptions], after: Optional[int] = None, **options: Unpack[AgentOptions]) -> AgentRun:
+    """Reads the events of a run of a server, from its beginning or behind `after`. Leaving the loop does not end the run."""
+    check_names(options, AgentOptions)
+    transport = HttpTransport.for_watch(run_id, {**options, "server": server}, after)
+    return AgentRun(transport, options, takes_commands="on_permission" in options)
+
+
+def _result_run(prompt: str, options: RunOptions) -> AgentRun:
+    check_names(options, RunOptions)
+    for name in ("on_permission", "on_elicitation"):
+        if name in options:
+            raise LapidaryError("unsupported_option", f"`run_result` has no `{name}`", "use `run`, and its `run_end`")
+    if "server" in options:
+        return AgentRun(HttpTransport.for_run(prompt, options), options, takes_commands=True)
+    return _ProcessRun(prompt, options, "result", "result")
+
+
+def _result_of(started: AgentRun, last: Any, options: RunOptions) -> RunResult:
+    if "server" in options:
+        path = f"/api/v1/runs/{started.id}/events?format=result"
+        last = Server(options["server"]).call("GET", path)
+    if last is None:
+        raise LapidaryError("ended_early", "`lapidary` printed no result")
+    return cast(RunResult, last)
+
+
+def _attended_run(prompt: str, options: RunOptions) -> AgentRun:
+    """A run whose requests are answered: a connection with one prompt."""
+    if "resume" in options:
+        raise LapidaryError(
+            "unsupported_option", "`resume` does not work with `on_permission`", "use `connect` and the command `resume_session`"
+        )
+    transport = ChildTransport(command_line("connect", options), options)
+    started = AgentRun(transport, options, takes_commands=True)
+    message = {"command": "send_message", "text": prompt}
+    if "output_schema" in options:
+        message["outputSchema"] = cast(Any, options["output_schema"])
+    started._send(message).add_done_callback(lambda _: transport.finish())  # the `run_end` has the outcome
+    return started
+
+
+class _ProcessRun(AgentRun):
+    """`lapidary run`, and the files that it needs."""
+
+    def __init__(self, prompt: str, options: Mapping[str, Any], format: str, last: str) -> None:
+        self._folder: Optional[str] = None
+        args = [*command_line("run", options), f"--format={format}"]
+        if options.get("resume") is not None:
+            args.append(f"--resume={options['resume']}")
+        if options.get("output_schema") is not None:
+            self._folder = tempfile.mkdtemp(prefix="lapidary-")
+            path = os.path.join(self._folder, "schema.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(options["output_schema"], file)
+            args.append(f"--output-schema={path}")
+        try:
+            transport = ChildTransport([*args, "-"], options, prompt, last)
+        except BaseException:
+            self._remove_folder()
+            raise
+        super().__init__(transport, options, takes_commands=False)
+
+    def _read(self) -> None:
+        try:
+            super()._read()
+        finally:
+            self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,140 @@
+"""A conversation with an agent: one prompt after the other, in one session or several."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from typing import Any, AsyncIterator, Iterator, Mapping, NamedTuple, Optional, Set, cast
+
+from ._errors import LapidaryError
+from ._run import AgentRun, _checked
+from ._transport import Line, Transport
+from .vocabulary import AgentEvent, CommandResult, RunEnd
+
+
+class Turn(NamedTuple):
+    """A turn that is over."""
+
+    #: The agent's text in this turn.
+    text: str
+    #: The `command_result` of the prompt: `result` has the stop reason, `answer` the data if there was a schema.
+    result: CommandResult
+
+
+class Connection(AgentRun):
+    """An agent that is kept. `close` ends it."""
+
+    def __init__(self, transport: Transport, options: Mapping[str, Any], takes_commands: bool) -> None:
+        #: Prompts whose loop was left. The rest of their events is not the next turn's.
+        self._left: Set[str] = set()
+        super().__init__(transport, options, takes_commands)
+
+    def __enter__(self) -> Connection:
+        return self
+
+    async def __aenter__(self) -> Connection:
+        return self
+
+    def prompt(self, text: str, **fields: Any) -> TurnEvents:
+        """Sends a prompt. A loop, `for` or `async for`, gets the events until its turn is over; leaving it interrupts the turn.
+
+        Further fields are those of `send_message`: `sessionId`, `content`, `outputSchema`, `schemaRepairs`.
+        """
+        return TurnEvents(self, text, fields)
+
+    def send(self, text: str, **fields: Any) -> Turn:
+        """Sends a prompt, and gives its turn."""
+        turn = self.prompt(text, **fields)
+        answer = "".join(_text_of(event) for event in turn)
+        return Turn(answer, turn.result())
+
+    async def asend(self, text: str, **fields: Any) -> Turn:
+        """The same for a coroutine."""
+        turn = self.prompt(text, **fields)
+        answer = "".join([_text_of(event) async for event in turn])
+        return Turn(answer, turn.result())
+
+    def close(self) -> RunEnd:
+        """Ends the agent when its work is done, and gives the `run_end`."""
+        self._transport.finish()
+        while self._next() is not None:
+            pass
+        self._reader.join()
+        return self._known_end()
+
+    async def aclose(self) -> RunEnd:
+        """The same for a coroutine."""
+        self._transport.finish()
+        while await self._anext() is not None:
+            pass
+        return self._known_end()
+
+
+class TurnEvents:
+    """The events of one turn."""
+
+    def __init__(self, connection: Connection, text: str, fields: Any) -> None:
+        self._connection = connection
+        self._id = connection._new_id()
+        self._is_over = False
+        self._result: "concurrent.futures.Future[Line]" = connection._send(
+            {**fields, "command": "send_message", "id": self._id, "text": text}
+        )
+
+    def result(self) -> CommandResult:
+        """The `command_result` of the prompt, after the loop; an error if the agent refused it."""
+        if not self._result.done():
+            raise LapidaryError("command_failed", "the turn is not over: read its events first")
+        return _checked(self._result.result())
+
+    def __iter__(self) -> Iterator[AgentEvent]:
+        return self
+
+    def __aiter__(self) -> AsyncIterator[AgentEvent]:
+        return self
+
+    def __next__(self) -> AgentEvent:
+        while not self._is_over:
+            event = self._connection._next()
+            if event is None:
+                break
+            if not self._is_of_left_turn(event):
+                return self._seen(event)
+        raise StopIteration
+
+    async def __anext__(self) -> AgentEvent:
+        while not self._is_over:
+            event = await self._connection._anext()
+            if event is None:
+                break
+            if not self._is_of_left_turn(event):
+                return self._seen(event)
+        raise StopAsyncIteration
+
+    def _is_of_left_turn(self, event: Line) -> bool:
+        left = self._connection._left
+        if not left:
+            return False
+        if event.get("event") == "command_result":
+            left.discard(event.get("commandId", ""))
+        return True
+
+    def _seen(self, event: Line) -> AgentEvent:
+        self._is_over = event.get("event") == "command_result" and event.get("commandId") == self._id
+        return cast(AgentEvent, event)
+
+    def __del__(self) -> None:
+        if not self._is_over and not self._connection._is_over:
+            self._connection._left.add(self._id)
+            try:
+                self._connection._send({"command": "interrupt"})
+            except LapidaryError:  # the agent has ended by itself
+                pass
+
+
+def _text_of(event: AgentEvent) -> str:
+    text: Optional[str] = None
+    if event["event"] == "stream_delta" and event["kind"] == "text":
+        text = event.get("textDelta")
+    elif event["event"] == "text" and event["kind"] == "text":
+        text = event["text"]
+    return text or ""

@@ -1,0 +1,37 @@
+/** What went wrong, for programs. */
+export type LapidaryErrorCode =
+  /** This version of Node.js is too old. */
+  | "node_too_old"
+  /** There is no package with a binary for this platform. */
+  | "platform_unsupported"
+  /** The package with the binary is not installed, or `LAPIDARY_BIN` names no program. */
+  | "binary_missing"
+  /** The binary or the server speaks another version than this client. */
+  | "version_mismatch"
+  /** `lapidary` ended, or printed something else, before its `run_end`. */
+  | "ended_early"
+  /** A line is longer than `maxLineBytes`. */
+  | "line_too_long"
+  /** The token file of the server cannot be read. */
+  | "token_missing"
+  /** The server cannot be reached any more. */
+  | "server_gone"
+  /** The server refused a request. */
+  | "server_refused"
+  /** The agent or Lapidary refused a command. */
+  | "command_failed"
+  /** The option does not work with this transport. */
+  | "unsupported_option";
+
+/** An error of this client. `hint` is the next step, where there is one. */
+export class LapidaryError extends Error {
+  override readonly name = "LapidaryError";
+  readonly code: LapidaryErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: LapidaryErrorCode, what: string, hint?: string) {
+    super(hint === undefined ? what : `${what}\nhint: ${hint}`);
+    this.code = code;
+    this.hint = hint;
+  }
+}

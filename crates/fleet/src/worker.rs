@@ -1,0 +1,354 @@
+//! A worker: claims tickets, runs their agents, keeps their leases, and stores what they did.
+//!
+//! Three kinds of task share a `WorkerState`: this loop claims tickets, `heartbeat` keeps the leases of all of them with one
+//! statement, and each ticket has an `attempt_task`, which is the only one that changes the ticket.
+
+mod artifacts;
+mod ask_desk;
+mod attempt_end;
+mod attempt_task;
+mod bounds;
+mod heartbeat;
+mod held;
+mod late_history;
+mod metrics;
+mod patience;
+mod retry;
+mod settings;
+mod unfinished;
+mod upload;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lapidary::engine::process::BootTime;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+pub use bounds::{BoundsError, WorkerBounds};
+pub use metrics::{MetricsError, MetricsServer, WorkerMetrics};
+pub use patience::connect_patiently;
+pub use settings::{FleetSettings, SettingsError};
+
+use crate::workspace::{DiskFloor, GcLimits, WorkspaceRoot};
+use crate::{ClaimRequest, FleetStore, StoreError, WorkerId, WorkerStart, fresh_nonce};
+use attempt_task::AttemptTask;
+use held::{HeldTable, HeldTicket};
+
+/// How often leases of workers that vanished are looked for. Tickets are looked for whenever the listener reports something, which
+/// it does now and then although nothing rang.
+const RECLAIM_POLL: Duration = Duration::from_secs(10);
+
+/// How often workspaces are looked at.
+const GC_PAUSE: Duration = Duration::from_hours(1);
+
+/// How many attempts whose lease is over one sweep ends.
+const RECLAIM_LIMIT: u32 = 100;
+
+/// The options of a worker.
+#[derive(Debug, Clone)]
+pub struct WorkerOptions {
+    /// A name for people.
+    pub name: String,
+    /// The machine.
+    pub host: String,
+    /// What it has.
+    pub labels: Vec<String>,
+    /// How many tickets run at a time.
+    pub slots: u32,
+    /// How long a ticket is held without a heartbeat.
+    pub lease: Duration,
+    /// When it ends by itself.
+    pub until: WorkerEnd,
+    /// Its directory for mirrors, workspaces and unfinished attempts.
+    pub directory: PathBuf,
+    /// At least so many bytes must be free before a ticket is claimed.
+    pub min_free: u64,
+    /// How long workspaces are kept.
+    pub gc: GcLimits,
+}
+
+/// When a worker ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerEnd {
+    /// When it is told to.
+    Never,
+    /// After one ticket.
+    Once,
+    /// When nothing is left that it could do.
+    Drained,
+}
+
+/// How urgently a worker should end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WorkerStop {
+    /// It may go on.
+    None,
+    /// It claims no more tickets, and ends when those that it has are done.
+    Drain,
+    /// It ends its agents, and gives their tickets up.
+    Now,
+}
+
+/// Why a worker ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkerError {
+    /// The store refuses the worker.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The directory of unfinished attempts cannot be used.
+    #[error("cannot use `{}`", path.display())]
+    Files {
+        /// The file or directory.
+        path: PathBuf,
+        /// The error of the system.
+        source: std::io::Error,
+    },
+}
+
+/// The tasks' common state.
+#[derive(Debug)]
+pub(crate) struct WorkerState {
+    pub(crate) store: Arc<dyn FleetStore>,
+    pub(crate) id: WorkerId,
+    pub(crate) options: WorkerOptions,
+    pub(crate) bounds: WorkerBounds,
+    pub(crate) workspaces: WorkspaceRoot,
+    pub(crate) held: HeldTable,
+    pub(crate) metrics: Arc<WorkerMetrics>,
+    pub(crate) unfinished: unfinished::UnfinishedAttempts,
+    /// Rings when a heartbeat should be sent at once.
+    pub(crate) orders: Notify,
+    /// Rings when a ticket may be there.
+    pub(crate) queue: Notify,
+    pub(crate) stop: watch::Receiver<WorkerStop>,
+}
+
+/// A worker.
+#[derive(Debug)]
+pub struct Worker {
+    state: Arc<WorkerState>,
+}
+
+impl Worker {
+    /// A worker of this store. `stop` tells it to end.
+    pub fn new(
+        store: Arc<dyn FleetStore>,
+        options: WorkerOptions,
+        bounds: WorkerBounds,
+        metrics: Arc<WorkerMetrics>,
+        stop: watch::Receiver<WorkerStop>,
+    ) -> Result<Self, WorkerError> {
+        let id = WorkerId::fresh();
+        let unfinished = unfinished::UnfinishedAttempts::open(&options.directory, &id)?;
+        Ok(Self {
+            state: Arc::new(WorkerState {
+                workspaces: bounds.workspaces(&options.directory),
+                store,
+                id,
+                options,
+                bounds,
+                held: HeldTable::default(),
+                metrics,
+                unfinished,
+                orders: Notify::new(),
+                queue: Notify::new(),
+                stop,
+            }),
+        })
+    }
+
+    /// Works until it is told to end, or until its end comes by itself. Returns how many tickets it ran.
+    pub async fn run(self) -> Result<u64, WorkerError> {
+        let state = self.state;
+        register(&state).await?;
+        let mut helpers = JoinSet::new();
+        helpers.spawn(listen(Arc::clone(&state)));
+        let mut keeper = JoinSet::new();
+        keeper.spawn(heartbeat::keep_leases(Arc::clone(&state)));
+        helpers.spawn(late_history::upload_late_history(Arc::clone(&state)));
+        helpers.spawn(collect_garbage(Arc::clone(&state)));
+        let mut attempts = JoinSet::new();
+        let worked = tokio::select! {
+            worked = claim_and_run(&state, &mut attempts) => worked,
+            ended = keeper.join_next() => Err(heartbeat_error(ended)),
+        };
+        // The heartbeat goes on until the last attempt is done.
+        helpers.abort_all();
+        drain_attempts(&state, &mut attempts).await;
+        if worked.is_ok() {
+            late_history::upload_abandoned(&state).await;
+        }
+        keeper.abort_all();
+        let _ = state.store.leave(&state.id).await; // a worker that is not reached any more has left, too
+        let _ = state.store.flush().await;
+        worked
+    }
+}
+
+fn heartbeat_error(ended: Option<Result<StoreError, tokio::task::JoinError>>) -> WorkerError {
+    match ended {
+        Some(Ok(error)) => error.into(),
+        Some(Err(_)) | None => WorkerError::Store(StoreError::Internal {
+            store: String::new(),
+            reason: "the heartbeat broke off".to_owned(),
+        }),
+    }
+}
+
+/// Attempts that still run when the worker ends early have lost their leases.
+async fn drain_attempts(state: &WorkerState, attempts: &mut JoinSet<()>) {
+    if !attempts.is_empty() {
+        state.held.all().iter().for_each(|held| held.lose());
+    }
+    while attempts.join_next().await.is_some() {}
+}
+
+async fn register(state: &WorkerState) -> Result<(), WorkerError> {
+    let start = WorkerStart {
+        id: state.id.clone(),
+        name: state.options.name.clone(),
+        host: state.options.host.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        labels: state.options.labels.clone(),
+        slots: state.options.slots,
+    };
+    Ok(patience::first_contact(|| state.store.register(&start)).await?)
+}
+
+/// Passes on what rings in the store.
+async fn listen(state: Arc<WorkerState>) {
+    loop {
+        let Ok(mut listener) = state.store.listen().await else {
+            tokio::time::sleep(patience::PAUSE).await;
+            continue;
+        };
+        loop {
+            let changes = listener.next().await;
+            if changes.queue || changes.states {
+                state.queue.notify_one();
+            }
+            if changes.orders {
+                state.orders.notify_one();
+            }
+        }
+    }
+}
+
+/// Removes workspaces that are not needed any more, now and then.
+async fn collect_garbage(state: Arc<WorkerState>) {
+    loop {
+        let (root, limits) = (state.workspaces.clone(), state.options.gc);
+        let collect = move || root.collect_garbage(limits, false);
+        let _ = tokio::task::spawn_blocking(collect).await; // what stays is looked at again
+        tokio::time::sleep(GC_PAUSE).await;
+    }
+}
+
+/// Claims tickets and starts their tasks, until the worker ends.
+async fn claim_and_run(
+    state: &Arc<WorkerState>,
+    attempts: &mut JoinSet<()>,
+) -> Result<u64, WorkerError> {
+    let mut claimed = 0;
+    let mut stop = state.stop.clone();
+    let mut poll = interval(RECLAIM_POLL.min(state.options.lease / 3));
+    poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let urgency = *stop.borrow_and_update();
+        if urgency == WorkerStop::Now {
+            state.held.all().iter().for_each(|held| held.lose());
+        }
+        let is_done = state.options.until == WorkerEnd::Once && claimed > 0;
+        if urgency == WorkerStop::None && !is_done {
+            claimed += claim_tickets(state, attempts).await;
+        } else if attempts.is_empty() {
+            return Ok(claimed);
+        }
+        if attempts.is_empty() && is_drained(state).await {
+            return Ok(claimed);
+        }
+        loop {
+            // All of these can be cancelled.
+            tokio::select! {
+                Some(_) = attempts.join_next() => break,
+                _ = stop.changed() => break,
+                () = state.queue.notified() => break,
+                _ = poll.tick() => reclaim(state).await, // it rings if a ticket waits again
+            }
+        }
+    }
+}
+
+async fn is_drained(state: &WorkerState) -> bool {
+    if state.options.until != WorkerEnd::Drained {
+        return false;
+    }
+    let work = state.store.find_work(&state.options.labels).await;
+    matches!(work, Ok(false))
+}
+
+/// Ends attempts of workers that vanished. Any worker does it now and then.
+async fn reclaim(state: &WorkerState) {
+    if let Ok(ended) = state
+        .store
+        .reclaim(state.options.lease, RECLAIM_LIMIT)
+        .await
+        && !ended.is_empty()
+    {
+        state.metrics.note_reclaimed(ended.len());
+        state.queue.notify_one();
+    }
+}
+
+/// Claims as many tickets as there are free slots, and starts them. Returns how many.
+async fn claim_tickets(state: &Arc<WorkerState>, attempts: &mut JoinSet<()>) -> u64 {
+    let most = match state.options.until {
+        WorkerEnd::Once => 1,
+        WorkerEnd::Never | WorkerEnd::Drained => state.options.slots,
+    };
+    let running = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
+    let free = most.saturating_sub(running);
+    let floor = DiskFloor::new(&state.options.directory, state.options.min_free);
+    if free == 0 || floor.shortage().is_some() {
+        return 0;
+    }
+    let request = ClaimRequest {
+        worker: state.id.clone(),
+        labels: state.options.labels.clone(),
+        limit: free,
+        lease: state.options.lease,
+        nonce: fresh_nonce(),
+    };
+    // The lease counts from before the first request: one that is repeated gives the same tickets with the same lease.
+    let sent = BootTime::now();
+    let claims = patience::while_leased(sent, state.options.lease, || state.store.claim(&request));
+    let Ok(claims) = claims.await else { return 0 };
+    let mut started = 0;
+    for claim in claims {
+        state.metrics.note_claimed(claim.waited);
+        let held = HeldTicket::new(claim.claimed_term(), sent.after(state.options.lease_time()));
+        let held = state.held.insert(held);
+        let task = AttemptTask::new(Arc::clone(state), held, claim);
+        attempts.spawn(task.run());
+        started += 1;
+    }
+    started
+}
+
+impl WorkerOptions {
+    /// How long after a request the agent must be gone: before the lease ends, so that its processes are dead when another worker
+    /// may claim the ticket.
+    pub(crate) fn lease_time(&self) -> Duration {
+        const MARGIN: Duration = Duration::from_secs(10);
+        self.lease.saturating_sub(MARGIN.min(self.lease / 3))
+    }
+
+    /// The time between heartbeats.
+    pub(crate) fn heartbeat(&self) -> Duration {
+        self.lease / 6
+    }
+}

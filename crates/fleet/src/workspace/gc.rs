@@ -1,0 +1,181 @@
+//! Garbage collection of workspaces and mirrors. A workspace whose changes the store lacks is never removed by itself.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use lapidary::engine::process::is_alive;
+
+use super::mirror::USED;
+use super::{WorkspaceRecord, WorkspaceRoot};
+
+/// How long things are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct GcLimits {
+    /// Workspaces of attempts that ended well.
+    pub completed: Duration,
+    /// Workspaces of other attempts.
+    pub failed: Duration,
+    /// Mirrors since their last use.
+    pub mirrors: Duration,
+}
+
+impl Default for GcLimits {
+    fn default() -> Self {
+        let day = Duration::from_hours(24);
+        Self {
+            completed: day,
+            failed: 7 * day,
+            mirrors: 30 * day,
+        }
+    }
+}
+
+/// The fate of a workspace or mirror.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GcVerdict {
+    /// It is removed.
+    Removed,
+    /// Its attempt goes on, or began in a process that still runs.
+    InUse,
+    /// It has not been kept long enough.
+    Recent,
+    /// The store does not have its changes.
+    Unsaved,
+    /// It could not be removed.
+    Failed,
+}
+
+impl GcVerdict {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::InUse => "in_use",
+            Self::Recent => "recent",
+            Self::Unsaved => "unsaved",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A workspace or mirror that garbage collection looked at.
+#[derive(Debug, Clone)]
+pub struct CollectedGarbage {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Its fate.
+    pub verdict: GcVerdict,
+}
+
+impl WorkspaceRoot {
+    /// Looks at every workspace and mirror, and removes those that are not needed; with `dry_run` only says so.
+    pub fn collect_garbage(&self, limits: GcLimits, dry_run: bool) -> Vec<CollectedGarbage> {
+        let now = Timestamp::now().as_second();
+        let workspaces = directories(&self.directory.join("workspaces"));
+        let mut all: Vec<_> = workspaces
+            .into_iter()
+            .map(|directory| {
+                let verdict = workspace_verdict(&directory, limits, now);
+                carry_out(directory, verdict, dry_run)
+            })
+            .collect();
+        // A workspace that stays borrows objects of some mirror, so then all mirrors stay.
+        let is_borrowed = all.iter().any(|it| it.verdict != GcVerdict::Removed);
+        for directory in directories(&self.directory.join("mirrors")) {
+            let verdict = if !is_unused(&directory, limits.mirrors) {
+                GcVerdict::Recent
+            } else if is_borrowed {
+                GcVerdict::InUse
+            } else {
+                GcVerdict::Removed
+            };
+            all.push(carry_out(directory, verdict, dry_run));
+        }
+        all
+    }
+}
+
+fn workspace_verdict(directory: &Path, limits: GcLimits, now: i64) -> GcVerdict {
+    let Ok(record) = WorkspaceRecord::read(directory) else {
+        return GcVerdict::Unsaved; // it may be anything
+    };
+    let Some(ended) = record.ended_at else {
+        let pid = i32::try_from(record.worker_pid).unwrap_or_default();
+        return if is_alive(pid) {
+            GcVerdict::InUse
+        } else {
+            GcVerdict::Unsaved
+        };
+    };
+    if !record.is_safe {
+        return GcVerdict::Unsaved;
+    }
+    let keep = match record.outcome.as_deref() {
+        Some("completed") => limits.completed,
+        _ => limits.failed,
+    };
+    let age = Duration::from_secs(u64::try_from(now - ended).unwrap_or_default());
+    if age >= keep {
+        GcVerdict::Removed
+    } else {
+        GcVerdict::Recent
+    }
+}
+
+fn is_unused(mirror: &Path, keep: Duration) -> bool {
+    let used = fs::metadata(mirror.join(USED)).and_then(|it| it.modified());
+    let age = used.map(|used| SystemTime::now().duration_since(used).unwrap_or_default());
+    age.is_ok_and(|age| age >= keep)
+}
+
+fn carry_out(directory: PathBuf, verdict: GcVerdict, dry_run: bool) -> CollectedGarbage {
+    let bytes = size(&directory);
+    let is_removed = verdict != GcVerdict::Removed || dry_run || remove(&directory).is_ok();
+    CollectedGarbage {
+        verdict: if is_removed {
+            verdict
+        } else {
+            GcVerdict::Failed
+        },
+        directory,
+        bytes,
+    }
+}
+
+/// Renames it first: a removal that is interrupted leaves no half of a workspace under its name.
+fn remove(directory: &Path) -> io::Result<()> {
+    let mut gone = directory.as_os_str().to_owned();
+    gone.push(".removed");
+    fs::rename(directory, &gone)?;
+    fs::remove_dir_all(gone)
+}
+
+/// The directories in one, links aside.
+fn directories(parent: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let entries = entries.filter(|it| it.file_type().is_ok_and(|it| it.is_dir()));
+    let mut all: Vec<_> = entries.map(|it| it.path()).collect();
+    all.sort_unstable();
+    all
+}
+
+/// The bytes of the files below a directory. Links are not followed.
+fn size(directory: &Path) -> u64 {
+    let mut open = vec![directory.to_owned()];
+    let mut bytes = 0;
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(it) if it.is_dir() => open.push(entry.path()),
+                Ok(it) => bytes += it.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}

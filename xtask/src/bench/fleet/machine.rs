@@ -1,0 +1,73 @@
+//! What the database itself can do, by `pgbench`: the limit of any queue on it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use lapidary_testkit::postgres::{PostgresServer, installed_programs};
+
+/// Events of a chunk, as the store appends them, and about their bytes.
+const CHUNK_EVENTS: f64 = 100.0;
+
+/// Rows that are as large as a chunk of 100 events, and a table for copies of them.
+const CHUNKS: &str = "create table if not exists bench_sample as select n as id, \
+    (select string_agg(md5(random()::text || n || m), '') from generate_series(1, 690) m)::bytea as body from generate_series(1, 8) n;
+create table if not exists bench_chunk (at timestamptz not null default now(), body bytea not null);";
+
+/// One insert of a chunk.
+const INSERT: &str = "\\set id random(1, 8)\n\
+    insert into bench_chunk (body) select body from bench_sample where id = :id;\n";
+
+/// Prints rows of the table of rates. Without `pgbench` there are none.
+pub(super) fn report_limits(server: &PostgresServer, folder: &Path) -> Result<()> {
+    // `postgres` on PATH may be a link: the other programs are where it leads to.
+    let server_program = installed_programs().map(|folder| folder.join("postgres"));
+    let server_program = server_program.and_then(|it| it.canonicalize().ok());
+    let programs = server_program.and_then(|it| Some(it.parent()?.to_owned()));
+    let Some(programs) = programs.filter(|it| it.join("pgbench").is_file()) else {
+        println!("| `pgbench`: not installed | – | – | – |");
+        return Ok(());
+    };
+    let program = |name: &str| Command::new(programs.join(name));
+    run(program("pgbench").args(["-i", "-q", "-s", "10", server.url()]))?;
+    let script = folder.join("chunk.sql");
+    fs::write(&script, INSERT)?;
+    run(program("psql").args(["-q", "-c", CHUNKS, server.url()]))?;
+    let clients = ["-n", "-c", "16", "-j", "2", "-T", "10"];
+    let updates = rate(run(program("pgbench")
+        .args(clients)
+        .args(["-N", server.url()]))?)?;
+    let mut inserts = program("pgbench");
+    inserts
+        .args(clients)
+        .arg("-f")
+        .arg(&script)
+        .arg(server.url());
+    let inserts = rate(run(&mut inserts)?)?;
+    println!("| `pgbench -N`: transactions | {updates:.0} | – | – |");
+    let events = inserts * CHUNK_EVENTS;
+    println!("| `pgbench`: inserts of a chunk, as events | {events:.0} | – | – |");
+    Ok(())
+}
+
+/// The output of a program that must succeed.
+fn run(command: &mut Command) -> Result<String> {
+    let program = command.get_program().display().to_string();
+    let output = command.output();
+    let output = output.with_context(|| format!("cannot start `{program}`"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`{program}`: {complaint}");
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The rate in a report of `pgbench`: `tps = 1234.5 (without initial connection time)`.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the report is not used any more"
+)]
+fn rate(report: String) -> Result<f64> {
+    let line = report.lines().find_map(|line| line.strip_prefix("tps = "));
+    let number = line.and_then(|rest| rest.split(' ').next());
+    Ok(number.context("`pgbench` printed no rate")?.parse()?)
+}
