@@ -10,8 +10,9 @@ use std::mem::ManuallyDrop;
 use clap::{Args as _, FromArgMatches as _};
 
 use super::{
-    Cli, capabilities, command_line, complete_ids, completions, config, connect, doctor, hooks,
-    machine_format, man, policy, record, replay, run, runs, schema, sessions, skills, translate,
+    Cli, acp, agents, canary_server, capabilities, command_line, complete_ids, completions, config,
+    connect, doctor, fleet, hooks, machine_format, man, mcp, policy, record, replay, run, runs,
+    schema, serve, sessions, skills, translate,
 };
 use crate::invocation::{Invocation, StandardStreams};
 
@@ -63,15 +64,18 @@ fn single_command_line(name: &str) -> Option<clap::Command> {
 /// Adds the options of a command.
 type Describe = fn(clap::Command) -> clap::Command;
 
-/// Commands by name. One that is missing here, such as an alias, is read by the whole description.
+/// Commands by name. An alias, which is missing here, is read by the whole description.
 const COMMANDS: &[(&str, Describe)] = &[
     ("run", run::Args::augment_args),
     ("connect", connect::Args::augment_args),
+    ("acp", acp::Args::augment_args),
     ("runs", runs::Args::augment_args),
     ("translate", translate::Args::augment_args),
     ("sessions", sessions::Args::augment_args),
     ("skills", skills::Args::augment_args),
     ("hooks", hooks::Args::augment_args),
+    ("agents", agents::Args::augment_args),
+    ("mcp", mcp::Args::augment_args),
     ("record", record::Args::augment_args),
     ("replay", replay::Args::augment_args),
     ("policy", policy::Args::augment_args),
@@ -79,7 +83,10 @@ const COMMANDS: &[(&str, Describe)] = &[
     ("capabilities", capabilities::Args::augment_args),
     ("doctor", doctor::Args::augment_args),
     ("schema", schema::Args::augment_args),
+    ("serve", serve::Args::augment_args),
+    ("fleet", fleet::Args::augment_args),
     ("completions", completions::Args::augment_args),
+    ("canary-server", canary_server::Args::augment_args),
     ("complete-ids", complete_ids::Args::augment_args),
     ("man", man::Args::augment_args),
 ];
@@ -101,6 +108,15 @@ mod tests {
             };
             assert_eq!(described(&alone), described(&all), "{name}");
         }
+    }
+
+    #[test]
+    fn every_command_can_be_described_alone() {
+        let named: Vec<_> = COMMANDS.iter().map(|(name, _)| *name).collect();
+        let all = command_line();
+        let missing = all.get_subcommands().map(clap::Command::get_name);
+        let missing: Vec<_> = missing.filter(|name| !named.contains(name)).collect();
+        assert_eq!(missing, Vec::<&str>::new());
     }
 
     #[test]

@@ -310,7 +310,7 @@ impl Visitor for GlobFinder<'_> {
         if !self.pattern.matches_file(state, entry.name) {
             return;
         }
-        let path = self.directory.join(&entry.relative);
+        let path = self.directory.join(entry.relative_path());
         let all = self.search.workspace.rules();
         let is_ignored = all.is_walked_ignored(rules, &path);
         let stat = if is_ignored {

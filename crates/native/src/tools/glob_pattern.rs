@@ -126,7 +126,8 @@ impl Segment {
         match self {
             Self::Any => true,
             Self::Literal(literal) => literal == name,
-            Self::Matched(regex) => regex.is_match(name).unwrap_or(false),
+            // That a name is not empty is asked here: as a look-ahead in the pattern it would make each match five times as dear.
+            Self::Matched(regex) => !name.is_empty() && regex.is_match(name).unwrap_or(false),
         }
     }
 }
@@ -191,10 +192,6 @@ impl SegmentWriter<'_> {
     /// Items up to the end, or up to the end of a group.
     fn write_sequence(&mut self, group: Option<char>) -> Option<String> {
         let mut out = String::new();
-        let is_first_star = self.letters.first() == Some(&'*') && self.at == 0 && group.is_none();
-        if is_first_star && self.letters.get(1) != Some(&'(') {
-            out.push_str("(?=.)");
-        }
         while let Some(letter) = self.letters.get(self.at).copied() {
             if group.is_some() && matches!(letter, '|' | ')') {
                 return Some(out);

@@ -434,11 +434,14 @@ impl Visitor for GrepFinder<'_> {
 
     fn file(&self, rules: &WalkRules, entry: &WalkedEntry<'_>) {
         let search = self.search;
-        if self.is_over() || is_blocked(Path::new(entry.name)) || !self.is_included(&entry.relative)
-        {
+        if self.is_over() || is_blocked(Path::new(entry.name)) {
             return;
         }
-        let path = self.directory.join(&entry.relative);
+        let relative = entry.relative_path();
+        if !self.is_included(&relative) {
+            return;
+        }
+        let path = self.directory.join(&relative);
         if search.workspace.rules().is_walked_ignored(rules, &path) {
             return;
         }
@@ -446,8 +449,7 @@ impl Visitor for GrepFinder<'_> {
         if !matches.is_empty() {
             self.count.fetch_add(matches.len(), Ordering::Relaxed);
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-            let path = entry.relative.clone().into_os_string();
-            found.files.insert(path, matches);
+            found.files.insert(relative.into_os_string(), matches);
         }
     }
 }

@@ -23,14 +23,19 @@ const MOST_ENTRIES: usize = 1_000_000;
 #[derive(Debug)]
 pub(crate) struct WalkedEntry<'a> {
     directory: &'a OpenDirectory,
+    /// The path of the directory, below the one where the walk began.
+    directory_path: &'a Path,
     file_name: &'a OsStr,
-    /// The path below the directory where the walk began.
-    pub(crate) relative: PathBuf,
-    /// The last part of it.
+    /// The same as text.
     pub(crate) name: &'a str,
 }
 
 impl WalkedEntry<'_> {
+    /// The path below the directory where the walk began. Made when it is asked for: most files are left out by their name.
+    pub(crate) fn relative_path(&self) -> PathBuf {
+        self.directory_path.join(self.file_name)
+    }
+
     /// Opens the file to read it.
     pub(crate) fn open(&self) -> io::Result<std::fs::File> {
         self.directory.open_file(self.file_name)
@@ -131,9 +136,9 @@ fn visit_directory<V: Visitor>(
     };
     for entry in entries {
         let name = entry.name.to_string_lossy();
-        let path = relative.join(&entry.name);
         match entry.kind {
             EntryKind::Directory => {
+                let path = relative.join(&entry.name);
                 let state = visitor.directory(state, &name, &path);
                 below.extend(state.map(|state| (path, state)));
             }
@@ -141,8 +146,8 @@ fn visit_directory<V: Visitor>(
                 state,
                 &WalkedEntry {
                     directory: &directory,
+                    directory_path: relative,
                     file_name: &entry.name,
-                    relative: path,
                     name: &name,
                 },
             ),

@@ -281,7 +281,7 @@ fn a_search_reads_session_files_if_the_index_is_locked() {
         &[r#"{"id":"1","type":"user","content":"zebra giraffe"}"#],
     );
     assert_eq!(same(&path, &home), Vec::<String>::new());
-    drop(lock);
+    lock.unlock().unwrap();
     assert_eq!(
         build(&path, &home),
         UpdateResult {
