@@ -107,7 +107,7 @@ pub(crate) struct Args {
     against: Option<PathBuf>,
 }
 
-/// Builds the measured and the measuring programs in release, then hands over to the latter.
+/// Builds `lapidary` as it is released, with the profile `dist`, and the measuring programs; then hands over to the latter.
 pub(crate) fn run_bench(workspace: &Workspace, args: &Args) -> Result<()> {
     run_shown(
         workspace
@@ -116,11 +116,9 @@ pub(crate) fn run_bench(workspace: &Workspace, args: &Args) -> Result<()> {
     )?;
     let release = workspace.target.join("release");
     if args.lapidary.is_none() {
-        run_shown(workspace.cargo_command("build").args([
-            "--release",
-            "--package",
-            "lapidary-cli",
-        ]))?;
+        let mut build = workspace.cargo_command("build");
+        build.args(["--profile", "dist", "--package", "lapidary-cli"]);
+        run_shown(&mut build)?;
     }
     for (part, package, example) in EXAMPLES {
         if args.only.is_none_or(|only| only == part) {
@@ -130,7 +128,7 @@ pub(crate) fn run_bench(workspace: &Workspace, args: &Args) -> Result<()> {
         }
     }
     let lapidary = args.lapidary.clone();
-    let lapidary = lapidary.unwrap_or_else(|| release.join("lapidary"));
+    let lapidary = lapidary.unwrap_or_else(|| workspace.target.join("dist/lapidary"));
     let mut tool = Command::new(release.join("xtask"));
     tool.arg("bench-release").arg("--lapidary").arg(lapidary);
     tool.args([
