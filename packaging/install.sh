@@ -60,7 +60,7 @@ get() {
       if command -v curl >/dev/null 2>&1; then
         curl --fail --silent --show-error --location --proto '=http,https' --output "$2" "$from/$1"
       elif command -v wget >/dev/null 2>&1; then
-        wget --quiet --output-document="$2" "$from/$1"
+        wget -q -O "$2" "$from/$1" # BusyBox has no long options
       else
         fail 'neither `curl` nor `wget` is installed' 'install one of them'
       fi
@@ -72,8 +72,10 @@ get() {
 checksum() {
   if command -v sha256sum >/dev/null 2>&1; then
     sha256sum "$1" | cut -d ' ' -f 1
-  else
+  elif command -v shasum >/dev/null 2>&1; then
     shasum -a 256 "$1" | cut -d ' ' -f 1
+  else
+    fail 'neither `sha256sum` nor `shasum` is installed' 'install one of them: an archive that is not checked is not installed'
   fi
 }
 
@@ -101,7 +103,8 @@ done
 
 get "$name.tar.gz" "$work/archive.tar.gz"
 expected=$(sed -n "s/^\([0-9a-f]*\)  $name.tar.gz\$/\1/p" "$work/SHA256SUMS")
-[ "$(checksum "$work/archive.tar.gz")" = "$expected" ] ||
+actual=$(checksum "$work/archive.tar.gz")
+[ "$actual" = "$expected" ] ||
   fail "the checksum of \`$name.tar.gz\` is not the one of SHA256SUMS" 'the download is incomplete or altered: run this again; nothing was changed'
 tar -xzf "$work/archive.tar.gz" -C "$work"
 

@@ -12,15 +12,31 @@ use crate::support::{Ran, program, root};
 
 /// The install script with these archives, and programs that stand for others.
 fn install(from: &Path, home: &Path, programs: &Path) -> Ran {
-    let mut sh = program("sh");
     let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", programs.display());
+    install_with_path(from.to_str().unwrap(), home, &path)
+}
+
+fn install_with_path(from: &str, home: &Path, path: &str) -> Ran {
+    let mut sh = program("/bin/sh");
     sh.arg(installed_clients().packed.join("install.sh"))
-        .arg("--from")
-        .arg(from)
+        .args(["--from", from])
         .env("HOME", home)
         .env("TMPDIR", home)
-        .env("PATH", format!("{}:{path}", programs.display()));
+        .env("PATH", path);
     ran(sh)
+}
+
+/// A folder with links to these programs.
+fn only_programs(folder: &Path, names: &[&str]) -> String {
+    fs::create_dir(folder).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    for name in names {
+        let mut places = std::env::split_paths(&path).map(|place| place.join(name));
+        let found = places.find(|place| place.exists()).unwrap();
+        std::os::unix::fs::symlink(found, folder.join(name)).unwrap();
+    }
+    folder.to_str().unwrap().to_owned()
 }
 
 fn refused(told: &Ran, what: &str, hint: &str) {
@@ -52,6 +68,15 @@ fn the_install_script_installs_all_or_nothing() {
     let half = fs::read(&archive).unwrap();
     let name = archive.file_name().unwrap();
     fs::write(broken.join(name), &half[..half.len() / 2]).unwrap();
+    refused(
+        &install(&broken, &home, &programs),
+        "the checksum of `lapidary-0.1.0-x86_64",
+        "nothing was changed",
+    );
+    // One byte is another.
+    let mut altered = half;
+    *altered.last_mut().unwrap() ^= 1;
+    fs::write(broken.join(name), &altered).unwrap();
     refused(
         &install(&broken, &home, &programs),
         "the checksum of `lapidary-0.1.0-x86_64",
@@ -106,6 +131,38 @@ fn the_install_script_installs_all_or_nothing() {
         .collect();
     assert_eq!(left, [".local"], "nothing but the binary is left");
     assert_eq!(fs::read_dir(old.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_install_script_names_programs_that_it_lacks_and_downloads_that_break_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let url = "http://127.0.0.1:9/releases";
+    let tools = ["cut", "grep", "mktemp", "rm", "sed", "tar", "uname"];
+    let path = only_programs(&place("tools"), &tools);
+    let refused_with = |path: &str, from: &str, what: &str, hint: &str| {
+        refused(&install_with_path(from, folder.path(), path), what, hint);
+    };
+    let neither = "neither `curl` nor `wget` is installed";
+    refused_with(&path, url, neither, "install one of them");
+    let unchecked = only_programs(&place("unchecked"), &["cp"]);
+    let unchecked = format!("{path}:{unchecked}");
+    let packed = installed_clients().packed.to_str().unwrap();
+    let neither = "neither `sha256sum` nor `shasum` is installed";
+    refused_with(&unchecked, packed, neither, "not checked");
+    // What `curl` does if the connection is cut: a part of the file, and an error.
+    let curl = place("tools/curl");
+    write_program(
+        &curl,
+        "#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\necho part >\"$2\"\nexit 18\n",
+    );
+    let cut = "cannot get `http://127.0.0.1:9/releases/SHA256SUMS`";
+    refused_with(&path, url, cut, "nothing was changed");
+    assert!(!place(".local").exists());
 }
 
 #[test]
