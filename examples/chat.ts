@@ -51,9 +51,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return body;
 }
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => void serve(request, response).catch((error) => response.writeHead(400).end(String(error))));
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = request.url?.split("/") ?? [];
-  if (path[1] !== key) return response.writeHead(404).end();
+  if (path[1] !== key) return void response.writeHead(404).end();
   if (path[2] === "events") {
     response.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n");
     pages.add(response);
@@ -69,7 +71,7 @@ const server = createServer(async (request, response) => {
   } else {
     response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(PAGE);
   }
-});
+}
 
 const PAGE = `<!doctype html><meta charset=utf-8><title>Chat</title>
 <style>body{font:16px sans-serif;max-width:44em;margin:2em auto}pre{white-space:pre-wrap;background:#eee}.user{color:#06c}.tool{color:#777}</style>
@@ -95,4 +97,4 @@ document.forms[0].onsubmit = (event) => { event.preventDefault(); post("say", te
 </script>`;
 
 server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${key}`));
-process.once("SIGTERM", () => void agent.close().then(() => process.exit(0)));
+process.once("SIGTERM", () => void agent[Symbol.asyncDispose]().then(() => process.exit(0)));

@@ -27,6 +27,7 @@ reading: for await (const piece of events.body.pipeThrough(new TextDecoderStream
   }
 }
 console.log(text);
+console.log(`an answer that is not JSON: ${(await post("answer", "{")).status}`);
 console.log(`status without the key: ${(await fetch(new URL("/", at))).status}`);
 chat.kill("SIGTERM");
 const [code] = await once(chat, "exit");
