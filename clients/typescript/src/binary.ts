@@ -95,6 +95,7 @@ export function startError(path: string, error: NodeJS.ErrnoException): Lapidary
     isForeign
       ? "the binary may be of another platform or C library: build it with `cargo install --locked lapidary-cli`, and name it in `LAPIDARY_BIN`"
       : undefined,
+    { cause: error },
   );
 }
 

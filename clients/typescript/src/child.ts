@@ -15,9 +15,16 @@ const STOP_MILLISECONDS = 20_000;
 
 /** Children that are ended with this process. */
 const living = new Set<ChildProcessWithoutNullStreams>();
-process.on("exit", () => {
-  for (const child of living) child.kill("SIGTERM");
-});
+let isWatchingExit = false;
+
+function endWithThisProcess(child: ChildProcessWithoutNullStreams): void {
+  living.add(child);
+  if (isWatchingExit) return;
+  isWatchingExit = true;
+  process.on("exit", () => {
+    for (const left of living) left.kill("SIGTERM");
+  });
+}
 
 /** A process that prints events. */
 export class ChildTransport implements Transport {
@@ -59,7 +66,7 @@ export class ChildTransport implements Transport {
       ...(env === undefined ? {} : { env }),
     });
     this.#child = child;
-    living.add(child);
+    endWithThisProcess(child);
     child.stdin.on("error", () => {}); // `lapidary` may have exited already: `run_end` has the cause
     child.stdout.on("error", () => {});
     child.on("error", (error) => this.#fail(startError(binary, error)));

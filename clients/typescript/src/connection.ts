@@ -60,6 +60,12 @@ export class Connection extends AgentRun {
     }
   }
 
+  /** For `await using`: closes the agent, or stops it in the middle of a turn. */
+  override async [Symbol.asyncDispose](): Promise<void> {
+    if (this.isBusy) await this.stop();
+    else if (this.end === undefined) await this.close();
+  }
+
   /** Ends the agent when its work is done, and gives the `run_end`. */
   async close(): Promise<RunEnd> {
     this.transport.finish();

@@ -12,6 +12,8 @@ export type LapidaryErrorCode =
   | "ended_early"
   /** A line is longer than `maxLineBytes`. */
   | "line_too_long"
+  /** The address of the server is none. */
+  | "server_address"
   /** The token file of the server cannot be read. */
   | "token_missing"
   /** The server cannot be reached any more. */
@@ -23,15 +25,18 @@ export type LapidaryErrorCode =
   /** The option does not work with this transport. */
   | "unsupported_option";
 
-/** An error of this client. `hint` is the next step, where there is one. */
+/** An error of this client. `hint` is the next step, where there is one; `cause` the error of the system. */
 export class LapidaryError extends Error {
   override readonly name = "LapidaryError";
   readonly code: LapidaryErrorCode;
   readonly hint: string | undefined;
+  /** The HTTP status of `server_refused`. */
+  readonly status: number | undefined;
 
-  constructor(code: LapidaryErrorCode, what: string, hint?: string) {
-    super(hint === undefined ? what : `${what}\nhint: ${hint}`);
+  constructor(code: LapidaryErrorCode, what: string, hint?: string, from: { cause?: unknown; status?: number } = {}) {
+    super(hint === undefined ? what : `${what}\nhint: ${hint}`, "cause" in from ? { cause: from.cause } : undefined);
     this.code = code;
     this.hint = hint;
+    this.status = from.status;
   }
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { LapidaryError } from "./errors.js";
 import { LineSplitter } from "./lines.js";
 import type { AgentOptions, RunOptions, ServerOptions } from "./options.js";
-import { Server, ServerRefusal } from "./server.js";
+import { Server } from "./server.js";
 import type { EventSink, Transport } from "./transport.js";
 import type { AgentEvent, Command, CommandResult, RunResult } from "./types.js";
 
@@ -132,7 +132,7 @@ export class HttpTransport implements Transport {
       return (await this.#server.call("POST", `${runPath(id)}/commands`, command)) as CommandResult;
     } catch (error) {
       // Another client has answered, or the agent waits no longer.
-      if (error instanceof ServerRefusal && (error.status === 409 || error.status === 410) && command.command.endsWith("_response")) return undefined;
+      if (error instanceof LapidaryError && (error.status === 409 || error.status === 410) && command.command.endsWith("_response")) return undefined;
       throw error;
     }
   }

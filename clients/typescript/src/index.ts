@@ -11,12 +11,12 @@ import { ChildTransport } from "./child.js";
 import { Connection } from "./connection.js";
 import { LapidaryError } from "./errors.js";
 import { fetchResult, HttpTransport } from "./http.js";
-import { type AgentOptions, commandLine, type RunOptions, type ServerOptions } from "./options.js";
+import { type AgentOptions, commandLine, type RunOptions, type WatchOptions } from "./options.js";
 import { AgentRun } from "./run.js";
 import type { CommandResult, RunResult } from "./types.js";
 
 export { findBinary, VERSION } from "./binary.js";
-export { Connection, type PromptOptions, type Turn } from "./connection.js";
+export type { Connection, PromptOptions, Turn } from "./connection.js";
 export { LapidaryError, type LapidaryErrorCode } from "./errors.js";
 export type {
   AgentOptions,
@@ -26,32 +26,35 @@ export type {
   PermissionCallback,
   RunOptions,
   ServerOptions,
+  WatchOptions,
 } from "./options.js";
-export { AgentRun } from "./run.js";
+export type { AgentRun } from "./run.js";
 export type * from "./types.js";
 
 /** Runs an agent on a prompt: a process of ours, or a run of a server. */
 export function run(options: RunOptions): AgentRun {
-  if (options.server !== undefined) return new AgentRun(HttpTransport.forRun(options, options.server), options, true);
+  if (options.server !== undefined) return new AgentRun(HttpTransport.forRun(options, options.server), options, "leader");
   if (options.onPermission !== undefined || options.onElicitation !== undefined) return attendedRun(options);
   const { args, clean } = promptArguments(options, "events");
   const transport = new ChildTransport(args, options);
   transport.write(options.prompt);
   transport.finish();
   void transport.closed.then(clean);
-  return new AgentRun(transport, options, false);
+  return new AgentRun(transport, options, "reader");
 }
 
 /** Starts an agent that speaks ACP, and keeps it for several prompts. */
 export function connect(options: AgentOptions = {}): Connection {
-  if ("server" in options) {
+  if ("server" in options && options.server !== undefined) {
     throw new LapidaryError("unsupported_option", "`connect` has no `server`", "over HTTP, use `run` with `server`, and `watch`");
   }
-  return new Connection(new ChildTransport(commandLine("connect", options), options), options, true);
+  return new Connection(new ChildTransport(commandLine("connect", options), options), options, "leader");
 }
 
 /** Runs an agent on a prompt, and gives the outcome as one object. A run that fails is a result, not an error. */
 export async function runResult(options: Omit<RunOptions, "onPermission" | "onElicitation">): Promise<RunResult> {
+  const { signal } = options;
+  signal?.throwIfAborted();
   if (options.server !== undefined) {
     const run_ = run(options);
     await run_.finished();
@@ -62,7 +65,6 @@ export async function runResult(options: Omit<RunOptions, "onPermission" | "onEl
   const transport = new ChildTransport(args, options);
   transport.write(options.prompt);
   transport.finish();
-  const { signal } = options;
   const stop = (): void => void transport.stop();
   signal?.addEventListener("abort", stop);
   try {
@@ -84,11 +86,8 @@ export async function runResult(options: Omit<RunOptions, "onPermission" | "onEl
 }
 
 /** Reads the events of a run of a server, from its beginning or behind `after`. Leaving the loop does not end the run. */
-export function watch(
-  id: string,
-  options: AgentOptions & { server: string | ServerOptions; after?: number },
-): AgentRun {
-  return new AgentRun(HttpTransport.forWatch(id, options, options.server, options.after), options, options.onPermission !== undefined);
+export function watch(id: string, options: WatchOptions): AgentRun {
+  return new AgentRun(HttpTransport.forWatch(id, options, options.server, options.after), options, "watcher");
 }
 
 /** A run whose requests are answered: a connection with one prompt. */
@@ -97,7 +96,7 @@ function attendedRun(options: RunOptions): AgentRun {
     throw new LapidaryError("unsupported_option", "`resume` does not work with `onPermission`", "use `connect` and the command `resume_session`");
   }
   const transport = new ChildTransport(commandLine("connect", options), options);
-  const run = new AgentRun(transport, options, true);
+  const run = new AgentRun(transport, options, "leader");
   const { prompt: text, outputSchema } = options;
   const done: Promise<CommandResult> = run.command({
     command: "send_message",

@@ -27,59 +27,67 @@ export interface ServerOptions {
   /** `http://127.0.0.1:7717`, or `unix:/path/to/socket`. */
   url: string;
   /** The token. */
-  token?: string;
+  token?: string | undefined;
   /** The file with the token; without both, the one that `lapidary serve` of this user writes. */
-  tokenFile?: string;
+  tokenFile?: string | undefined;
 }
 
 /** Options of every run and connection. Those of the command line have the same names: `lapidary run --help`. */
 export interface AgentOptions {
   /** `gemini` (default), `claude`, `codex`, `qwen`, `opencode`, `goose`, `demo`, or the command of an ACP agent. */
-  agent?: string;
-  model?: string;
+  agent?: string | undefined;
+  model?: string | undefined;
   /** The directory that the agent works in. */
-  cwd?: string;
-  permissionMode?: "default" | "acceptEdits" | "bypassPermissions" | "plan";
+  cwd?: string | undefined;
+  permissionMode?: "default" | "acceptEdits" | "bypassPermissions" | "plan" | undefined;
   /** Rules such as `edit:src/**` or `execute:cargo test*`. */
-  allow?: readonly string[];
-  deny?: readonly string[];
-  ask?: readonly string[];
-  trustWorkspace?: boolean;
+  allow?: readonly string[] | undefined;
+  deny?: readonly string[] | undefined;
+  ask?: readonly string[] | undefined;
+  trustWorkspace?: boolean | undefined;
   /** Seconds. */
-  timeout?: number;
+  timeout?: number | undefined;
   /** Limits such as `tokens=200000,cost=2`. */
-  budget?: string;
+  budget?: string | undefined;
   /** Whether events have the agent's own lines in `raw`. */
-  raw?: boolean;
+  raw?: boolean | undefined;
   /** Further options of the command line, as they are. */
-  args?: readonly string[];
+  args?: readonly string[] | undefined;
   /** Variables of the process; those of this process without it. */
-  env?: Readonly<Record<string, string | undefined>>;
+  env?: Readonly<Record<string, string | undefined>> | undefined;
   /** The binary, instead of the one of the package. */
-  binary?: string;
+  binary?: string | undefined;
   /** Ends the run. */
-  signal?: AbortSignal;
-  /** Without it, requests that no rule decides are denied. */
-  onPermission?: PermissionCallback;
-  /** Without it, forms and pages are declined. */
-  onElicitation?: ElicitationCallback;
+  signal?: AbortSignal | undefined;
+  /** Decides requests for permission; without it, those that no rule decides are denied. */
+  onPermission?: PermissionCallback | undefined;
+  /** Fills in the agent's forms; without it, they are declined. */
+  onElicitation?: ElicitationCallback | undefined;
   /** Gets what `lapidary` writes to stderr. */
-  onStderr?: (text: string) => void;
+  onStderr?: ((text: string) => void) | undefined;
   /** The longest line that is read, in bytes. Default: 256 MiB. */
-  maxLineBytes?: number;
+  maxLineBytes?: number | undefined;
+}
+
+/** Options of `watch`. */
+export interface WatchOptions extends Pick<AgentOptions, "signal" | "onPermission" | "onElicitation" | "maxLineBytes"> {
+  /** The server that has the run: an address, or more about it. */
+  server: string | ServerOptions;
+  /** The `seq` of the last event that is known. */
+  after?: number | undefined;
 }
 
 /** Options of a run. */
 export interface RunOptions extends AgentOptions {
   prompt: string;
   /** A JSON Schema that the answer must fit. */
-  outputSchema?: object;
+  outputSchema?: object | undefined;
   /** A session to continue: `latest`, or its id. */
-  resume?: string;
+  resume?: string | undefined;
   /** Runs on this server instead of a process: an address, or more about it. */
-  server?: string | ServerOptions;
+  server?: string | ServerOptions | undefined;
   /** With a server: the same key with the same options is the same run. */
-  requestKey?: string;
+  requestKey?: string | undefined;
 }
 
 /** The command line of these options. */

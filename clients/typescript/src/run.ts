@@ -16,8 +16,11 @@ interface PendingCommand {
   reject: (error: unknown) => void;
 }
 
+/** What a client may do with a run: read it; read it and send commands; lead it, and so answer every request. */
+export type RunRole = "reader" | "watcher" | "leader";
+
 /** A run of an agent. A loop over it gets the events; leaving the loop ends the run. */
-export class AgentRun implements AsyncIterable<AgentEvent> {
+export class AgentRun implements AsyncIterable<AgentEvent>, AsyncDisposable {
   readonly #queue: EventQueue<AgentEvent>;
   readonly #requests = new Map<string, AbortController>();
   readonly #pending = new Map<string, PendingCommand>();
@@ -32,7 +35,7 @@ export class AgentRun implements AsyncIterable<AgentEvent> {
   constructor(
     protected readonly transport: Transport,
     private readonly options: AgentOptions,
-    private readonly takesCommands: boolean,
+    private readonly role: RunRole,
   ) {
     // A command waits for its result, which may stand behind events that no loop has read yet.
     this.#queue = new EventQueue((isOpen) => {
@@ -72,9 +75,14 @@ export class AgentRun implements AsyncIterable<AgentEvent> {
     if (!this.#isOver) await this.transport.stop();
   }
 
+  /** For `await using`: ends the run. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
   /** Sends a command of `connect`, and gives its result; an error if the command fails. */
   async command(command: Command): Promise<CommandResult> {
-    if (!this.takesCommands) {
+    if (this.role === "reader") {
       throw new LapidaryError("unsupported_option", "this run takes no commands", "start it with `connect`, or with `onPermission`");
     }
     const result = await this.#send(command);
@@ -92,6 +100,11 @@ export class AgentRun implements AsyncIterable<AgentEvent> {
   /** @internal The next event; none at the end. */
   protected next(): Promise<AgentEvent | undefined> {
     return this.#queue.next();
+  }
+
+  /** @internal Whether a command waits for its result. */
+  protected get isBusy(): boolean {
+    return this.#pending.size > 0;
   }
 
   /** @internal */
@@ -126,10 +139,10 @@ export class AgentRun implements AsyncIterable<AgentEvent> {
     this.#id ??= event.id.slice(0, event.id.lastIndexOf("-"));
     switch (event.event) {
       case "permission_request":
-        this.#ask(event.requestId, (signal) => this.#permit(event, signal));
+        this.#ask(event.requestId, this.options.onPermission !== undefined, (signal) => this.#permit(event, signal));
         break;
       case "elicitation_request":
-        this.#ask(event.requestId, (signal) => this.#fillIn(event, signal));
+        this.#ask(event.requestId, this.options.onElicitation !== undefined, (signal) => this.#fillIn(event, signal));
         break;
       case "permission_decision":
       case "elicitation_result":
@@ -147,9 +160,9 @@ export class AgentRun implements AsyncIterable<AgentEvent> {
     this.#queue.push(event);
   }
 
-  /** Answers a request of the agent, unless a rule has decided it at once. */
-  #ask(request: string, answer: (signal: AbortSignal) => Promise<Command>): void {
-    if (!this.takesCommands) return;
+  /** Answers a request of the agent, unless a rule has decided it at once. Without a callback only the client that leads the run does. */
+  #ask(request: string, hasCallback: boolean, answer: (signal: AbortSignal) => Promise<Command>): void {
+    if (this.role === "reader" || (this.role === "watcher" && !hasCallback)) return;
     const controller = new AbortController();
     this.#requests.set(request, controller);
     const { signal } = controller;
@@ -172,6 +185,10 @@ export class AgentRun implements AsyncIterable<AgentEvent> {
   async #permit(request: PermissionRequest, signal: AbortSignal): Promise<Command> {
     const callback = this.options.onPermission ?? ((): PermissionAnswer => ({ allowed: false, message: NOBODY }));
     const answer = await callback(request, signal);
+    // Without this check a callback that forgets its `return` would hold up the agent.
+    if (typeof answer !== "boolean" && typeof (answer as { allowed?: unknown } | undefined)?.allowed !== "boolean") {
+      throw new TypeError(`\`onPermission\` returned ${String(answer)}: a boolean, or an object with \`allowed\`, is an answer`);
+    }
     const fields = typeof answer === "boolean" ? { allowed: answer } : answer;
     return { command: "permission_response", requestId: request.requestId, ...fields };
   }

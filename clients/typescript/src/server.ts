@@ -1,6 +1,7 @@
 // Requests to `lapidary serve`.
 import { readFileSync } from "node:fs";
-import { type IncomingMessage, request, type RequestOptions } from "node:http";
+import { type IncomingMessage, request as httpRequest, type RequestOptions } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { LapidaryError } from "./errors.js";
@@ -13,6 +14,7 @@ const LONGEST_BODY = 256 * 1024 * 1024;
 export class Server {
   readonly url: string;
   readonly #where: RequestOptions;
+  readonly #request: typeof httpRequest = httpRequest;
   readonly #prefix: string = "";
   readonly #token: string;
 
@@ -22,8 +24,11 @@ export class Server {
     if (options.url.startsWith("unix:")) {
       this.#where = { socketPath: options.url.slice("unix:".length), headers: { host: "localhost" } };
     } else {
-      const url = new URL(options.url);
-      this.#where = { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: url.port === "" ? 80 : Number(url.port) };
+      const url = parseAddress(options.url);
+      const isSecret = url.protocol === "https:";
+      if (isSecret) this.#request = httpsRequest;
+      const usualPort = isSecret ? 443 : 80;
+      this.#where = { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: url.port === "" ? usualPort : Number(url.port) };
       this.#prefix = url.pathname.replace(/\/$/, "");
     }
     this.#token = options.token ?? readToken(options.tokenFile ?? usualTokenFile(), options.tokenFile !== undefined);
@@ -37,7 +42,7 @@ export class Server {
     if (body !== undefined) headers["content-type"] = "application/json";
     const { signal } = options;
     return new Promise((resolve, reject) => {
-      const sent = request({
+      const sent = this.#request({
         ...this.#where,
         headers: { ...(this.#where.headers as object | undefined), ...headers },
         method,
@@ -84,28 +89,31 @@ export class Server {
     const status = response.statusCode ?? 0;
     if (status >= 200 && status < 300) return value;
     const problem = value as { detail?: string; hint?: string };
-    throw new ServerRefusal(status, `the server refused (${status}): ${problem.detail ?? ""}`, hintFor(status, problem.hint));
+    throw new LapidaryError("server_refused", `the server refused (${status}): ${problem.detail ?? ""}`, hintFor(status, problem.hint), { status });
   }
 
   /** The error for a server that does not answer. */
-  gone(error: Error, more = ""): LapidaryError {
+  gone(error: NodeJS.ErrnoException, more = ""): LapidaryError {
+    const isDistrusted = /CERT|SIGNATURE|ISSUER/.test(error.code ?? "");
     return new LapidaryError(
       "server_gone",
       `cannot reach the server at \`${this.url}\`: ${error.message}${more}`,
-      "start it with `lapidary serve`, and give the `url` that it prints",
+      isDistrusted
+        ? "name the file with the certificate of its authority in the variable `NODE_EXTRA_CA_CERTS`"
+        : "start it with `lapidary serve`, and give the `url` that it prints",
+      { cause: error },
     );
   }
 }
 
-/** An answer of the server that is an error. */
-export class ServerRefusal extends LapidaryError {
-  constructor(
-    readonly status: number,
-    what: string,
-    hint?: string,
-  ) {
-    super("server_refused", what, hint);
-  }
+function parseAddress(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  throw new LapidaryError(
+    "server_address",
+    `\`${address}\` is no address of a server`,
+    "give the `url` that `lapidary serve` prints: `http://…`, `https://…` or `unix:/…`",
+  );
 }
 
 function hintFor(status: number, hint: string | undefined): string | undefined {
@@ -131,6 +139,7 @@ function readToken(file: string, isGiven: boolean): string {
       isGiven
         ? "give the `tokenFile` that `lapidary serve` prints"
         : "start the server with `lapidary serve`, or give `tokenFile` or `token`",
+      { cause: error },
     );
   }
 }

@@ -14,15 +14,17 @@ if sys.version_info < (3, 9):
 from ._api import arun_result, connect, run, run_result, watch
 from ._binary import find_binary
 from ._connection import Connection, Turn, TurnEvents
-from ._errors import LapidaryError
+from ._errors import LapidaryError, LapidaryErrorCode
 from ._options import (
     AgentOptions,
     ElicitationAnswer,
     ElicitationCallback,
     PermissionAnswer,
     PermissionCallback,
+    PromptOptions,
     RunOptions,
     ServerOptions,
+    WatchOptions,
 )
 from ._run import AgentRun
 from ._version import VERSION as __version__
@@ -34,12 +36,15 @@ __all__ = [
     "ElicitationAnswer",
     "ElicitationCallback",
     "LapidaryError",
+    "LapidaryErrorCode",
     "PermissionAnswer",
     "PermissionCallback",
+    "PromptOptions",
     "RunOptions",
     "ServerOptions",
     "Turn",
     "TurnEvents",
+    "WatchOptions",
     "__version__",
     "arun_result",
     "connect",

@@ -12,8 +12,8 @@ from ._child import ChildTransport
 from ._connection import Connection
 from ._errors import LapidaryError
 from ._http import HttpTransport
-from ._options import AgentOptions, RunOptions, ServerOptions, check_names, command_line
-from ._run import AgentRun
+from ._options import AgentOptions, RunOptions, ServerOptions, WatchOptions, command_line, given_options
+from ._run import AgentRun, _in_thread
 from ._server import Server
 from .vocabulary import RunResult
 
@@ -23,58 +23,58 @@ if TYPE_CHECKING:  # type checkers know it without the package
 
 def run(prompt: str, **options: Unpack[RunOptions]) -> AgentRun:
     """Runs an agent on a prompt: a process of ours, or a run of a server."""
-    check_names(options, RunOptions)
-    if "server" in options:
-        return AgentRun(HttpTransport.for_run(prompt, options), options, takes_commands=True)
-    if "on_permission" in options or "on_elicitation" in options:
-        return _attended_run(prompt, options)
-    return _ProcessRun(prompt, options, "events", "run_end")
+    given = given_options(options, RunOptions)
+    if "server" in given:
+        return AgentRun(HttpTransport.for_run(prompt, given), given, "leader")
+    if "on_permission" in given or "on_elicitation" in given:
+        return _attended_run(prompt, given)
+    return _ProcessRun(prompt, given, "events", "run_end")
 
 
 def connect(**options: Unpack[AgentOptions]) -> Connection:
     """Starts an agent that speaks ACP, and keeps it for several prompts."""
     if "server" in options:
         raise LapidaryError("unsupported_option", "`connect` has no `server`", "over HTTP, use `run` with `server`, and `watch`")
-    check_names(options, AgentOptions)
-    return Connection(ChildTransport(command_line("connect", options), options), options, takes_commands=True)
+    given = given_options(options, AgentOptions)
+    return Connection(ChildTransport(command_line("connect", given), given), given, "leader")
 
 
 def run_result(prompt: str, **options: Unpack[RunOptions]) -> RunResult:
     """Runs an agent on a prompt, and gives the outcome as one object. A run that fails is a result, not an error."""
-    started = _result_run(prompt, options)
-    last = None
-    for last in started:
-        pass
-    return _result_of(started, last, options)
+    given = given_options(options, RunOptions)
+    with _result_run(prompt, given) as started:
+        last = None
+        for last in started:
+            pass
+    return _result_of(started, last, given)
 
 
 async def arun_result(prompt: str, **options: Unpack[RunOptions]) -> RunResult:
-    """The same for a coroutine."""
-    started = _result_run(prompt, options)
-    last = None
-    async for last in started:
-        pass
-    return _result_of(started, last, options)
+    """The same for a coroutine. Its cancellation ends the run."""
+    given = given_options(options, RunOptions)
+    async with _result_run(prompt, given) as started:
+        last = None
+        async for last in started:
+            pass
+    return await _in_thread(_result_of, started, last, given)
 
 
-def watch(run_id: str, server: Union[str, ServerOptions], after: Optional[int] = None, **options: Unpack[AgentOptions]) -> AgentRun:
+def watch(run_id: str, server: Union[str, ServerOptions], after: Optional[int] = None, **options: Unpack[WatchOptions]) -> AgentRun:
     """Reads the events of a run of a server, from its beginning or behind `after`. Leaving the loop does not end the run."""
-    check_names(options, AgentOptions)
-    transport = HttpTransport.for_watch(run_id, {**options, "server": server}, after)
-    return AgentRun(transport, options, takes_commands="on_permission" in options)
+    given = given_options(options, WatchOptions)
+    return AgentRun(HttpTransport.for_watch(run_id, server, given, after), given, "watcher")
 
 
-def _result_run(prompt: str, options: RunOptions) -> AgentRun:
-    check_names(options, RunOptions)
+def _result_run(prompt: str, options: Mapping[str, Any]) -> AgentRun:
     for name in ("on_permission", "on_elicitation"):
         if name in options:
             raise LapidaryError("unsupported_option", f"`run_result` has no `{name}`", "use `run`, and its `run_end`")
     if "server" in options:
-        return AgentRun(HttpTransport.for_run(prompt, options), options, takes_commands=True)
+        return AgentRun(HttpTransport.for_run(prompt, options), options, "leader")
     return _ProcessRun(prompt, options, "result", "result")
 
 
-def _result_of(started: AgentRun, last: Any, options: RunOptions) -> RunResult:
+def _result_of(started: AgentRun, last: Any, options: Mapping[str, Any]) -> RunResult:
     if "server" in options:
         path = f"/api/v1/runs/{started.id}/events?format=result"
         last = Server(options["server"]).call("GET", path)
@@ -83,17 +83,17 @@ def _result_of(started: AgentRun, last: Any, options: RunOptions) -> RunResult:
     return cast(RunResult, last)
 
 
-def _attended_run(prompt: str, options: RunOptions) -> AgentRun:
+def _attended_run(prompt: str, options: Mapping[str, Any]) -> AgentRun:
     """A run whose requests are answered: a connection with one prompt."""
     if "resume" in options:
         raise LapidaryError(
             "unsupported_option", "`resume` does not work with `on_permission`", "use `connect` and the command `resume_session`"
         )
     transport = ChildTransport(command_line("connect", options), options)
-    started = AgentRun(transport, options, takes_commands=True)
+    started = AgentRun(transport, options, "leader")
     message = {"command": "send_message", "text": prompt}
     if "output_schema" in options:
-        message["outputSchema"] = cast(Any, options["output_schema"])
+        message["outputSchema"] = options["output_schema"]
     started._send(message).add_done_callback(lambda _: transport.finish())  # the `run_end` has the outcome
     return started
 
@@ -104,9 +104,9 @@ class _ProcessRun(AgentRun):
     def __init__(self, prompt: str, options: Mapping[str, Any], format: str, last: str) -> None:
         self._folder: Optional[str] = None
         args = [*command_line("run", options), f"--format={format}"]
-        if options.get("resume") is not None:
+        if "resume" in options:
             args.append(f"--resume={options['resume']}")
-        if options.get("output_schema") is not None:
+        if "output_schema" in options:
             self._folder = tempfile.mkdtemp(prefix="lapidary-")
             path = os.path.join(self._folder, "schema.json")
             with open(path, "w", encoding="utf-8") as file:
@@ -117,7 +117,7 @@ class _ProcessRun(AgentRun):
         except BaseException:
             self._remove_folder()
             raise
-        super().__init__(transport, options, takes_commands=False)
+        super().__init__(transport, options, "reader")
 
     def _read(self) -> None:
         try:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import concurrent.futures
-from typing import Any, AsyncIterator, Iterator, Mapping, NamedTuple, Optional, Set, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, Mapping, NamedTuple, Optional, Set, Type, cast
 
 from ._errors import LapidaryError
-from ._run import AgentRun, _checked
+from ._options import PromptOptions, given_options
+from ._run import AgentRun, Role, _checked
 from ._transport import Line, Transport
 from .vocabulary import AgentEvent, CommandResult, RunEnd
+
+if TYPE_CHECKING:  # type checkers know it without the package
+    from typing_extensions import Unpack
+
+#: Options of a prompt, and their names in `send_message`.
+FIELDS = {"session_id": "sessionId", "content": "content", "output_schema": "outputSchema", "schema_repairs": "schemaRepairs"}
 
 
 class Turn(NamedTuple):
@@ -21,12 +29,12 @@ class Turn(NamedTuple):
 
 
 class Connection(AgentRun):
-    """An agent that is kept. `close` ends it."""
+    """An agent that is kept. `close` ends it, and so does the end of a `with` block."""
 
-    def __init__(self, transport: Transport, options: Mapping[str, Any], takes_commands: bool) -> None:
+    def __init__(self, transport: Transport, options: Mapping[str, Any], role: Role) -> None:
         #: Prompts whose loop was left. The rest of their events is not the next turn's.
         self._left: Set[str] = set()
-        super().__init__(transport, options, takes_commands)
+        super().__init__(transport, options, role)
 
     def __enter__(self) -> Connection:
         return self
@@ -34,23 +42,42 @@ class Connection(AgentRun):
     async def __aenter__(self) -> Connection:
         return self
 
-    def prompt(self, text: str, **fields: Any) -> TurnEvents:
-        """Sends a prompt. A loop, `for` or `async for`, gets the events until its turn is over; leaving it interrupts the turn.
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        try:
+            if error is None and not self._pending and self.end is None:
+                self.close()
+        finally:
+            self.stop()
 
-        Further fields are those of `send_message`: `sessionId`, `content`, `outputSchema`, `schemaRepairs`.
-        """
-        return TurnEvents(self, text, fields)
+    async def __aexit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        try:
+            if error is None and not self._pending and self.end is None:
+                await self.aclose()
+        finally:
+            await self.astop()
 
-    def send(self, text: str, **fields: Any) -> Turn:
+    def prompt(self, text: str, **options: Unpack[PromptOptions]) -> TurnEvents:
+        """Sends a prompt. A loop, `for` or `async for`, gets the events until its turn is over; leaving it interrupts the turn."""
+        return TurnEvents(self, text, given_options(options, PromptOptions))
+
+    def send(self, text: str, **options: Unpack[PromptOptions]) -> Turn:
         """Sends a prompt, and gives its turn."""
-        turn = self.prompt(text, **fields)
-        answer = "".join(_text_of(event) for event in turn)
+        turn = self.prompt(text, **options)
+        try:
+            answer = "".join(_text_of(event) for event in turn)
+        finally:
+            turn._leave()  # not by its deletion: a traceback may hold this frame
         return Turn(answer, turn.result())
 
-    async def asend(self, text: str, **fields: Any) -> Turn:
-        """The same for a coroutine."""
-        turn = self.prompt(text, **fields)
-        answer = "".join([_text_of(event) async for event in turn])
+    async def asend(self, text: str, **options: Unpack[PromptOptions]) -> Turn:
+        """The same for a coroutine. Its cancellation interrupts the turn."""
+        turn = self.prompt(text, **options)
+        try:
+            answer = "".join([_text_of(event) async for event in turn])
+        finally:
+            turn._leave()
         return Turn(answer, turn.result())
 
     def close(self) -> RunEnd:
@@ -72,13 +99,15 @@ class Connection(AgentRun):
 class TurnEvents:
     """The events of one turn."""
 
-    def __init__(self, connection: Connection, text: str, fields: Any) -> None:
+    def __init__(self, connection: Connection, text: str, options: Mapping[str, Any]) -> None:
         self._connection = connection
         self._id = connection._new_id()
-        self._is_over = False
+        self._is_over = True  # until it has begun
+        fields = {FIELDS[name]: value for name, value in options.items()}
         self._result: "concurrent.futures.Future[Line]" = connection._send(
             {**fields, "command": "send_message", "id": self._id, "text": text}
         )
+        self._is_over = False
 
     def result(self) -> CommandResult:
         """The `command_result` of the prompt, after the loop; an error if the agent refused it."""
@@ -123,7 +152,12 @@ class TurnEvents:
         return cast(AgentEvent, event)
 
     def __del__(self) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        """Interrupts the turn, unless it is over."""
         if not self._is_over and not self._connection._is_over:
+            self._is_over = True
             self._connection._left.add(self._id)
             try:
                 self._connection._send({"command": "interrupt"})

@@ -64,6 +64,8 @@ class EventFeed:
             with self._changed:
                 if self._events or self._is_over:
                     return self._pop()
+                if self._waiter is not None and not self._waiter[1].done():
+                    raise RuntimeError("another loop reads these events already")
                 loop = asyncio.get_running_loop()
                 ready = loop.create_future()
                 self._waiter = (loop, ready)

@@ -18,6 +18,9 @@ from ._transport import CHUNK, LONGEST_LINE, Line, Transport
 MOST_ATTEMPTS = 5
 FIRST_PAUSE_SECONDS = 0.1
 
+#: How long the server may take to answer that it ends a run.
+STOP_SECONDS = 20.0
+
 #: Options that only a process of ours has.
 CHILD_ONLY = (
     "allow", "args", "binary", "env", "model", "on_stderr", "output_schema", "raw", "resume", "trust_workspace",
@@ -27,11 +30,16 @@ CHILD_ONLY = (
 class HttpTransport(Transport):
     """The events of a run of a server."""
 
-    def __init__(self, server: Server, run: str, options: Mapping[str, Any], ends_run: bool, after: Optional[int]) -> None:
+    def __init__(
+        self, server: Server, options: Mapping[str, Any], run: Optional[str] = None, body: Any = None, after: Optional[int] = None
+    ) -> None:
         self._server = server
+        #: None until the run exists.
         self._run = run
+        self._body = body
+        self._has_begun = threading.Event()
         self._options = options
-        self._ends_run = ends_run
+        self._ends_run = run is None
         self._last = after
         self._stopped = threading.Event()
         self._response: Optional[http.client.HTTPResponse] = None
@@ -46,7 +54,6 @@ class HttpTransport(Transport):
                     f"`{name}` does not work with `server`",
                     "the options of `lapidary serve` have the bounds of its runs",
                 )
-        server = Server(options["server"])
         body = {
             "prompt": prompt,
             "agent": options.get("agent"),
@@ -58,15 +65,19 @@ class HttpTransport(Transport):
             "requestKey": options.get("request_key"),
         }
         body = {name: value for name, value in body.items() if value is not None}
-        run = server.call("POST", "/api/v1/runs", body)["id"]
-        return cls(server, run, options, True, None)
+        return cls(Server(options["server"]), options, body=body)
 
     @classmethod
-    def for_watch(cls, run: str, options: Mapping[str, Any], after: Optional[int]) -> HttpTransport:
+    def for_watch(cls, run: str, server: Any, options: Mapping[str, Any], after: Optional[int]) -> HttpTransport:
         """A run that is there already."""
-        return cls(Server(options["server"]), run, options, False, after)
+        return cls(Server(server), options, run, after=after)
 
     def batches(self) -> Iterator[List[Line]]:
+        try:
+            if self._run is None:
+                self._run = self._server.call("POST", "/api/v1/runs", self._body)["id"]
+        finally:
+            self._has_begun.set()
         attempts = 0
         while True:
             problem: object = "the connection was closed"
@@ -108,6 +119,7 @@ class HttpTransport(Transport):
                 yield batch
 
     def send(self, command: Line) -> Optional[Line]:
+        self._has_begun.wait()
         kind = command["command"]
         try:
             if kind == "permission_response":
@@ -126,13 +138,23 @@ class HttpTransport(Transport):
         pass
 
     def stop(self) -> None:
-        self._stopped.set()
-        if self._ends_run:
+        # On a thread: a loop that is left, possibly that of coroutines, does not wait for the server.
+        if not self._stopped.is_set():
+            self._stopped.set()
             try:
-                self._server.call("POST", self._path("/stop"), {})
+                threading.Thread(target=self._stop, name="lapidary-stop", daemon=False).start()
+            except RuntimeError:  # the interpreter ends
+                self._stop()
+
+    def _stop(self) -> None:
+        self._has_begun.wait()
+        if self._ends_run and self._run is not None:
+            try:
+                self._server.call("POST", self._path("/stop"), {}, STOP_SECONDS)
                 return
             except LapidaryError:  # it is over, or the server is
-                self._ends_run = False
+                pass
+        self._ends_run = False
         response = self._response
         sock = getattr(getattr(response, "fp", None), "raw", None)
         sock = getattr(sock, "_sock", None)
@@ -143,4 +165,4 @@ class HttpTransport(Transport):
                 pass
 
     def _path(self, rest: str) -> str:
-        return f"/api/v1/runs/{quote(self._run, safe='')}{rest}"
+        return f"/api/v1/runs/{quote(self._run or '', safe='')}{rest}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Awaitable, Callable, Dict, List, Literal, Mapping, Sequence, Type, TypedDict, Union
+from typing import Any, Awaitable, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Type, TypedDict, Union
 
 from .vocabulary import ElicitationRequest, PermissionRequest
 
@@ -45,73 +45,101 @@ class _ServerOptions(TypedDict):
 class ServerOptions(_ServerOptions, total=False):
     """The server of `lapidary serve`: `url` is `http://127.0.0.1:7717`, or `unix:/path/to/socket`."""
 
-    token: str
+    token: Optional[str]
     # The file with the token; without both, the one that `lapidary serve` of this user writes.
-    token_file: str
+    token_file: Optional[str]
 
 
 class AgentOptions(TypedDict, total=False):
     """Options of every run and connection. Those of the command line have the same names: `lapidary run --help`."""
 
     # `gemini` (default), `claude`, `codex`, `qwen`, `opencode`, `goose`, `demo`, or the command of an ACP agent.
-    agent: str
-    model: str
+    agent: Optional[str]
+    model: Optional[str]
     # The directory that the agent works in.
-    cwd: Union[str, "os.PathLike[str]"]
-    permission_mode: Literal["default", "acceptEdits", "bypassPermissions", "plan"]
+    cwd: Optional[Union[str, "os.PathLike[str]"]]
+    permission_mode: Optional[Literal["default", "acceptEdits", "bypassPermissions", "plan"]]
     # Rules such as `edit:src/**` or `execute:cargo test*`.
-    allow: Sequence[str]
-    deny: Sequence[str]
-    ask: Sequence[str]
-    trust_workspace: bool
+    allow: Optional[Sequence[str]]
+    deny: Optional[Sequence[str]]
+    ask: Optional[Sequence[str]]
+    trust_workspace: Optional[bool]
     # Seconds.
-    timeout: float
+    timeout: Optional[float]
     # Limits such as `tokens=200000,cost=2`.
-    budget: str
+    budget: Optional[str]
     # Whether events have the agent's own lines in `raw`.
-    raw: bool
+    raw: Optional[bool]
     # Further options of the command line, as they are.
-    args: Sequence[str]
+    args: Optional[Sequence[str]]
     # Variables of the process; those of this process without it.
-    env: Mapping[str, str]
+    env: Optional[Mapping[str, str]]
     # The binary, instead of the one of the package.
-    binary: str
-    # Without it, requests that no rule decides are denied.
-    on_permission: PermissionCallback
-    # Without it, forms and pages are declined.
-    on_elicitation: ElicitationCallback
+    binary: Optional[str]
+    # Decides requests for permission; without it, those that no rule decides are denied.
+    on_permission: Optional[PermissionCallback]
+    # Fills in the agent's forms; without it, they are declined.
+    on_elicitation: Optional[ElicitationCallback]
     # Gets what `lapidary` writes to stderr, on a thread of its own.
-    on_stderr: Callable[[str], object]
+    on_stderr: Optional[Callable[[str], object]]
     # The longest line that is read, in bytes. Default: 256 MiB.
-    max_line_bytes: int
+    max_line_bytes: Optional[int]
 
 
 class RunOptions(AgentOptions, total=False):
     """Options of a run."""
 
     # A JSON Schema that the answer must fit.
-    output_schema: Mapping[str, Any]
+    output_schema: Optional[Mapping[str, Any]]
     # A session to continue: `latest`, or its id.
-    resume: str
+    resume: Optional[str]
     # Runs on this server instead of a process: an address, or more about it.
-    server: Union[str, ServerOptions]
+    server: Optional[Union[str, ServerOptions]]
     # With a server: the same key with the same options is the same run.
-    request_key: str
+    request_key: Optional[str]
 
 
-def check_names(options: Mapping[str, Any], known: Type[Any]) -> None:
-    """Python checks no types: a misspelled option would have no effect."""
-    names = known.__annotations__.keys() | AgentOptions.__annotations__.keys()
-    for name in options:
+class WatchOptions(TypedDict, total=False):
+    """Options of `watch`."""
+
+    on_permission: Optional[PermissionCallback]
+    on_elicitation: Optional[ElicitationCallback]
+    max_line_bytes: Optional[int]
+
+
+class PromptOptions(TypedDict, total=False):
+    """Options of one prompt of a connection."""
+
+    # The session that it is for; without it, the only open one.
+    session_id: Optional[str]
+    # Content blocks beside the text.
+    content: Optional[Sequence[Any]]
+    # A JSON Schema that the answer must fit: the `command_result` has its `data`.
+    output_schema: Optional[Mapping[str, Any]]
+    # How often the agent may repair an answer that does not fit: 2 without it.
+    schema_repairs: Optional[int]
+
+
+#: Options that are lists.
+LISTS = ("allow", "deny", "ask", "args", "content")
+
+
+def given_options(options: Mapping[str, Any], known: Type[Any]) -> Dict[str, Any]:
+    """The options that are not `None`. Python checks no types: a misspelled option would have no effect."""
+    names = known.__annotations__.keys()
+    for name, value in options.items():
         if name not in names:
             raise TypeError(f"unknown option `{name}`: there are {', '.join(sorted(names))}")
+        if name in LISTS and isinstance(value, str):  # it is a sequence of strings, too: its letters
+            raise TypeError(f"`{name}` is a list: write [{value!r}]")
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def command_line(command: str, options: Mapping[str, Any]) -> List[str]:
     """The command line of these options."""
     args = [command]
     for name in ("agent", "model", "permission_mode", "timeout", "budget"):
-        if options.get(name) is not None:
+        if name in options:
             args.append(f"--{name.replace('_', '-')}={options[name]}")
     for name in ("allow", "deny", "ask"):
         args.extend(f"--{name}={rule}" for rule in options.get(name) or ())

@@ -8,20 +8,24 @@ import inspect
 import itertools
 import threading
 from types import TracebackType
-from typing import Any, AsyncIterator, Callable, Dict, Iterator, Mapping, Optional, Set, Type, TypeVar, cast
+from typing import Any, AsyncIterator, Callable, Dict, Iterator, Literal, Mapping, Optional, Set, Type, TypeVar, Union, cast
 
 from ._errors import LapidaryError
 from ._feed import EventFeed
 from ._transport import Line, Transport
-from .vocabulary import AgentEvent, CommandResult, RunEnd
+from .vocabulary import AgentEvent, Command, CommandResult, RunEnd
 
 _Result = TypeVar("_Result")
 
 #: The version of the events that this client reads.
 EVENTS = "lapidary.events/1"
+#: The options that answer requests.
+CALLBACKS = {"permission_request": "on_permission", "elicitation_request": "on_elicitation"}
 NOBODY = "the client answers no permission requests"
 #: How long a rule may take to decide a request before the callback is asked. Its answer would have no effect.
 RULE_SECONDS = 0.05
+#: What a client may do with a run: read it; read it and send commands; lead it, and so answer every request.
+Role = Literal["reader", "watcher", "leader"]
 
 
 class AgentRun:
@@ -30,10 +34,10 @@ class AgentRun:
     As a context manager it has ended when the block is left.
     """
 
-    def __init__(self, transport: Transport, options: Mapping[str, Any], takes_commands: bool) -> None:
+    def __init__(self, transport: Transport, options: Mapping[str, Any], role: Role) -> None:
         self._transport = transport
         self._options = options
-        self._takes_commands = takes_commands
+        self._role = role
         self._feed = EventFeed()
         self._pending: "Dict[str, concurrent.futures.Future[Line]]" = {}
         self._lock = threading.Lock()
@@ -80,21 +84,23 @@ class AgentRun:
 
     def finished(self) -> RunEnd:
         """Reads the events that are left, and gives the `run_end`."""
-        for _ in self:
-            pass
+        with self:
+            for _ in self:
+                pass
         return self._known_end()
 
     async def afinished(self) -> RunEnd:
-        """The same for a coroutine."""
-        async for _ in self:
-            pass
+        """The same for a coroutine. Its cancellation ends the run."""
+        async with self:
+            async for _ in self:
+                pass
         return self._known_end()
 
-    def command(self, command: Mapping[str, Any]) -> CommandResult:
+    def command(self, command: Union[Command, Mapping[str, Any]]) -> CommandResult:
         """Sends a command of `connect`, and gives its result; an error if the command fails."""
         return _checked(self._send(command).result())
 
-    async def acommand(self, command: Mapping[str, Any]) -> CommandResult:
+    async def acommand(self, command: Union[Command, Mapping[str, Any]]) -> CommandResult:
         """The same for a coroutine."""
         waiting = await _in_thread(self._send, command)
         return _checked(await asyncio.wrap_future(waiting))
@@ -117,6 +123,17 @@ class AgentRun:
         if not self._is_over:
             self._transport.stop()
             self._feed.end(None)
+        self._withdraw_answers()
+
+    def _withdraw_answers(self) -> None:
+        """Cancels callbacks that are coroutines: no answer is needed any more."""
+        answers, self._answers = self._answers, {}
+        for task in answers.values():
+            if not task.done():
+                try:
+                    task.get_loop().call_soon_threadsafe(task.cancel)
+                except RuntimeError:  # the loop is closed, and its tasks with it
+                    pass
 
     # On the reading thread.
 
@@ -167,13 +184,14 @@ class AgentRun:
         return f"client-{next(self._numbers)}"
 
     def _send(self, command: Mapping[str, Any]) -> "concurrent.futures.Future[Line]":
-        if not self._takes_commands:
+        if self._role == "reader":
             raise LapidaryError(
                 "unsupported_option", "this run takes no commands", "start it with `connect`, or with `on_permission`"
             )
         line = dict(command)
         name = line.setdefault("id", self._new_id())
         waiting: "concurrent.futures.Future[Line]" = concurrent.futures.Future()
+        waiting.set_running_or_notify_cancel()  # the coroutine that waits may be cancelled, the command cannot
         with self._lock:
             if self._is_over:
                 raise LapidaryError("command_failed", f"`{line.get('command')}` failed: the run is over")
@@ -199,6 +217,7 @@ class AgentRun:
     async def _anext(self) -> Optional[Line]:
         event = await self._feed.anext()
         if event is None:
+            self._withdraw_answers()
             return None
         request = event.get("requestId", "")
         if event.get("event") in ("permission_decision", "elicitation_result"):
@@ -210,15 +229,17 @@ class AgentRun:
         return event
 
     def _is_request(self, event: Line) -> bool:
-        kinds = ("permission_request", "elicitation_request")
-        return self._takes_commands and not self._is_over and event.get("event") in kinds
+        callback = CALLBACKS.get(event.get("event", ""))
+        if callback is None or self._role == "reader" or self._is_over:
+            return False
+        return self._role == "leader" or callback in self._options  # without a callback only the leader answers
 
     def _ask(self, event: Line) -> Any:
         try:
             answer = self._call(event)
             if inspect.isawaitable(answer):
                 raise TypeError("a callback that is a coroutine function needs `async for`")
-            return answer
+            return _answer_fields(event, answer)
         except BaseException:
             self._abandon()
             raise
@@ -231,13 +252,12 @@ class AgentRun:
             answer = self._call(event)
             if inspect.isawaitable(answer):
                 answer = await answer
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:
+            fields = _answer_fields(event, answer)
+        except Exception as error:
             self._failure = error  # for the loop, when the run has ended
             self._transport.stop()
             return
-        await _in_thread(self._answer, event, answer)
+        await _in_thread(self._answer, event, fields)
 
     def _call(self, event: Line) -> Any:
         if event["event"] == "elicitation_request":
@@ -246,8 +266,7 @@ class AgentRun:
         callback = self._options.get("on_permission")
         return {"allowed": False, "message": NOBODY} if callback is None else callback(event)
 
-    def _answer(self, event: Line, answer: Any) -> None:
-        fields = {"allowed": answer} if isinstance(answer, bool) else dict(answer)
+    def _answer(self, event: Line, fields: Mapping[str, Any]) -> None:
         command = event["event"].replace("_request", "_response")
         try:
             self._send({"command": command, "requestId": event["requestId"], **fields})
@@ -286,6 +305,15 @@ class _Events:
 async def _in_thread(function: Callable[..., _Result], *args: Any) -> _Result:
     """Over HTTP a command waits for its response, and the event loop must not."""
     return await asyncio.get_running_loop().run_in_executor(None, function, *args)
+
+
+def _answer_fields(event: Line, answer: Any) -> Mapping[str, Any]:
+    """The fields of a callback's answer. Without this check a callback that forgets its `return` would hold up the agent."""
+    callback, field = CALLBACKS[event["event"]], "action" if event["event"] == "elicitation_request" else "allowed"
+    fields = {"allowed": answer} if isinstance(answer, bool) and field == "allowed" else answer
+    if not isinstance(fields, Mapping) or field not in fields:
+        raise TypeError(f"`{callback}` returned {answer!r}: a dictionary with `{field}` is an answer")
+    return fields
 
 
 def _checked(result: Line) -> CommandResult:

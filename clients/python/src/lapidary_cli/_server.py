@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import socket
+import ssl
 from typing import Any, Mapping, Optional, Union
 from urllib.parse import urlsplit
 
@@ -34,6 +35,13 @@ class Server:
     def __init__(self, server: Union[str, Mapping[str, Any]]) -> None:
         options: Mapping[str, Any] = {"url": server} if isinstance(server, str) else server
         self.url: str = options["url"]
+        parts = urlsplit(self.url)
+        if not (parts.scheme == "unix" and parts.path or parts.scheme in ("http", "https") and parts.hostname):
+            raise LapidaryError(
+                "server_address",
+                f"`{self.url}` is no address of a server",
+                "give the `url` that `lapidary serve` prints: `http://…`, `https://…` or `unix:/…`",
+            )
         self._token = options.get("token") or _read_token(options.get("token_file"))
 
     def open(self, method: str, path: str, body: Any = None, accept: Optional[str] = None, seconds: float = ANSWER_SECONDS) -> http.client.HTTPResponse:
@@ -52,26 +60,27 @@ class Server:
         if self.url.startswith("unix:"):
             return _UnixConnection(self.url[len("unix:") :], seconds)
         parts = urlsplit(self.url)
-        return http.client.HTTPConnection(parts.hostname or "127.0.0.1", parts.port or 80, timeout=seconds)
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=seconds)
+        return http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=seconds)
 
     def _prefix(self) -> str:
         return "" if self.url.startswith("unix:") else urlsplit(self.url).path.rstrip("/")
 
-    def call(self, method: str, path: str, body: Any = None) -> Any:
+    def call(self, method: str, path: str, body: Any = None, seconds: float = ANSWER_SECONDS) -> Any:
         """Sends a request, and gives the JSON of the response."""
         try:
-            with self.open(method, path, body) as response:
+            with self.open(method, path, body, seconds=seconds) as response:
                 return read_json(response)
         except (OSError, http.client.HTTPException) as error:
             raise self.gone(error) from error
 
     def gone(self, error: object, more: str = "") -> LapidaryError:
         """The error for a server that does not answer."""
-        return LapidaryError(
-            "server_gone",
-            f"cannot reach the server at `{self.url}`: {error}{more}",
-            "start it with `lapidary serve`, and give the `url` that it prints",
-        )
+        hint = "start it with `lapidary serve`, and give the `url` that it prints"
+        if isinstance(error, ssl.SSLCertVerificationError):
+            hint = "name the file with the certificate of its authority in the variable `SSL_CERT_FILE`"
+        return LapidaryError("server_gone", f"cannot reach the server at `{self.url}`: {error}{more}", hint)
 
 
 def read_json(response: http.client.HTTPResponse) -> Any:

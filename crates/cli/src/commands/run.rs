@@ -147,6 +147,9 @@ pub(super) fn carry_out(
         }
     };
     let heard = listener.stop_run_with(run.stopper());
+    // As in `connect`: a program that was killed reads no more, and an agent that is silent would never be stopped by a failed write.
+    let stopper = run.stopper();
+    out.invocation.on_unread_stdout(move || stopper.cancel());
     let showing = present::RunShowing {
         format,
         args,

@@ -62,12 +62,12 @@ pub(super) fn check_long_lines(option: &str, run: impl FnOnce(&Path) -> Ran) {
     check_error(&run(&binary), "line_too_long", &words);
 }
 
-/// No process of the agent is left by a program that leaves its runs (`leave`), nor by one that is killed in a turn, once it has
-/// written `hi` (`hang`).
+/// No process of the agent is left by a program that leaves its runs (`leave`), nor by those that are killed in a turn, once they have
+/// written `hi`: one that has a run, one that has a connection (`hang`). The agent is silent from then on.
 pub(super) fn check_left_runs(
     told: &str,
     leave: impl FnOnce(&Path) -> Ran,
-    hang: impl FnOnce(&Path, &Path) -> Command,
+    hang: impl FnOnce(&Path, &Path) -> [Command; 2],
 ) {
     // A copy: its path is in the command lines of this test's agents only.
     let folder = tempfile::tempdir().unwrap();
@@ -81,11 +81,23 @@ pub(super) fn check_left_runs(
     );
     wait_until_gone(agent.to_str().unwrap());
     let state = tempfile::tempdir().unwrap();
-    let mut hanging = hang(&agent, state.path());
-    hanging.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = hanging.spawn().unwrap();
-    assert_eq!(lines_of(&mut child).recv().unwrap(), "hi");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    wait_until_gone(agent.to_str().unwrap());
+    for mut hanging in hang(&agent, state.path()) {
+        hanging.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = hanging.spawn().unwrap();
+        assert_eq!(lines_of(&mut child).recv().unwrap(), "hi");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        wait_until_gone(agent.to_str().unwrap());
+    }
+}
+
+/// Addresses that are none are refused before a token is sent anywhere.
+pub(super) fn check_addresses(run: impl Fn(&str) -> Ran) {
+    for address in ["localhost:7717", "127.0.0.1"] {
+        let words = [address, "is no address of a server", "`https://…`"];
+        check_error(&run(address), "server_address", &words);
+    }
+    // Nothing listens there.
+    let words = ["cannot reach the server at `https://127.0.0.1:9`"];
+    check_error(&run("https://127.0.0.1:9"), "server_gone", &words);
 }

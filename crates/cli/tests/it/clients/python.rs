@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::installed::installed_clients;
 use super::misfortunes::{
-    check_error, check_left_runs, check_long_lines, check_lost_server, check_named_binaries,
+    check_addresses, check_error, check_left_runs, check_long_lines, check_lost_server,
+    check_named_binaries,
 };
 use super::readme::{check_outputs, run_examples, write_examples};
 use super::{ran, succeeded};
@@ -26,7 +27,9 @@ fn examples_of_the_python_package_are_typed_strictly_and_run() {
     let folder = tempfile::tempdir().unwrap();
     let readme = root().join("clients/python/README.md");
     let examples = write_examples(&readme, "python", folder.path());
-    // The package's own modules are checked with what imports them.
+    // The installed package, its own modules too.
+    let installed = clients.environment.join("lib");
+    let installed = fs::read_dir(installed).unwrap().next().unwrap().unwrap();
     let mut mypy = program("python3");
     mypy.args(["-m", "mypy", "--strict", "--python-version", "3.9"])
         .args(["--scripts-are-modules", "--cache-dir"])
@@ -37,8 +40,10 @@ fn examples_of_the_python_package_are_typed_strictly_and_run() {
                 .map(|example| folder.path().join(&example.name)),
         )
         .arg(root().join("examples/batch.py"))
+        .arg(root().join("crates/cli/tests/it/clients/cancellation.py"))
         .env("PYTHONPATH", peers_beside("peers-clients-python"))
-        .env("MYPYPATH", root().join("clients/python/src"));
+        .env("MYPYPATH", installed.path().join("site-packages"))
+        .current_dir(&folder);
     succeeded(mypy);
     let outputs = run_examples(&examples, |example, state| {
         let mut python = clients.python(state);
@@ -166,13 +171,43 @@ fn an_old_python_is_told_which_one_is_needed_and_a_misspelled_option_is_refused(
     let mut python = installed_clients().python(state.path());
     python.args([
         "-c",
-        "import lapidary_cli\nlapidary_cli.run('hi', agnet='demo')",
+        "import lapidary_cli
+for options in ({'agnet': 'demo'}, {'allow': 'edit'}):
+    try: lapidary_cli.run('hi', **options)
+    except TypeError as error: print(error)",
     ]);
-    let told = ran(python);
+    let told = succeeded(python);
+    assert!(told.starts_with("unknown option `agnet`: "), "{told}");
     assert!(
-        told.stderr.contains("TypeError: unknown option `agnet`"),
-        "{told:?}"
+        told.ends_with("`allow` is a list: write ['edit']\n"),
+        "{told}"
     );
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_python_client_ends_what_is_cancelled_left_by_its_block_or_answered_by_nothing() {
+    let state = tempfile::tempdir().unwrap();
+    let mut python = installed_clients().python(state.path());
+    python
+        .args(["-c", include_str!("cancellation.py")])
+        .arg(root().join("examples/agent.py"));
+    let told = "one
+left when idle: completed
+left in a turn: cancelled
+cancelled
+cancelled
+three
+left after it: completed
+cancelled
+`on_permission` returned None: a dictionary with `allowed` is an answer
+withdrawn
+hint
+";
+    assert_eq!(succeeded(python), told);
 }
 
 #[test]
@@ -200,6 +235,13 @@ lapidary_cli.run('hi', agent='demo', server=server, on_permission=never).finishe
         run_script(gone, |python| {
             python.envs(server.variables());
         })
+    });
+    check_addresses(|url| {
+        let server = format!("{{'url': {url:?}, 'token': 'x'}}");
+        run_script(
+            &format!("lapidary_cli.run('hi', server={server}).finished()"),
+            |_| {},
+        )
     });
 }
 
@@ -232,15 +274,21 @@ with lapidary_cli.connect({options}) as agent:
         run_script(&script, |_| {})
     };
     let hang = |agent: &Path, state: &Path| {
-        let script = format!(
-            "import lapidary_cli
-for event in lapidary_cli.connect({}).prompt('say hi; hang'):
-    if event['event'] == 'stream_delta': print('hi', flush=True)",
-            options(agent)
-        );
-        let mut python = installed_clients().python(state);
-        python.args(["-c", &script]);
-        python
+        let options = options(agent);
+        let events = [
+            format!("run('say hi; hang', {options})"),
+            format!("connect({options}).prompt('say hi; hang')"),
+        ];
+        events.map(|events| {
+            let script = format!(
+                "import lapidary_cli
+for event in lapidary_cli.{events}:
+    if event['event'] == 'stream_delta': print('hi', flush=True)"
+            );
+            let mut python = installed_clients().python(state);
+            python.args(["-c", &script]);
+            python
+        })
     };
     check_left_runs("again\ncompleted\n", leave, hang);
 }

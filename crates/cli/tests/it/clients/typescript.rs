@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::installed::installed_clients;
 use super::misfortunes::{
-    check_error, check_left_runs, check_long_lines, check_lost_server, check_named_binaries,
+    check_addresses, check_error, check_left_runs, check_long_lines, check_lost_server,
+    check_named_binaries,
 };
 use super::readme::{check_outputs, run_examples, write_examples};
 use super::{ran, succeeded};
@@ -22,7 +23,7 @@ const SHOW: &str =
 fn compile(files: &[PathBuf], out: &Path) {
     let project = json!({
         "compilerOptions": {
-            "strict": true, "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true, "skipLibCheck": true,
+            "strict": true, "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true,
             "noEmitOnError": true, "target": "es2022", "module": "nodenext", "moduleResolution": "nodenext", "types": ["node"],
             // With the browser's names: ours must not be mistaken for them.
             "lib": ["es2023", "dom"],
@@ -75,7 +76,7 @@ fn talk_to_the_chat() {
     assert!(told.contains("asked: Edit greet.sh\n"), "{told}");
     assert!(told.contains("its test passes."), "{told}");
     assert!(
-        told.ends_with("status without the key: 404\nended: 0\n"),
+        told.ends_with("an answer that is not JSON: 400\nstatus without the key: 404\nended: 0\n"),
         "{told}"
     );
 }
@@ -180,6 +181,10 @@ try { run({ prompt: 'hi', server: process.env.LAPIDARY_URL }); } catch (error) {
             node.envs(server.variables());
         })
     });
+    check_addresses(|url| {
+        run_module(&format!("import {{ run }} from 'lapidary';
+try {{ await run({{ prompt: 'hi', server: {{ url: {url:?}, token: 'x' }} }}).finished(); }} catch (error) {{ show(error); }}"), |_| {})
+    });
 }
 
 #[test]
@@ -207,14 +212,20 @@ console.log((await agent.close()).outcome);"
         run_module(&module, |_| {})
     };
     let hang = |agent: &Path, state: &Path| {
-        let module = format!(
-            "import {{ connect }} from 'lapidary';
-for await (const event of connect({}).prompt('say hi; hang')) if (event.event === 'stream_delta') console.log('hi');",
-            options(agent)
-        );
-        let mut node = installed_clients().node(state);
-        node.args(["--input-type=module", "--eval", &module]);
-        node
+        let options = options(agent);
+        let events = [
+            format!("run({{ ...{options}, prompt: 'say hi; hang' }})"),
+            format!("connect({options}).prompt('say hi; hang')"),
+        ];
+        events.map(|events| {
+            let module = format!(
+                "import {{ connect, run }} from 'lapidary';
+for await (const event of {events}) if (event.event === 'stream_delta') console.log('hi');"
+            );
+            let mut node = installed_clients().node(state);
+            node.args(["--input-type=module", "--eval", &module]);
+            node
+        })
     };
     check_left_runs("AbortError\nagain\ncompleted\n", leave, hang);
 }
@@ -235,6 +246,25 @@ await run({{ prompt: 'hi', binary: {binary:?}, maxLineBytes: 1000 }}).finished()
         );
         run_module(&module, |_| {})
     });
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_typescript_client_ends_what_is_aborted_disposed_of_or_answered_by_nothing() {
+    let ran = run_module(include_str!("cancellation.mjs"), |node| {
+        node.env("AGENT", root().join("examples/agent.py"));
+    });
+    let told = "AbortError
+AbortError
+one
+disposed of when idle: completed
+disposed of in a turn: cancelled
+TypeError: `onPermission` returned undefined: a boolean, or an object with `allowed`, is an answer
+";
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), told), "{ran:?}");
 }
 
 fn copy_folder(from: &Path, to: &Path) {
