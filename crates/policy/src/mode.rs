@@ -10,11 +10,12 @@ use crate::permission_mode::PermissionMode;
 
 /// Names in the workspace that decide about programs to run or actions to allow. A change to them is more than an edit of a file.
 /// Written small: on some disks `.GIT` is the same directory.
-pub const SENSITIVE_NAMES: [&str; 17] = [
+pub const SENSITIVE_NAMES: [&str; 19] = [
     ".git",
     ".gitmodules",
     ".github",
     ".husky",
+    ".agents",
     ".gemini",
     ".claude",
     ".codex",
@@ -25,6 +26,7 @@ pub const SENSITIVE_NAMES: [&str; 17] = [
     ".mcp.json",
     ".vscode",
     ".idea",
+    ".zed",
     ".envrc",
     ".npmrc",
     crate::CONFIG_FILE_NAME,

@@ -40,6 +40,24 @@ pub(super) struct SimpleCommand {
     pub(super) redirections: Vec<Redirection>,
     /// It reads the output of another command, or a text of the line.
     pub(super) is_fed: bool, // also by `<(…)`, which is a file that only this line has
+    /// How many words stand before each `&>`, where a command ends for `dash` and none ends for `bash`.
+    cuts: Vec<usize>,
+}
+
+impl SimpleCommand {
+    /// The commands that `dash` makes of this one. None if it has no `&>`.
+    fn take_pieces(&mut self) -> Vec<Self> {
+        let cuts = std::mem::take(&mut self.cuts);
+        let ends = cuts.iter().copied().chain([self.words.len()]);
+        let starts = std::iter::once(0).chain(cuts.iter().copied());
+        let ranges = starts.zip(ends).filter(|_| !cuts.is_empty());
+        let pieces = ranges.map(|(start, end)| Self {
+            words: self.words[start..end].to_vec(),
+            is_fed: self.is_fed,
+            ..Self::default()
+        });
+        pieces.filter(|piece| !piece.words.is_empty()).collect()
+    }
 }
 
 /// A word without its quotes.
@@ -166,7 +184,11 @@ impl<'a> ShellLexer<'a> {
         match letter {
             ' ' | '\t' => self.end_word(),
             '|' => self.read_pipe(),
-            '&' if self.take_if_next('>') => self.read_redirection('>'),
+            '&' if self.take_if_next('>') => {
+                self.end_word();
+                self.command.cuts.push(self.command.words.len());
+                self.read_redirection('>');
+            }
             '\n' => {
                 self.end_command();
                 self.read_documents();
@@ -303,6 +325,8 @@ impl<'a> ShellLexer<'a> {
             match self.rest.next() {
                 Some('\'') => return,
                 Some('\\') => {
+                    // For `dash` the `$` is a letter, and this quote ends the text.
+                    self.done.is_unreadable |= self.rest.peek() == Some(&'\'');
                     let letter = self.ansi_escape();
                     self.current_word().text.extend(letter);
                 }
@@ -510,7 +534,8 @@ impl<'a> ShellLexer<'a> {
     fn end_command(&mut self) {
         self.end_word();
         self.awaits = None;
-        let command = std::mem::take(&mut self.command);
+        let mut command = std::mem::take(&mut self.command);
+        self.done.commands.extend(command.take_pieces());
         if !command.words.is_empty() || !command.redirections.is_empty() {
             self.done.commands.push(command);
         }
@@ -566,7 +591,6 @@ mod tests {
             "2>/dev/null rm x",
             "rm >> log x",
             "rm x 2>&1",
-            "rm &>log x",
             "{fd}>log rm x",
             "<in rm x",
             "rm <<< text x",
@@ -588,6 +612,16 @@ mod tests {
         };
         let expected = [("in".to_owned(), false), ("out".to_owned(), true)];
         assert_eq!(files("a < in >out"), expected);
+    }
+
+    #[test]
+    fn an_ampersand_before_a_redirection_ends_a_command_for_some_shells() {
+        check("rm &>log x", &[&["rm"], &["x"], &["rm", "x"]]);
+        check("rm x &>log", &[&["rm", "x"], &["rm", "x"]]);
+        check("&>log rm x", &[&["rm", "x"], &["rm", "x"]]);
+        let repeated = lex_line(&"a &>b ".repeat(1000)).commands;
+        let words: usize = repeated.iter().map(|it| it.words.len()).sum();
+        assert_eq!((repeated.len(), words), (1001, 2000));
     }
 
     #[test]

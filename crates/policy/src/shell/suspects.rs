@@ -463,6 +463,8 @@ mod tests {
             ">/dev/null rm -rf /",
             "2>/dev/null rm -rf /",
             "</dev/null rm -rf / 2>&1",
+            "echo x &>log rm -rf /",
+            "echo x &>log 2>&1 rm -rf /",
             "find . -exec rm -rf / ;",
             "eval rm -rf /",
             "eval 'rm -rf' /",
@@ -504,6 +506,7 @@ mod tests {
             "bash <<< 'rm x'",
             "sh -s < x",
             "echo 'open",
+            r"echo $'\'; rm -rf / #'",
         ] {
             assert!(SuspectCommands::find_in_line(line).is_unreadable, "{line}");
         }

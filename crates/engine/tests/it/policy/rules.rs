@@ -330,6 +330,7 @@ fn accept_edits_does_not_cover_files_that_decide_what_is_run() {
         "lapidary.toml .git/config .gitmodules .github/workflows/ci.yml .husky/pre-commit .gemini/settings.json",
         ".claude/settings.json .codex/config.toml .qwen/settings.json .opencode/agent/a.md opencode.json .cursor/mcp.json",
         ".mcp.json .vscode/tasks.json .idea/workspace.xml .envrc .npmrc sub/.npmrc .GIT/hooks/x .Mcp.JSON",
+        ".agents/skills/a/SKILL.md .zed/settings.json",
     ];
     let policy = policy(Rules::default(), PermissionMode::AcceptEdits);
     for name in powerful.iter().flat_map(|names| names.split(' ')) {
