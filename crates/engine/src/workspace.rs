@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary_vocab::Json;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use crate::acp::RpcError;
@@ -73,6 +74,10 @@ pub(crate) fn effective_parameters(method: &str) -> &'static [&'static str] {
     }
 }
 
+/// How many files are read at the same time. Each may be as large as [`ServiceLimits::file_bytes`], and an agent can request
+/// hundreds at once: without this limit they would all be in memory before the first answer is written.
+const READS_AT_ONCE: usize = 2;
+
 /// The code of an answer that a file is missing.
 const NOT_FOUND: i64 = -32002;
 
@@ -87,6 +92,7 @@ struct ServicesInner {
     missing: MissingFile,
     limits: ServiceLimits,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    reads: Arc<Semaphore>,
     terminals: TerminalTable,
     /// The directories of sessions, where they are known.
     homes: Mutex<BTreeMap<String, PathBuf>>,
@@ -100,6 +106,7 @@ impl ClientServices {
             missing: setup.missing,
             limits: setup.limits,
             environment: setup.environment,
+            reads: Arc::new(Semaphore::new(READS_AT_ONCE)),
             terminals: TerminalTable::new(setup.supervisor, setup.limits.terminals),
             homes: Mutex::default(),
         }))
@@ -177,7 +184,7 @@ impl ClientServices {
     async fn grant_request(&self, wish: ServiceRequest) -> Result<Json, RpcError> {
         let terminals = &self.0.terminals;
         match wish {
-            ServiceRequest::Read(read) => run_blocking(move || read.read_content()).await,
+            ServiceRequest::Read(read) => self.read_in_turn(read).await,
             ServiceRequest::Write(write) => run_blocking(move || write.write_content()).await,
             ServiceRequest::Create(launch) => terminals.create_terminal(launch).await,
             ServiceRequest::Output(which) => terminals.terminal_output(&which),
@@ -185,6 +192,17 @@ impl ClientServices {
             ServiceRequest::Kill(which) => terminals.kill_process(&which).await,
             ServiceRequest::Release(which) => terminals.release_terminal(&which).await,
         }
+    }
+}
+
+impl ClientServices {
+    /// Reads a file once fewer than [`READS_AT_ONCE`] others are being read. A read that is given up keeps its place until it
+    /// ends, because a thread cannot be cancelled.
+    async fn read_in_turn(&self, read: ReadFile) -> Result<Json, RpcError> {
+        let place = Arc::clone(&self.0.reads).acquire_owned().await;
+        let read = move || Ok((read.read_content(), place));
+        let (content, _place) = run_blocking(read).await?;
+        content
     }
 }
 
@@ -250,4 +268,31 @@ async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, RpcError> {
     let lost = |_| RpcError::new(RpcError::INTERNAL, "this was given up");
     spawn_blocking(work).await.map_err(lost)?
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::process::Supervisor;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_is_read_only_once_few_others_are_being_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("a.txt");
+        std::fs::write(&file, "text").unwrap();
+        let supervisor = Supervisor::at("/nonexistent");
+        let services = ClientServices::new(ServicesSetup::new([directory.path()], supervisor));
+        let params = Json::from_value(&serde_json::json!({"path": file}));
+
+        let others = Arc::clone(&services.0.reads);
+        let others = others.acquire_many_owned(2).await.unwrap();
+        let mut read = Box::pin(services.serve(READ, &params));
+        // The clock moves only while no thread reads.
+        let waited = tokio::time::timeout(Duration::from_secs(1), &mut read).await;
+        assert!(waited.is_err(), "{waited:?}");
+        drop(others);
+        assert!(read.await.is_ok());
+    }
 }
