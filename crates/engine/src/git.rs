@@ -213,11 +213,16 @@ fn clone_command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> C
     command
 }
 
-/// These settings override the user's configuration: no code of the repository is executed, and no other protocol is used.
-const SETTINGS: [&str; 3] = [
+/// These settings override the user's configuration: no code of the repository is executed, and no other protocol is used. Git LFS
+/// would ask the server that the repository's `.lfsconfig` names, whatever it is.
+const SETTINGS: [&str; 7] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "protocol.ext.allow=never",
+    "filter.lfs.smudge=",
+    "filter.lfs.clean=",
+    "filter.lfs.process=",
+    "filter.lfs.required=false",
 ];
 
 /// The user's variables, without those that make git work elsewhere, and with those that keep it from prompting.
@@ -309,3 +314,61 @@ fn output_tail(mut from: PipeReader) -> String {
 pub(crate) const NULL: &str = "NUL";
 #[cfg(not(windows))]
 pub(crate) const NULL: &str = "/dev/null";
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::process::ShortCommand;
+
+    /// Runs a command to its end.
+    async fn run(command: Command) {
+        let command = ShortCommand {
+            command,
+            input: Arc::from([]),
+            timeout: Duration::from_mins(1),
+            most_output: 4096,
+            most_complaints: 4096,
+        };
+        let finished = command.run(&CancellationToken::new()).await.unwrap();
+        assert_eq!(finished.exit, Some(Exit::Code(0)), "{finished:?}");
+    }
+
+    #[tokio::test]
+    async fn a_clone_asks_no_server_of_large_files() {
+        const REPOSITORY: &str = r#"
+            git init -q from
+            printf '* filter=lfs\n' > from/.gitattributes; echo pointer > from/large.bin
+            git -C from add . ; git -C from -c user.name=a -c user.email=a@b.c commit -qm large
+            printf '[filter "lfs"]\n\tsmudge = touch "%s/asked"; cat\n\trequired = true\n' "$PWD" > .gitconfig
+        "#;
+        let desk = tempfile::tempdir().unwrap();
+        let place = desk.path();
+        fs::create_dir(place.join("into")).unwrap();
+        let vars: [(OsString, OsString); 3] = [
+            ("HOME".into(), place.into()),
+            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+            ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+        ];
+        let mut repository = Command::new("/bin/sh", place);
+        repository.args(["-ec", REPOSITORY]).envs(vars.clone());
+        run(repository).await;
+
+        let environment = SearchEnvironment::from_vars(vars, place);
+        let request = CloneRequest {
+            url: &format!("file://{}", place.join("from").display()),
+            into: &place.join("into"),
+            environment: &environment,
+            supervisor: &Supervisor::at("/none"),
+            deadline: Duration::from_mins(1),
+            limits: CloneLimits::default(),
+            cancel: &CancellationToken::new(),
+        };
+        // The command is the one that the supervisor runs.
+        run(clone_command("git".into(), &request, "file")).await;
+        let large = fs::read_to_string(place.join("into/large.bin"));
+        assert_eq!(large.unwrap(), "pointer\n");
+        assert!(!place.join("asked").exists());
+    }
+}

@@ -23,15 +23,11 @@ use crate::process::{Command, Exit, Running, StartError, Stdio, StdioHandle, Sup
 /// So much of an answer is read.
 const MOST_TEXT: u64 = 16 * 1024 * 1024;
 
-/// Further settings for repositories in which we work: no submodules, no filters of large files, no conversions of line ends,
-/// nothing in the background, no signing. Packs are mapped in small windows, because git's memory is bounded.
-const WORK_SETTINGS: [&str; 13] = [
+/// Further settings for repositories in which we work: no submodules, no conversions of line ends, nothing in the background, no
+/// signing. Packs are mapped in small windows, because git's memory is bounded.
+const WORK_SETTINGS: [&str; 9] = [
     "submodule.recurse=false",
     "fetch.recurseSubmodules=false",
-    "filter.lfs.smudge=",
-    "filter.lfs.clean=",
-    "filter.lfs.process=",
-    "filter.lfs.required=false",
     "core.autocrlf=false",
     "core.attributesFile=/dev/null",
     "gc.auto=0",
