@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio_postgres::Row;
 
-use super::pool::{PooledSession, PostgresFault};
+use super::pool::{Parameters, PooledSession, PostgresFault};
 use super::submit::stored_id;
 use crate::ranking::{KindHead, batch_size, rank_kinds};
 use crate::{
@@ -57,18 +57,15 @@ pub(super) async fn claim(
     session: &mut PooledSession,
     request: &ClaimRequest,
 ) -> Result<Vec<TicketClaim>, PostgresFault> {
-    match look_at_queue(session, request).await? {
-        QueueLook::Empty => return Ok(Vec::new()),
-        QueueLook::Repeated => return claimed_before(session, request).await,
-        QueueLook::Waiting => {}
-    }
+    let Some(mut queue) = look_at_queue(session, request).await? else {
+        return claimed_before(session, request).await;
+    };
     let mut claims = Vec::new();
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
     while claims.len() < limit {
         let before = claims.len();
-        let heads = kind_heads(session).await?;
-        let is_contested = heads.len() > 1;
-        let ranked = rank_kinds(heads, &request.labels);
+        let is_contested = queue.len() > 1;
+        let ranked = rank_kinds(queue, &request.labels);
         for (place, head) in ranked.iter().enumerate() {
             let left = u32::try_from(limit - claims.len()).unwrap_or(u32::MAX);
             let take = batch_size(&ranked[place..], left);
@@ -81,67 +78,74 @@ pub(super) async fn claim(
                 break;
             }
         }
-        if claims.len() == before {
+        if claims.len() == before || claims.len() == limit {
             break;
         }
+        queue = kind_heads(session, request).await?;
     }
     Ok(claims)
 }
 
-/// What a claim finds before it looks for tickets.
-enum QueueLook {
-    /// No ticket waits.
-    Empty,
-    /// An earlier call with the same nonce claimed tickets.
-    Repeated,
-    /// Tickets wait.
-    Waiting,
-}
-
-/// One statement, which is all that an idle worker sends. Refuses workers that the store does not know.
+/// The first claimable ticket of each kind. None if an earlier call with the same nonce claimed tickets. Refuses workers that the
+/// store does not know.
 async fn look_at_queue(
     session: &mut PooledSession,
     request: &ClaimRequest,
-) -> Result<QueueLook, PostgresFault> {
-    let query = "select exists (select 1 from lapidary.ticket where state = 'running' and worker = w.id and nonce = $2), \
-        exists (select 1 from lapidary.ticket where state = 'waiting') from lapidary.worker w where w.id = $1";
-    let worker = request.worker.as_str();
-    let Some(row) = session.query_opt(query, &[&worker, &request.nonce]).await? else {
+) -> Result<Option<Vec<KindHead>>, PostgresFault> {
+    let rows = queue_rows(session, request).await?;
+    let Some(first) = rows.first() else {
         let worker = request.worker.clone();
         return Err(StoreError::UnknownWorker { worker }.into());
     };
-    Ok(match (row.get(0), row.get(1)) {
-        (true, _) => QueueLook::Repeated,
-        (false, true) => QueueLook::Waiting,
-        (false, false) => QueueLook::Empty,
-    })
+    Ok((!first.get::<_, bool>(0)).then(|| read_heads(&rows)))
 }
 
-/// The first claimable ticket of each kind that waits and whose lanes seem to have room: one probe of the index for each.
-async fn kind_heads(session: &mut PooledSession) -> Result<Vec<KindHead>, PostgresFault> {
+async fn kind_heads(
+    session: &mut PooledSession,
+    request: &ClaimRequest,
+) -> Result<Vec<KindHead>, PostgresFault> {
+    Ok(read_heads(&queue_rows(session, request).await?))
+}
+
+/// A row if the worker is known, with the first claimable ticket of a kind that waits and whose lanes seem to have room; a row for each
+/// such kind, which is one probe of the index. It is one statement, which is all that an idle worker sends.
+async fn queue_rows(
+    session: &mut PooledSession,
+    request: &ClaimRequest,
+) -> Result<Vec<Row>, PostgresFault> {
     let query = "with recursive waiting (kind) as ( \
             (select min(kind) from lapidary.ticket where state = 'waiting') \
             union all \
             select (select min(t.kind) from lapidary.ticket t where t.state = 'waiting' and t.kind > w.kind) \
             from waiting w where w.kind is not null) \
-        select k.id, k.lanes, k.needs, (extract(epoch from k.last_claim) * 1000)::bigint, \
-            head.priority, (extract(epoch from head.not_before) * 1000)::bigint, head.id \
-        from waiting w join lapidary.kind k on k.id = w.kind \
-        cross join lateral (select t.priority, t.not_before, t.id from lapidary.ticket t \
-            where t.state = 'waiting' and t.kind = w.kind and t.not_before <= now() and t.spec_version <= $1 \
-            order by t.priority desc, t.not_before, t.id limit 1) head \
-        where not exists (select 1 from lapidary.lane l where l.name = any(k.lanes) and l.running >= l.max)";
-    let rows = session.query(query, &[&spec_version()]).await?;
-    let heads = rows.iter().map(|row| KindHead {
-        kind: row.get(0),
-        lanes: row.get(1),
-        needs: row.get(2),
-        last_claim: row.get(3),
-        priority: row.get(4),
-        not_before: row.get(5),
-        ticket: row.get(6),
+        select exists (select 1 from lapidary.ticket t where t.state = 'running' and t.worker = worker.id and t.nonce = $3), queue.* \
+        from lapidary.worker left join lateral ( \
+            select k.id, k.lanes, k.needs, (extract(epoch from k.last_claim) * 1000)::bigint, \
+                head.priority, (extract(epoch from head.not_before) * 1000)::bigint, head.id as ticket \
+            from waiting w join lapidary.kind k on k.id = w.kind \
+            cross join lateral (select t.priority, t.not_before, t.id from lapidary.ticket t \
+                where t.state = 'waiting' and t.kind = w.kind and t.not_before <= now() and t.spec_version <= $1 \
+                order by t.priority desc, t.not_before, t.id limit 1) head \
+            where not exists (select 1 from lapidary.lane l where l.name = any(k.lanes) and l.running >= l.max) \
+        ) queue on true where worker.id = $2";
+    let worker = request.worker.as_str();
+    let values: Parameters<'_> = &[&spec_version(), &worker, &request.nonce];
+    Ok(session.query(query, values).await?)
+}
+
+fn read_heads(rows: &[Row]) -> Vec<KindHead> {
+    let heads = rows.iter().filter_map(|row| {
+        Some(KindHead {
+            kind: row.get::<_, Option<i64>>(1)?,
+            lanes: row.get(2),
+            needs: row.get(3),
+            last_claim: row.get(4),
+            priority: row.get(5),
+            not_before: row.get(6),
+            ticket: row.get(7),
+        })
     });
-    Ok(heads.collect())
+    heads.collect()
 }
 
 /// Notes that a kind was served, so that others come first next time. Claims do not wait for each other here.

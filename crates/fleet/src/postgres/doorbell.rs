@@ -134,8 +134,9 @@ pub(super) async fn ring(pool: &SessionPool, payload: &str) -> Result<(), StoreE
     on_session!(pool, notify, payload).await
 }
 
+/// Without a wait for the disk, during which the lock of the database would be held: a ring that a crash takes costs a poll.
 async fn notify(session: &mut PooledSession, payload: &str) -> Result<(), PostgresFault> {
-    let query = "select pg_notify($1, $2)";
+    let query = "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
     session.query(query, &[&CHANNEL, &payload]).await?;
     Ok(())
 }

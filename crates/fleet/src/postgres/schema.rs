@@ -4,10 +4,14 @@ use super::pool::{PooledSession, PostgresFault, SessionPool, on_session};
 use crate::StoreError;
 
 /// The version of the tables.
-pub(super) const SCHEMA_VERSION: i64 = 2;
+pub(super) const SCHEMA_VERSION: i64 = 3;
 
 /// The SQL of each version, in order.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("schema.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+];
 
 /// Roles, after each migration.
 const ROLES: &str = include_str!("roles.sql");

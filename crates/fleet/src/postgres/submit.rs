@@ -93,15 +93,59 @@ async fn submit_one(
         (false, true) => "waiting",
         (false, false) => "blocked",
     };
-    let kind = kind_id(session, &lane_names(ticket), &need_names(ticket)).await?;
+    let (lanes, needs) = (lane_names(ticket), need_names(ticket));
+    // Nearly always the kind is there. If it is not, the second round has it.
+    for _ in 0..2 {
+        let new = NewRow {
+            ticket,
+            hash: &hash,
+            kind: &kind_key(&lanes, &needs),
+            state,
+            has_failed,
+            open: &open,
+        };
+        if insert_ticket(session, &new).await? {
+            return Ok(SubmissionAnswer::Created(ticket.id.clone()));
+        }
+        // It is there, or another submission with this key came first and is committed now.
+        if let Some(known) = known_ticket(session, ticket, &hash).await? {
+            return Ok(known);
+        }
+        add_kind(session, &lanes, &needs).await?;
+    }
+    let problem = "is in use by a submission that is not finished".to_owned();
+    let field = "request key";
+    Err(StoreError::BadRequest { field, problem }.into())
+}
+
+/// A ticket to be inserted.
+struct NewRow<'a> {
+    ticket: &'a NewTicket,
+    hash: &'a [u8; 32],
+    /// The key of its kind.
+    kind: &'a str,
+    state: &'a str,
+    has_failed: bool,
+    /// Predecessors that have not ended.
+    open: &'a [&'a str],
+}
+
+/// Inserts a ticket in one statement. False if its kind is not known yet, or if its id or its key is in use.
+async fn insert_ticket(
+    session: &mut PooledSession,
+    new: &NewRow<'_>,
+) -> Result<bool, PostgresFault> {
     let insert = "with inserted as (insert into lapidary.ticket (id, state, spec_version, content_hash, request_key, title, agent, \
             retry, kind, priority, not_before, max_attempts, attempts_allowed, losses_allowed, created_by, outcome, cause, ended_at) \
-            values ($1, $2::text, $3, $4, $5, $6, $7, $8, $9, $10, greatest($11, now()), $12, $12, $13, $14, $15, $16, \
-            case when $2::text = 'done' then now() end) on conflict do nothing returning id), \
-        body as (insert into lapidary.spec (ticket, body) select id, $17 from inserted), \
+            select $1::text, $2::text, $3::integer, $4::bytea, $5::text, $6::text, $7::text, $8::text, kind.id, $10::smallint, \
+                greatest($11::timestamptz, now()), $12::integer, $12, $13::integer, $14::text, $15::text, $16::text, \
+                case when $2 = 'done' then now() end \
+            from lapidary.kind where kind.key = $9 on conflict do nothing returning id), \
+        body as (insert into lapidary.spec (ticket, body) select id, $17::bytea from inserted), \
         blocked as (insert into lapidary.dependency (ticket, predecessor) \
-            select id, predecessor from inserted, unnest($18::text[]) predecessor where $2::text = 'blocked') \
+            select id, predecessor from inserted, unnest($18::text[]) predecessor where $2 = 'blocked') \
         select id from inserted";
+    let NewRow { ticket, .. } = new;
     let attempts = i32::try_from(ticket.max_attempts).unwrap_or(i32::MAX);
     let losses = i32::try_from(LOSSES_ALLOWED).unwrap_or(i32::MAX);
     let inserted = session
@@ -109,36 +153,27 @@ async fn submit_one(
             insert,
             &[
                 &ticket.id.as_str(),
-                &state,
+                &new.state,
                 &i32::try_from(ticket.spec.version).unwrap_or(i32::MAX),
-                &hash.as_slice(),
+                &new.hash.as_slice(),
                 &ticket.request_key,
                 &ticket_title(&ticket.spec.prompt),
                 &ticket.spec.agent,
                 &ticket.spec.retry.as_str(),
-                &kind,
+                &new.kind,
                 &ticket.priority,
                 &ticket.not_before,
                 &attempts,
                 &losses,
                 &ticket.created_by,
-                &has_failed.then_some(FAILED),
-                &has_failed.then_some(PREDECESSOR_FAILED),
+                &new.has_failed.then_some(FAILED),
+                &new.has_failed.then_some(PREDECESSOR_FAILED),
                 &ticket.spec.to_bytes(),
-                &open,
+                &new.open,
             ],
         )
         .await?;
-    if inserted.is_some() {
-        return Ok(SubmissionAnswer::Created(ticket.id.clone()));
-    }
-    // It is there, or another submission with this key came first and is committed now.
-    let known = known_ticket(session, ticket, &hash).await?;
-    known.ok_or_else(|| {
-        let problem = "is in use by a submission that is not finished".to_owned();
-        let field = "request key";
-        StoreError::BadRequest { field, problem }.into()
-    })
+    Ok(inserted.is_some())
 }
 
 async fn known_ticket(
@@ -193,22 +228,16 @@ async fn predecessor_ends(
     Ok(ends.collect())
 }
 
-async fn kind_id(
+async fn add_kind(
     session: &mut PooledSession,
     lanes: &[String],
     needs: &[String],
-) -> Result<i64, PostgresFault> {
-    let key = kind_key(lanes, needs);
-    let query = "select id from lapidary.kind where key = $1";
-    if let Some(row) = session.query_opt(query, &[&key]).await? {
-        return Ok(row.get(0));
-    }
+) -> Result<(), PostgresFault> {
     let insert =
         "insert into lapidary.kind (key, lanes, needs) values ($1, $2, $3) on conflict do nothing";
+    let key = kind_key(lanes, needs);
     session.execute(insert, &[&key, &lanes, &needs]).await?;
-    let row = session.query_opt(query, &[&key]).await?;
-    let row = row.expect("the kind was inserted here or by another");
-    Ok(row.get(0))
+    Ok(())
 }
 
 /// An id that we wrote.
