@@ -1,7 +1,9 @@
 //! The store of one machine: a `SQLite` file that several processes share.
 
 mod attempt;
+mod bell;
 mod claim;
+mod commit_log;
 mod connection;
 mod listener;
 mod orders;
@@ -14,6 +16,7 @@ use std::time::Duration;
 
 use rusqlite::Transaction;
 
+use self::bell::{StoreBell, ring};
 use self::connection::{SqliteFault, SqliteFile};
 use self::listener::DataVersionListener;
 use crate::{
@@ -74,6 +77,19 @@ impl SqliteStore {
         }))
     }
 
+    /// The same, and tells those who poll what it changed.
+    fn write_and_ring<T: Send + 'static>(
+        &self,
+        bell: StoreBell,
+        operation: impl FnOnce(&Transaction<'_>) -> Result<T, SqliteFault> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        self.write(move |transaction| {
+            let value = operation(transaction)?;
+            ring(transaction, bell)?;
+            Ok(value)
+        })
+    }
+
     fn append_to_log<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Transaction<'_>) -> Result<T, SqliteFault> + Send + 'static,
@@ -119,7 +135,9 @@ impl FleetStore for SqliteStore {
 
     fn submit<'a>(&'a self, tickets: &'a [NewTicket]) -> StoreFuture<'a, Vec<SubmissionAnswer>> {
         let tickets = tickets.to_vec();
-        self.write(move |transaction| submit::submit(transaction, &tickets))
+        self.write_and_ring(StoreBell::Queue, move |transaction| {
+            submit::submit(transaction, &tickets)
+        })
     }
 
     fn list<'a>(&'a self, filter: &'a TicketFilter) -> StoreFuture<'a, Vec<TicketRecord>> {
@@ -138,12 +156,16 @@ impl FleetStore for SqliteStore {
         request: &'a CancelRequest,
     ) -> StoreFuture<'a, CancelReply> {
         let (ticket, request) = (ticket.clone(), request.clone());
-        self.write(move |transaction| orders::cancel(transaction, &ticket, &request))
+        self.write_and_ring(StoreBell::Cancels, move |transaction| {
+            orders::cancel(transaction, &ticket, &request)
+        })
     }
 
     fn retry<'a>(&'a self, ticket: &'a TicketId) -> StoreFuture<'a, RetryReply> {
         let ticket = ticket.clone();
-        self.write(move |transaction| orders::retry(transaction, &ticket))
+        self.write_and_ring(StoreBell::Fates, move |transaction| {
+            orders::retry(transaction, &ticket)
+        })
     }
 
     fn remove<'a>(&'a self, ticket: &'a TicketId) -> StoreFuture<'a, bool> {
@@ -165,7 +187,9 @@ impl FleetStore for SqliteStore {
 
     fn answer<'a>(&'a self, answer: &'a PromptAnswer) -> StoreFuture<'a, AnswerReply> {
         let answer = answer.clone();
-        self.write(move |transaction| orders::answer(transaction, &answer))
+        self.write_and_ring(StoreBell::Orders, move |transaction| {
+            orders::answer(transaction, &answer)
+        })
     }
 
     fn chunks<'a>(
@@ -216,8 +240,15 @@ impl FleetStore for SqliteStore {
     }
 
     fn claim<'a>(&'a self, request: &'a ClaimRequest) -> StoreFuture<'a, Vec<TicketClaim>> {
-        let request = request.clone();
-        self.write(move |transaction| claim::claim(transaction, &request))
+        let (asked, request) = (request.clone(), request.clone());
+        Box::pin(async move {
+            let can_claim = self.read(move |transaction| claim::can_claim(transaction, &asked));
+            if !can_claim.await? {
+                return Ok(Vec::new());
+            }
+            self.write(move |transaction| claim::claim(transaction, &request))
+                .await
+        })
     }
 
     fn heartbeat<'a>(&'a self, heartbeat: &'a WorkerHeartbeat) -> StoreFuture<'a, HeartbeatReply> {
@@ -242,7 +273,9 @@ impl FleetStore for SqliteStore {
 
     fn record_prompt<'a>(&'a self, prompt: &'a NewPrompt) -> StoreFuture<'a, ()> {
         let prompt = prompt.clone();
-        self.write(move |transaction| orders::record_prompt(transaction, &prompt))
+        self.write_and_ring(StoreBell::States, move |transaction| {
+            orders::record_prompt(transaction, &prompt)
+        })
     }
 
     fn settle_prompt<'a>(
@@ -267,12 +300,16 @@ impl FleetStore for SqliteStore {
 
     fn finish<'a>(&'a self, end: &'a AttemptEnd) -> StoreFuture<'a, TicketFate> {
         let end = end.clone();
-        self.write(move |transaction| attempt::finish(transaction, &end))
+        self.write_and_ring(StoreBell::Fates, move |transaction| {
+            attempt::finish(transaction, &end)
+        })
     }
 
     fn release<'a>(&'a self, release: &'a TicketRelease) -> StoreFuture<'a, TicketFate> {
         let release = release.clone();
-        self.write(move |transaction| attempt::release(transaction, &release))
+        self.write_and_ring(StoreBell::Fates, move |transaction| {
+            attempt::release(transaction, &release)
+        })
     }
 
     fn reclaim(
@@ -280,7 +317,15 @@ impl FleetStore for SqliteStore {
         lease: Duration,
         limit: u32,
     ) -> StoreFuture<'_, Vec<(ClaimedTerm, TicketFate)>> {
-        self.write(move |transaction| attempt::reclaim(transaction, lease, limit))
+        Box::pin(async move {
+            let can_reclaim =
+                self.read(move |transaction| attempt::can_reclaim(transaction, lease));
+            if !can_reclaim.await? {
+                return Ok(Vec::new());
+            }
+            self.write(move |transaction| attempt::reclaim(transaction, lease, limit))
+                .await
+        })
     }
 
     fn find_work<'a>(&'a self, labels: &'a [String]) -> StoreFuture<'a, bool> {

@@ -124,6 +124,9 @@ impl StoreError {
     /// The next step for the user, if we know one.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
+            Self::Unavailable { store, .. } if store.starts_with("sqlite:") => {
+                "check the path in `--store`: its directory must exist, on a disk of this machine"
+            }
             Self::Unavailable { .. } => "check the address in `--store`, and that the server runs",
             Self::ReadOnly { .. } => "name the primary server, or a file that you can write",
             Self::DiskFull { .. } => {

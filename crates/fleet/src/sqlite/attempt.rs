@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
+use super::bell::{StoreBell, ring};
 use super::claim::beat;
 use super::connection::{SqliteFault, milliseconds, now};
 use super::submit::{read_list, stored_id};
@@ -136,6 +137,18 @@ pub(super) fn release(
     Ok(next.fate())
 }
 
+/// Whether a lease is over, or the fleet was silent. It only reads: nearly always there is nothing to do.
+pub(super) fn can_reclaim(
+    transaction: &Transaction<'_>,
+    lease: Duration,
+) -> Result<bool, SqliteFault> {
+    let query = "select beat_at < ?2 or exists (select 1 from ticket where state = 'running' and lease_until < ?1) from fleet";
+    let now = now();
+    let mut query = transaction.prepare_cached(query)?;
+    let silent_since = now - milliseconds(lease) / 2;
+    Ok(query.query_row([now, silent_since], |row| row.get(0))?)
+}
+
 /// Ends attempts whose lease is over.
 pub(super) fn reclaim(
     transaction: &Transaction<'_>,
@@ -154,6 +167,9 @@ pub(super) fn reclaim(
         let claimed = ClaimedTerm { ticket, term };
         let fate = reclaim_one(transaction, &claimed)?;
         fates.extend(fate.map(|fate| (claimed, fate)));
+    }
+    if !fates.is_empty() {
+        ring(transaction, StoreBell::Fates)?;
     }
     Ok(fates)
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 
+use super::bell::{StoreBell, ring};
 use super::connection::{SqliteFault, milliseconds, now};
 use super::submit::{list_text, read_list, stored_id};
 use crate::ranking::{KindHead, batch_size, rank_kinds};
@@ -39,11 +40,31 @@ pub(super) fn leave(transaction: &Transaction<'_>, worker: &WorkerId) -> Result<
     Ok(())
 }
 
+/// Whether a claim would find something. It only reads: an idle worker writes nothing, and wakes no other one.
+pub(super) fn can_claim(
+    transaction: &Transaction<'_>,
+    request: &ClaimRequest,
+) -> Result<bool, SqliteFault> {
+    let worker = &request.worker;
+    let mut known = transaction.prepare_cached("select 1 from worker where id = ?1")?;
+    if !known.exists([worker.as_str()])? {
+        let worker = worker.clone();
+        return Err(StoreError::UnknownWorker { worker }.into());
+    }
+    for head in rank_kinds(kind_heads(transaction)?, &request.labels) {
+        if lane_room(transaction, &head.lanes)? > 0 {
+            return Ok(true);
+        }
+    }
+    let repeated = "select 1 from ticket where state = 'running' and worker = ?1 and nonce = ?2";
+    let mut repeated = transaction.prepare_cached(repeated)?;
+    Ok(repeated.exists([worker.as_str(), &request.nonce])?)
+}
+
 pub(super) fn claim(
     transaction: &Transaction<'_>,
     request: &ClaimRequest,
 ) -> Result<Vec<TicketClaim>, SqliteFault> {
-    see_worker(transaction, &request.worker, None)?;
     let repeated = claimed_before(transaction, request)?;
     if !repeated.is_empty() {
         return Ok(repeated);
@@ -66,6 +87,9 @@ pub(super) fn claim(
             break;
         }
     }
+    if !claims.is_empty() {
+        ring(transaction, StoreBell::States)?;
+    }
     Ok(claims)
 }
 
@@ -73,9 +97,9 @@ pub(super) fn claim(
 fn see_worker(
     transaction: &Transaction<'_>,
     worker: &WorkerId,
-    draining: Option<bool>,
+    draining: bool,
 ) -> Result<(), SqliteFault> {
-    let update = "update worker set seen_at = ?2, draining = coalesce(?3, draining) where id = ?1";
+    let update = "update worker set seen_at = ?2, draining = ?3 where id = ?1";
     let mut update = transaction.prepare_cached(update)?;
     if update.execute(params![worker.as_str(), now(), draining])? == 0 {
         let worker = worker.clone();
@@ -212,7 +236,7 @@ pub(super) fn heartbeat(
     transaction: &Transaction<'_>,
     heartbeat: &WorkerHeartbeat,
 ) -> Result<HeartbeatReply, SqliteFault> {
-    see_worker(transaction, &heartbeat.worker, Some(heartbeat.draining))?;
+    see_worker(transaction, &heartbeat.worker, heartbeat.draining)?;
     beat(transaction, heartbeat.lease)?;
     let mut reply = HeartbeatReply::default();
     let until = now() + milliseconds(heartbeat.lease);

@@ -8,19 +8,28 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
+use super::commit_log::CommitLog;
 use crate::StoreError;
 
 /// The version of the tables.
-const SCHEMA_VERSION: i64 = 2;
+const SCHEMA_VERSION: i64 = 3;
 
 /// The SQL of each version, in order.
-pub(super) const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
+pub(super) const MIGRATIONS: [&str; 3] = [
+    include_str!("schema.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+];
 
-/// A writer waits for other writers this many times [`BUSY_PAUSE`], about ten seconds. Then the store counts as unreachable.
+/// A writer waits for other writers so many times, about ten seconds. Then the store counts as unreachable.
 const BUSY_ROUNDS: i32 = 4000;
 
 /// The pause between two attempts to write. `SQLite`'s own pauses grow to 100 ms, and a writer of many starves.
 const BUSY_PAUSE: Duration = Duration::from_micros(2500);
+
+/// The first attempts come sooner: a transaction takes a fraction of a millisecond.
+const FIRST_ROUNDS: i32 = 20;
+const FIRST_PAUSE: Duration = Duration::from_micros(200);
 
 /// Why an operation failed: the driver's error, or ours.
 #[derive(Debug)]
@@ -41,12 +50,14 @@ impl From<StoreError> for SqliteFault {
     }
 }
 
-/// The connections of a store. Ticket state is synced to the disk with each commit; log chunks are synced with the next state
-/// change: a power cut may take the last events of a run, which the recording still has.
+/// The connections of a store. Ticket state is on the disk when a call returns; log chunks get there with the next state change: a
+/// power cut may take the last events of a run, which the recording still has.
 #[derive(Debug)]
 pub(super) struct SqliteFile {
     state: Mutex<Connection>,
     log: Mutex<Connection>,
+    /// None on a file system where `SQLite` keeps no write-ahead log: its commits are synced there by `SQLite`.
+    commits: Option<CommitLog>,
     address: String,
 }
 
@@ -54,14 +65,14 @@ impl SqliteFile {
     /// Opens a store, and makes it if it is not there.
     pub(super) fn open(path: &Path, address: &str) -> Result<Self, StoreError> {
         create_private(path).map_err(|error| open_error(address, &error))?;
-        let connect = |synchronous| {
-            connect(path, synchronous).map_err(|error| connect_error(path, address, error))
-        };
-        let mut state = connect("full")?;
+        let connect = || connect(path).map_err(|error| connect_error(path, address, error));
+        let mut state = connect()?;
         migrate(&mut state, address)?;
+        let has_log = keeps_log(&state).map_err(|error| into_store_error(address, error))?;
         Ok(Self {
             state: Mutex::new(state),
-            log: Mutex::new(connect("normal")?),
+            log: Mutex::new(connect()?),
+            commits: has_log.then(|| CommitLog::beside(path)),
             address: address.to_owned(),
         })
     }
@@ -70,12 +81,17 @@ impl SqliteFile {
         &self.address
     }
 
-    /// Changes ticket state in one transaction.
+    /// Changes ticket state in one transaction, and waits until it is on the disk.
     pub(super) fn write<T>(
         &self,
         operation: impl FnOnce(&Transaction<'_>) -> Result<T, SqliteFault>,
     ) -> Result<T, StoreError> {
-        self.transaction(&self.state, TransactionBehavior::Immediate, operation)
+        let value = self.transaction(&self.state, TransactionBehavior::Immediate, operation)?;
+        if let Some(commits) = &self.commits {
+            let synced = commits.sync();
+            synced.map_err(|error| open_error(&self.address, &error))?;
+        }
+        Ok(value)
     }
 
     /// Appends to logs and artifacts in one transaction.
@@ -131,11 +147,22 @@ pub(super) fn polling_connection(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Connection> {
+fn keeps_log(connection: &Connection) -> rusqlite::Result<bool> {
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    Ok(mode == "wal")
+}
+
+/// `synchronous=normal` syncs checkpoints; [`CommitLog`] syncs commits.
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait_for_writers))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
+    let synchronous = if keeps_log(&connection)? {
+        "normal"
+    } else {
+        "full"
+    };
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.set_prepared_statement_cache_capacity(64);
@@ -143,7 +170,10 @@ fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Connection> {
 }
 
 fn wait_for_writers(round: i32) -> bool {
-    std::thread::sleep(BUSY_PAUSE);
+    std::thread::sleep(match round {
+        ..FIRST_ROUNDS => FIRST_PAUSE,
+        _ => BUSY_PAUSE,
+    });
     round < BUSY_ROUNDS
 }
 
@@ -182,7 +212,7 @@ fn connect_error(path: &Path, address: &str, error: rusqlite::Error) -> StoreErr
 /// Makes the file and its tables, or updates them. Says which versions it applied.
 pub(super) fn initialise(path: &Path, address: &str) -> Result<Vec<i64>, StoreError> {
     create_private(path).map_err(|error| open_error(address, &error))?;
-    let connection = connect(path, "full");
+    let connection = connect(path);
     let mut connection = connection.map_err(|error| connect_error(path, address, error))?;
     migrate(&mut connection, address)
 }
@@ -258,7 +288,7 @@ mod tests {
         connection.pragma_update(None, "user_version", 1).unwrap();
         let insert = "insert into lane (name, max) values ('kept', 3)";
         connection.execute_batch(insert).unwrap();
-        assert_eq!(migrate(&mut connection, "s").unwrap(), [2]);
+        assert_eq!(migrate(&mut connection, "s").unwrap(), [2, 3]);
         assert!(migrate(&mut connection, "s").unwrap().is_empty());
         let query = "select (select max from lane), (select count(tokens) from attempt_end)";
         let read = connection.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)));

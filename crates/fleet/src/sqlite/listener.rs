@@ -1,4 +1,5 @@
-//! Changes of a `SQLite` file, seen by polling its data version: a number in memory that other connections' commits change.
+//! Changes of a `SQLite` file, seen by polling its data version: a number in memory that other connections' commits change. The counts
+//! of `bell` say what they were.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,13 +7,14 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::bell::ChangeCounts;
 use super::connection::polling_connection;
 use crate::{ChangeListener, ListenFuture, StoreChanges};
 
 /// The pause between two looks at the data version.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// After so many looks without a change everything is reported all the same.
+/// After so many looks without a change of the queue, everything but orders is reported all the same.
 const LONGEST_SILENCE: u32 = 40;
 
 /// Polls a file.
@@ -20,9 +22,16 @@ const LONGEST_SILENCE: u32 = 40;
 pub(super) struct DataVersionListener {
     path: PathBuf,
     connection: Option<Connection>,
-    version: Option<i64>,
-    /// Looks without a change since the last report.
+    seen: Option<SeenState>,
+    /// Looks since the queue was reported.
     silence: u32,
+}
+
+/// What was seen last.
+#[derive(Debug, Clone, Copy)]
+struct SeenState {
+    version: i64,
+    counts: ChangeCounts,
 }
 
 impl DataVersionListener {
@@ -30,35 +39,59 @@ impl DataVersionListener {
         let mut listener = Self {
             path: path.to_owned(),
             connection: None,
-            version: None,
+            seen: None,
             silence: 0,
         };
-        listener.version = listener.read_version();
+        listener.look();
         listener
     }
 
-    /// The version: a statement on memory that all processes share, not on the disk.
-    fn read_version(&mut self) -> Option<i64> {
-        if self.connection.is_none() {
-            self.connection = polling_connection(&self.path).ok();
-        }
-        let connection = self.connection.as_ref()?;
-        let version = connection.pragma_query_value(None, "data_version", |row| row.get(0));
-        if version.is_err() {
+    /// What changed since the last look. After a failure everything may have.
+    fn look(&mut self) -> Option<StoreChanges> {
+        let Ok(found) = self.read_state() else {
             self.connection = None;
-        }
-        version.ok()
+            self.seen = None;
+            return None;
+        };
+        let changes = match self.seen {
+            None => Some(StoreChanges::everything()),
+            Some(seen) if seen.version == found.version => None,
+            Some(seen) => Some(found.counts.since(seen.counts)),
+        };
+        self.seen = Some(found);
+        changes
     }
 
-    fn note_change(&mut self) -> bool {
-        let version = self.read_version();
+    /// The version is a number in memory that all processes share; the counts are read only if it changed.
+    fn read_state(&mut self) -> rusqlite::Result<SeenState> {
+        let connection = match &self.connection {
+            Some(connection) => connection,
+            None => self.connection.insert(polling_connection(&self.path)?),
+        };
+        let version = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        let counts = match self.seen {
+            Some(seen) if seen.version == version => seen.counts,
+            _ => ChangeCounts::read(connection)?,
+        };
+        Ok(SeenState { version, counts })
+    }
+
+    /// What is worth a report: changes, or a long time without one of the queue, after which tickets may wait whose time has come.
+    /// Heartbeats of others are changes of nothing, and do not put that off.
+    fn report(&mut self) -> Option<StoreChanges> {
+        let changes = self.look();
         self.silence += 1;
-        if version == self.version && self.silence < LONGEST_SILENCE {
-            return false;
+        if self.silence >= LONGEST_SILENCE {
+            self.silence = 0;
+            return Some(StoreChanges {
+                orders: changes.is_some_and(|changes| changes.orders),
+                ..StoreChanges::everything()
+            });
         }
-        self.version = version;
-        self.silence = 0;
-        true
+        if changes.as_ref().is_some_and(|changes| changes.queue) {
+            self.silence = 0;
+        }
+        changes
     }
 }
 
@@ -69,8 +102,8 @@ impl ChangeListener for DataVersionListener {
             looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 looks.tick().await;
-                if self.note_change() {
-                    return StoreChanges::everything();
+                if let Some(changes) = self.report() {
+                    return changes;
                 }
             }
         })

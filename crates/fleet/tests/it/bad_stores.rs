@@ -107,15 +107,15 @@ async fn a_database_that_is_empty_newer_or_read_only_is_refused_in_words() {
         "{error}"
     );
     assert_eq!(error.hint().as_deref(), Some("run `lapidary fleet init`"));
-    assert_eq!(address.initialise().await.unwrap(), [1, 2]);
+    assert_eq!(address.initialise().await.unwrap(), [1, 2, 3]);
     assert!(address.initialise().await.unwrap().is_empty());
-    let older = "alter table lapidary.attempt_end drop column tokens, drop column cost_usd; \
-        update lapidary.fleet set schema_version = 1";
-    execute(&address.to_string(), older).await;
+    let older = "drop schema lapidary cascade; SCHEMA update lapidary.fleet set schema_version = 1";
+    let older = older.replace("SCHEMA", include_str!("../../src/postgres/schema.sql"));
+    execute(&address.to_string(), &older).await;
     let error = address.open().await.unwrap_err();
     let hint = error.hint().unwrap();
     assert!(hint.starts_with("run `lapidary fleet init`"), "{hint}");
-    assert_eq!(address.initialise().await.unwrap(), [2]);
+    assert_eq!(address.initialise().await.unwrap(), [2, 3]);
 
     let store = address.open().await.unwrap();
     let name = address.to_string();

@@ -9,6 +9,7 @@ mod bad_stores;
 mod claims;
 mod conformance;
 mod crowd;
+mod idle;
 mod logs;
 mod modules;
 mod orders;
