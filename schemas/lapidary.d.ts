@@ -1909,7 +1909,7 @@ export interface FleetSubmission {
   existing?: boolean;
   /** Why it was refused. Derived. */
   error?: string;
-  /** The line of the input that was refused, from 1. Derived. */
+  /** The line of a batch that this is about, from 1. Derived. */
   line?: number;
 }
 

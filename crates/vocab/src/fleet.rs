@@ -226,7 +226,7 @@ pub struct FleetSubmission {
     /// Why it was refused. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The line of the input that was refused, from 1. Derived.
+    /// The line of a batch that this is about, from 1. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }

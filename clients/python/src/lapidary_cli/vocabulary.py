@@ -2208,7 +2208,7 @@ class FleetSubmission(TypedDict, total=False):
     existing: bool
     # Why it was refused. Derived.
     error: str
-    # The line of the input that was refused, from 1. Derived.
+    # The line of a batch that this is about, from 1. Derived.
     line: int
 
 

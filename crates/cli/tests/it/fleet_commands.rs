@@ -214,6 +214,26 @@ fn a_patch_is_printed_byte_for_byte() {
 }
 
 #[test]
+fn show_says_why_an_attempt_failed_and_what_to_do() {
+    let desk = Desk::new();
+    let id = desk.submit(&["x"]);
+    let claim = desk.claim();
+    let end = AttemptEnd {
+        claimed: claim.claimed_term(),
+        outcome: "failed".to_owned(),
+        cause: "bad_input".to_owned(),
+        evidence: Some(br#"{"message":"no such repository","hint":"name another"}"#.to_vec()),
+        result: None,
+        usage: AttemptUsage::default(),
+        retry: RetryAdvice::Final,
+    };
+    desk.runtime.block_on(desk.store.finish(&end)).unwrap();
+    let shown = desk.fleet(&["show", id.as_str(), "--format", "text"]);
+    let reason = "\n    no such repository\n    hint: name another\n";
+    assert!(shown.stdout.contains(reason), "{}", shown.stdout);
+}
+
+#[test]
 fn the_same_key_gives_the_same_ticket_and_another_content_a_conflict() {
     let desk = Desk::new();
     let first = desk.submit(&["fix it", "--request-key", "nightly"]);
@@ -238,7 +258,7 @@ fn a_prompt_of_ten_megabytes_comes_on_stdin() {
 }
 
 #[test]
-fn a_batch_says_which_lines_were_refused() {
+fn a_batch_says_what_became_of_each_line() {
     let desk = Desk::new();
     let batch = concat!(
         "{\"prompt\":\"one\"}\n",
@@ -258,19 +278,14 @@ fn a_batch_says_which_lines_were_refused() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let mut refused: Vec<u64> = lines
-        .iter()
-        .filter_map(|line| line["line"].as_u64())
-        .collect();
-    refused.sort_unstable();
-    assert_eq!(refused, [2, 4, 5]);
-    assert_eq!(
-        lines
-            .iter()
-            .filter(|line| line["ticket"].is_string())
-            .count(),
-        2
-    );
+    let numbers = |field: &str| {
+        let with_field = lines.iter().filter(|line| line[field].is_string());
+        let mut numbers: Vec<Option<u64>> = with_field.map(|line| line["line"].as_u64()).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    assert_eq!(numbers("error"), [Some(2), Some(4), Some(5)]);
+    assert_eq!(numbers("ticket"), [Some(1), Some(6)]);
 }
 
 #[test]

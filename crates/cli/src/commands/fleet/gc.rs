@@ -58,8 +58,8 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         let (verdict, directory) = (it.verdict.as_str(), it.directory.display());
         writeln!(out, "{verdict}\t{}\t{directory}", it.bytes)?;
     }
-    let would = if args.dry_run { "would be" } else { "are" };
-    out.print_message(&format!("note: {freed} bytes {would} free"));
+    let would = if args.dry_run { "would be" } else { "were" };
+    out.print_message(&format!("note: {freed} bytes {would} freed"));
     Ok(CommandExit::Success)
 }
 

@@ -46,7 +46,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             args.ticket,
             args.file
         );
-        Err(Failure::bad_input(error).with_hint("`lapidary fleet show` lists the files"))
+        let hint =
+            "`lapidary fleet show` lists the files; only tickets with `--repo` leave a patch";
+        Err(Failure::bad_input(error).with_hint(hint))
     })?;
     Ok(CommandExit::Success)
 }

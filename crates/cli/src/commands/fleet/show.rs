@@ -6,6 +6,7 @@ use lapidary::render::plain::one_line;
 use lapidary::vocab::fleet::{FLEET_TICKET_SCHEMA, FleetTicketReport};
 use lapidary::vocab::line;
 use lapidary_fleet::{FleetStore, TicketId, TicketRecord};
+use serde_json::Value;
 
 use super::super::sessions::SessionsFormat;
 use super::list::state_words;
@@ -100,6 +101,7 @@ fn print_text(
             "  attempt {}: {end}, {} events, worker {}",
             attempt.attempt, attempt.events, attempt.worker
         )?;
+        print_reason(attempt.evidence.as_ref(), out)?;
         for artifact in &attempt.artifacts {
             writeln!(
                 out,
@@ -124,6 +126,17 @@ fn print_text(
         .and_then(|result| result.get("response"));
     if let Some(response) = response.and_then(|response| response.as_str()) {
         writeln!(out, "\n{}", lapidary::render::plain::sanitize(response))?;
+    }
+    Ok(())
+}
+
+/// Why an attempt ended, and what to do, as its evidence says.
+fn print_reason(evidence: Option<&Value>, out: &mut Printer) -> Result<(), Failure> {
+    for (label, name) in [("", "message"), ("hint: ", "hint")] {
+        let text = evidence.and_then(|evidence| evidence.get(name)?.as_str());
+        if let Some(text) = text {
+            writeln!(out, "    {label}{}", one_line(text))?;
+        }
     }
     Ok(())
 }

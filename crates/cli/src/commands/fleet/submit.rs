@@ -405,7 +405,10 @@ async fn send_batch(
                 refused += 1;
                 print_refusal(number, error, format, out)?;
             }
-            (None, SessionsFormat::Json) => line::write(out, &report)?,
+            (None, SessionsFormat::Json) => {
+                report.line = Some(number);
+                line::write(out, &report)?;
+            }
             (None, SessionsFormat::Text) => {
                 writeln!(out, "{}", report.ticket.unwrap_or_default())?;
             }

@@ -111,12 +111,12 @@ async fn work(
         out.print_message(&format!("note: metrics are on http://{address}/metrics"));
         helpers.spawn(server.serve(Arc::clone(&metrics), Arc::clone(&store)));
     }
-    let shown = format!("{} with {} slots", options.name, options.slots);
+    let shown = format!("{}, slots: {}", options.name, options.slots);
     out.print_message(&format!("note: worker {shown}, store {}", store.address()));
     let worker = Worker::new(store, options, bounds, metrics, stop);
     let worker = worker.map_err(worker_failure)?;
     let ran = worker.run().await.map_err(worker_failure)?;
-    out.print_message(&format!("note: {ran} tickets claimed"));
+    out.print_message(&format!("note: tickets claimed: {ran}"));
     Ok(CommandExit::Success)
 }
 
