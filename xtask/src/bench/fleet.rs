@@ -58,6 +58,7 @@ pub(super) fn report_fleet(
         verdict.add_verdict(rates::report_rates(stage, limits)?);
     }
     machine::report_limits(&server, &folder)?;
+    machine::report_disk(&folder)?;
     let queue = queue::measure(workspace, server.url())?;
     queue::report_rate(&queue);
     worker::print_head();

@@ -1,8 +1,11 @@
-//! What the database itself can do, by `pgbench`: the limit of any queue on it.
+//! What the database itself can do, by `pgbench`, and the disk, by waiting for it: the limits of any queue on them.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use lapidary_testkit::postgres::{PostgresServer, installed_programs};
@@ -18,6 +21,48 @@ create table if not exists bench_chunk (at timestamptz not null default now(), b
 /// One insert of a chunk.
 const INSERT: &str = "\\set id random(1, 8)\n\
     insert into bench_chunk (body) select body from bench_sample where id = :id;\n";
+
+/// The bytes that a change of a ticket adds to the log of `SQLite`, about.
+const COMMIT: [u8; 3 * 4096] = [0; 3 * 4096];
+
+/// How long the disk is measured.
+const DISK_TIME: Duration = Duration::from_secs(3);
+
+/// Prints rows of the table of rates: small writes to one file that were waited for, of one writer and of four at a time.
+pub(super) fn report_disk(folder: &Path) -> Result<()> {
+    for writers in [1, 4] {
+        let path = folder.join("synced");
+        let started: Vec<_> = (0..writers)
+            .map(|_| {
+                let path = path.clone();
+                thread::spawn(move || count_synced(&path))
+            })
+            .collect();
+        let mut sum = 0;
+        for writer in started {
+            sum += writer.join().expect("a writer does not panic")?;
+        }
+        fs::remove_file(&path)?;
+        let rate = f64::from(sum) / DISK_TIME.as_secs_f64();
+        println!(
+            "| the disk: 12 KiB written and waited for, writers: {writers} | {rate:.0} | – | – |"
+        );
+    }
+    Ok(())
+}
+
+/// How many writes one writer finishes.
+fn count_synced(path: &Path) -> io::Result<u32> {
+    let mut file = File::options().create(true).append(true).open(path)?;
+    let begun = Instant::now();
+    let mut count = 0;
+    while begun.elapsed() < DISK_TIME {
+        file.write_all(&COMMIT)?;
+        file.sync_data()?;
+        count += 1;
+    }
+    Ok(count)
+}
 
 /// Prints rows of the table of rates. Without `pgbench` there are none.
 pub(super) fn report_limits(server: &PostgresServer, folder: &Path) -> Result<()> {

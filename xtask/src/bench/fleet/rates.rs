@@ -27,7 +27,7 @@ pub(super) const ON_POSTGRES: RateLimits = RateLimits {
     events: 100_000.0,
 };
 
-/// One writer at a time, and three syncs of the disk for each ticket.
+/// One writer at a time, and three waits for the disk for each ticket, which overlap.
 pub(super) const ON_SQLITE: RateLimits = RateLimits {
     name: "SQLite",
     clients: "1",
