@@ -13,6 +13,7 @@ mod idle;
 mod logs;
 mod modules;
 mod orders;
+mod pooler;
 mod submissions;
 mod support;
 mod tls;
