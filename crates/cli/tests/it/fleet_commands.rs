@@ -234,6 +234,16 @@ fn show_says_why_an_attempt_failed_and_what_to_do() {
 }
 
 #[test]
+fn a_repository_of_this_machine_is_named_by_its_plain_path() {
+    let desk = Desk::new();
+    let roundabout = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/../src");
+    desk.submit(&["x", "--repo", roundabout]);
+    let spec: Value = serde_json::from_slice(&desk.claim().spec).unwrap();
+    let repo = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+    assert_eq!(spec["workspace"]["repo"], repo);
+}
+
+#[test]
 fn the_same_key_gives_the_same_ticket_and_another_content_a_conflict() {
     let desk = Desk::new();
     let first = desk.submit(&["fix it", "--request-key", "nightly"]);
@@ -387,13 +397,17 @@ fn an_open_permission_request_is_answered_once() {
         claimed: claim.claimed_term(),
         request: "perm-1".to_owned(),
         seq: 1,
-        body: br#"{"event":"permission_request","requestId":"perm-1"}"#.to_vec(),
+        body: br#"{"event":"permission_request","requestId":"perm-1","toolName":"shell","command":"rm x"}"#
+            .to_vec(),
     };
     desk.runtime
         .block_on(desk.store.record_prompt(&prompt))
         .unwrap();
     let shown = json_of(&desk.fleet(&["show", id.as_str(), "--format", "json"]));
     assert_eq!(shown["prompts"][0]["requestId"], "perm-1");
+    let shown = desk.fleet(&["show", id.as_str(), "--format", "text"]);
+    let asked = "  asks `perm-1`: shell rm x\n";
+    assert!(shown.stdout.contains(asked), "{}", shown.stdout);
     let answered =
         json_of(&desk.fleet(&["answer", id.as_str(), "--deny", "--message", "not here"]));
     assert_eq!(answered["change"], "answered");

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use lapidary::engine::conversation::PromptAttendant;
+use lapidary::engine::conversation::{PermissionPrompt, PromptAttendant};
+use lapidary::engine::headless::Job;
 use lapidary::engine::process::Supervisor;
 use lapidary::engine::recording::read_run;
 use lapidary::engine::run::Run;
@@ -38,6 +39,20 @@ struct AttemptPlace {
     repository: Option<AttemptWorkspace>,
     /// The directory with the record for garbage collection; none for a directory that is not ours.
     own: Option<PathBuf>,
+}
+
+impl AttemptPlace {
+    /// Removes a place in which no agent was.
+    fn discard(&self) {
+        if let Some(own) = &self.own {
+            discard(own);
+        }
+    }
+}
+
+/// No agent was here: nothing in it is worth keeping.
+fn discard(own: &Path) {
+    let _ = std::fs::remove_dir_all(own); // else it stays, as `unsaved`
 }
 
 impl AttemptTask {
@@ -96,9 +111,13 @@ impl AttemptTask {
         self.check_bounds(spec)?;
         let place = self.make_place(spec).await?;
         if self.held.cancel_order().is_some() {
-            return Ok((cancelled_early(), place));
+            place.discard();
+            return Err(Box::new(cancelled_early()));
         }
-        let run = self.run_agent(spec, &place).await?;
+        let (prompt_sender, prompts) = mpsc::unbounded_channel();
+        let job = self.make_job(spec, &place, prompt_sender);
+        let job = job.inspect_err(|_| place.discard())?;
+        let run = Box::pin(self.run_agent(job, prompts, spec, &place)).await?;
         let mut report = AttemptReport::from_run(run);
         if let Some(workspace) = &place.repository {
             self.keep_changes(workspace, &mut report).await;
@@ -137,8 +156,7 @@ impl AttemptTask {
                 own: Some(own),
             }),
             Err(report) => {
-                // No agent was here: nothing in it is worth keeping.
-                let _ = std::fs::remove_dir_all(&own); // else it stays, as `unsaved`
+                discard(&own);
                 Err(report)
             }
         }
@@ -182,21 +200,20 @@ impl AttemptTask {
             .map_err(|error| refused(Cause::SpawnFailed, &error, None))
     }
 
-    /// Runs the agent to its end, and uploads its events.
-    async fn run_agent(
+    /// The job of the agent, and a note of it for the next worker if this one is killed.
+    fn make_job(
         &self,
         spec: &TicketSpec,
         place: &AttemptPlace,
-    ) -> Result<UploadedRun, Box<AttemptReport>> {
-        let (prompt_sender, prompts) = mpsc::unbounded_channel();
-        let asks = spec.ask_timeout();
+        prompts: mpsc::UnboundedSender<PermissionPrompt>,
+    ) -> Result<Job, Box<AttemptReport>> {
         let job = self.state.bounds.job(JobRequest {
             spec,
             claimed: &self.held.claimed,
             directory: place.directory.clone(),
             lease: self.held.lease.clone(),
-            attendant: match asks {
-                Some(_) => PromptAttendant::Somebody(prompt_sender),
+            attendant: match spec.ask_timeout() {
+                Some(_) => PromptAttendant::Somebody(prompts),
                 None => PromptAttendant::Nobody,
             },
         });
@@ -206,7 +223,18 @@ impl AttemptTask {
         let set_aside = crate::workspace::set_aside(&recording);
         let noted = set_aside.and_then(|()| self.state.unfinished.note(&run_id, &recording));
         noted.map_err(|error| refused(Cause::Internal, &error, None))?;
+        Ok(job)
+    }
 
+    /// Runs the agent to its end, and uploads its events.
+    async fn run_agent(
+        &self,
+        job: Job,
+        prompts: mpsc::UnboundedReceiver<PermissionPrompt>,
+        spec: &TicketSpec,
+        place: &AttemptPlace,
+    ) -> Result<UploadedRun, Box<AttemptReport>> {
+        let recording = job.records.root.join(self.held.claimed.run().as_str());
         let run = job.start();
         let (request_sender, requests) = mpsc::unbounded_channel();
         let (answer_sender, answers) = mpsc::unbounded_channel();
@@ -220,7 +248,7 @@ impl AttemptTask {
             place.life,
             request_sender,
         );
-        let desk = asks.map(|timeout| AskDesk {
+        let desk = spec.ask_timeout().map(|timeout| AskDesk {
             store,
             held: Arc::clone(&self.held),
             timeout,

@@ -112,12 +112,11 @@ fn print_text(
         }
     }
     for prompt in &report.prompts {
-        let event = prompt.event.to_string();
         writeln!(
             out,
             "  asks `{}`: {}",
             one_line(&prompt.request_id),
-            one_line(&event)
+            one_line(&wanted_call(&prompt.event))
         )?;
     }
     let response = report
@@ -139,4 +138,14 @@ fn print_reason(evidence: Option<&Value>, out: &mut Printer) -> Result<(), Failu
         }
     }
     Ok(())
+}
+
+/// The call that a permission request is about, in a line.
+fn wanted_call(event: &Value) -> String {
+    let text = |name: &str| event.get(name).and_then(Value::as_str);
+    match (text("toolName"), text("command").or_else(|| text("title"))) {
+        (Some(tool), Some(what)) => format!("{tool} {what}"),
+        (Some(one), None) | (None, Some(one)) => one.to_owned(),
+        (None, None) => event.to_string(),
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use jiff::Timestamp;
 use lapidary::engine::budget::Budget;
+use lapidary::engine::policy::lexical;
 use lapidary::vocab::fleet::FleetSubmission;
 use lapidary::vocab::{Cause, line};
 use lapidary_fleet::{
@@ -324,7 +325,8 @@ fn on_this_machine(mut workspace: WorkspaceSpec, out: &Printer) -> Result<Worksp
     if let Some(repo) = &mut workspace.repo
         && here.join(&*repo).is_dir()
     {
-        *repo = here.join(&*repo).display().to_string();
+        // As the worker's list of repositories has it.
+        *repo = lexical(&here.join(&*repo)).display().to_string();
     }
     Ok(workspace)
 }

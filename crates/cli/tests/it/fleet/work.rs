@@ -251,6 +251,9 @@ async fn a_ticket_that_wants_more_than_the_worker_allows_is_refused_and_not_repe
         assert_eq!(ticket.attempt_records.len(), 1);
     }
     assert!(!fleet.world.path("ran").exists());
+    // No agent was there: nothing is kept as if its changes were not safe.
+    let workspaces = fs::read_dir(fleet.world.path("state/fleet/workspaces"));
+    assert_eq!(workspaces.map_or(0, Iterator::count), 0);
 }
 
 #[tokio::test]
