@@ -23,6 +23,55 @@
 //! let task = AgentTask::new(definition, Arc::new(ScriptedModel::new(script)), "mock");
 //! assert_eq!(task.into_agent().name(), "greeter");
 //! ```
+//!
+//! The two parts below it can be used alone: an [`AgentRegistry`] has the definitions, and an [`AgentExecutor`] takes one to its end, in
+//! a future, without a job and a recording.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! use lapidary::agents::tool::{BoxFuture, CallPreview, GateAnswer, PermissionGate};
+//! use lapidary::agents::{AgentExecutor, AgentRegistry, AgentRequest, ScriptedModel, TerminateReason};
+//! use lapidary::gemini::agents::{AgentDefinition, AgentInputs, LocalAgentDefinition, PromptConfig};
+//! # use lapidary::standin::api::{Script, Turn};
+//! use tokio_util::sync::CancellationToken;
+//!
+//! /// Denies every call that needs permission.
+//! #[derive(Debug)]
+//! struct NoPermission;
+//!
+//! impl PermissionGate for NoPermission {
+//!     fn ask<'a>(&'a self, _: &'a str, _: &'a str, _: &'a CallPreview) -> BoxFuture<'a, GateAnswer> {
+//!         Box::pin(async { GateAnswer::Denied { reason: None } })
+//!     }
+//! }
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+//! # runtime.block_on(async {
+//! let mut registry = AgentRegistry::default(); // `AgentRegistry::load` reads those of a workspace
+//! registry.register_agent(AgentDefinition::Local(LocalAgentDefinition {
+//!     name: "greeter".to_owned(),
+//!     description: "Greets.".to_owned(),
+//!     prompt_config: PromptConfig {
+//!         system_prompt: Some("Greet.".to_owned()),
+//!         ..PromptConfig::default()
+//!     },
+//!     ..LocalAgentDefinition::default()
+//! }));
+//! let greeter = registry.get_agent("greeter").and_then(AgentDefinition::as_local).unwrap();
+//! # let script = Script::new().stream(Turn::call("complete_task", serde_json::json!({"result": "Hello."})));
+//! let executor = AgentExecutor::new(Arc::new(ScriptedModel::new(script)), Arc::new(NoPermission));
+//! let request = AgentRequest {
+//!     definition: Arc::new(greeter.clone()),
+//!     inputs: AgentInputs::new(),
+//!     model: "mock".to_owned(),
+//!     agent_id: "greeter-1".to_owned(),
+//!     today: String::new(),
+//!     environment: None,
+//! };
+//! let outcome = executor.run(&request, &|_activity| {}, &CancellationToken::new()).await.unwrap();
+//! assert_eq!((outcome.terminate_reason, outcome.result.as_str()), (TerminateReason::Goal, "Hello."));
+//! # });
+//! ```
 
 mod catalog;
 mod command_environment;
@@ -47,6 +96,8 @@ use lapidary_native::ids::random_uuid;
 use lapidary_native::mcp::McpSettings;
 use lapidary_sessions::SessionStore;
 use lapidary_vocab::event::Provider;
+
+pub use lapidary_gemini::agents::AgentRegistry;
 
 pub use catalog::{AgentCatalog, DefinitionTask, TaskRequest};
 pub use lapidary_native::executor::{

@@ -141,7 +141,7 @@ pub enum HttpError {
     /// There is no connection to the server.
     #[error("cannot connect to `{host}`: {reason}")]
     Connect {
-        /// The server.
+        /// The server, with its port if the URL names one.
         host: String,
         /// The message of the system or of TLS.
         reason: String,
@@ -281,6 +281,7 @@ impl HttpClient {
     ) -> Result<(Arc<str>, Response<Incoming>), HttpError> {
         let request = self.build_request(request)?;
         let host: Arc<str> = request.uri().host().unwrap_or_default().into();
+        let port = request.uri().port_u16();
         let is_tls = request.uri().scheme_str() == Some("https");
         let answer = async {
             if is_tls {
@@ -299,7 +300,7 @@ impl HttpClient {
                 return broken_error(&host, &error);
             }
             HttpError::Connect {
-                host: host.to_string(),
+                host: port.map_or_else(|| host.to_string(), |port| format!("{host}:{port}")),
                 reason: innermost_message(&error),
             }
         })?;

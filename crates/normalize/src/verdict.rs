@@ -199,7 +199,9 @@ impl OutcomeJudge {
             Cause::ApiError => self.hint_of_api(),
             _ => None,
         };
-        let special = special.map(str::to_owned);
+        let reported = self.result.as_ref().and_then(|result| result.hint.clone());
+        let reported = reported.filter(|_| ending.stopped.is_none() && *cause != Cause::EndTurn);
+        let special = reported.or_else(|| special.map(str::to_owned));
         special.or_else(|| self.manner.user_hint(cause, ending))
     }
 

@@ -312,7 +312,7 @@ fn a_proof_of_an_agent_that_is_not_there_says_so_and_ends() {
         assert_eq!(start["state"], "problem", "{start}");
         let message = start["message"].as_str().unwrap();
         assert!(
-            message.contains("cannot connect to `127.0.0.1`"),
+            message.contains("cannot connect to `127.0.0.1:1`"),
             "{message}"
         );
     }

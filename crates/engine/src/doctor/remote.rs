@@ -27,7 +27,7 @@ fn address_check(agent: &RemoteAgent) -> Check {
         "streamable HTTP"
     };
     let message = format!(
-        "`{}` at `{}`, over {transport}",
+        "`{}` at `{}`, over {transport} (`--prove` connects to it)",
         agent.name,
         agent.url.shown()
     );

@@ -104,11 +104,15 @@ fn not_started(cause: Cause, message: String, hint: Option<&str>) -> ProcessEnd 
     StopCause { hint, ..stopped }.into()
 }
 
+/// The error and its causes. Some errors name their cause already.
 pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        message = format!("{message}: {cause}");
+        let words = cause.to_string();
+        if !message.contains(&words) {
+            message = format!("{message}: {words}");
+        }
         source = cause.source();
     }
     message

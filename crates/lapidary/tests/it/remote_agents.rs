@@ -222,6 +222,10 @@ fn each_failure_of_a_remote_agent_has_its_cause_and_exit_code() {
         assert_eq!(end["cause"], cause, "{end:#}");
         assert_eq!(end["exitCode"], code, "{end:#}");
         assert_eq!(played.result["success"], false);
+        let hint = end["hint"].as_str().unwrap_or_default();
+        if cause == "bad_config" {
+            assert!(hint.contains("agent_card_"), "the agent file: {end:#}");
+        }
     }
     assert_eq!(elsewhere.connections(), 0);
 }
@@ -267,7 +271,7 @@ fn an_agent_calls_a_remote_one_and_its_events_are_those_of_a_sub_agent() {
     let words: String = words.map(ToString::to_string).collect();
     assert!(words.contains("Hello."), "{words}");
     let told = played.requests[1].to_string();
-    let expected = "Subagent 'far' finished.\\nTermination Reason: GOAL\\nResult:\\nHello.";
+    let expected = r#""response":{"output":"Hello."}"#;
     assert!(told.contains(expected), "{told}");
     let declared = played.requests[0].to_string();
     assert!(

@@ -89,6 +89,9 @@ fn refusal_of(outcome: &AgentOutcome) -> RpcError {
     if let Some(name) = name {
         ending["error"] = name.into();
     }
+    if let Some(hint) = outcome.remote_error.as_ref().and_then(RemoteError::hint) {
+        ending["hint"] = hint.into();
+    }
     refusal.data = Some(Json::from_value(&json!({ "lapidary": ending })));
     refusal
 }

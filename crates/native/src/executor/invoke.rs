@@ -126,8 +126,10 @@ impl AgentRun<'_> {
             agent_id: remote.agent_id.clone(),
             outcome: Box::new(outcome.clone()),
         });
-        // A remote task that failed is a failed call: only the text of a local agent's failure is a result, as in Gemini CLI.
+        // Gemini CLI passes the text of a remote agent on as it is. A remote task that failed is a failed call: only the text of a local
+        // agent's failure is a result, as in Gemini CLI.
         match outcome.terminate_reason {
+            TerminateReason::Goal => ToolOutput::from_text(outcome.result),
             TerminateReason::Error | TerminateReason::Timeout => {
                 let message = format!("Subagent '{name}' failed. Error: {}", outcome.result);
                 ToolOutput::from_error(ToolError::new("remote_agent_failed", message))

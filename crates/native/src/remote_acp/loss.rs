@@ -32,6 +32,10 @@ impl RemoteLink {
         let lost = |kind| AgentLoss::new(kind, reason.clone());
         match error {
             HttpError::Connect { .. } if is_open => lost(AgentLossKind::Broken),
+            HttpError::Connect { reason, .. } if is_without_tls(reason) => {
+                lost(AgentLossKind::Misconfigured)
+                    .hint("the server speaks no TLS at this port: check the port, or use `ws://` or `http://` on this machine")
+            }
             HttpError::Connect { reason, .. } if is_about_trust(reason) => {
                 lost(AgentLossKind::Misconfigured).hint(
                     "add the authority of its certificate: `SSL_CERT_FILE` or `NODE_EXTRA_CA_CERTS` names a PEM file",
@@ -101,10 +105,15 @@ impl RemoteLink {
     }
 }
 
+/// Whether the server answered something else than TLS.
+fn is_without_tls(reason: &str) -> bool {
+    reason.contains("corrupt message")
+}
+
 /// Whether a connection failed because of a certificate or of TLS.
 fn is_about_trust(reason: &str) -> bool {
     let reason = reason.to_lowercase();
-    ["certificate", "tls", "alert", "corrupt message"]
+    ["certificate", "tls", "alert"]
         .iter()
         .any(|word| reason.contains(word))
 }

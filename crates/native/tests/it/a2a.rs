@@ -35,7 +35,7 @@ fn short() -> RemoteLimits {
 }
 
 /// Bounds that no test reaches, with quick polls.
-fn patient() -> RemoteLimits {
+pub(crate) fn patient() -> RemoteLimits {
     RemoteLimits {
         card: Duration::from_secs(30),
         task: Duration::from_mins(1),
@@ -43,7 +43,7 @@ fn patient() -> RemoteLimits {
     }
 }
 
-fn means(limits: RemoteLimits, variables: &[(&str, &str)]) -> Arc<RemoteMeans> {
+pub(crate) fn means(limits: RemoteLimits, variables: &[(&str, &str)]) -> Arc<RemoteMeans> {
     let variables = variables
         .iter()
         .map(|(name, value)| (name.into(), value.into()));

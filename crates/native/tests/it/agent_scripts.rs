@@ -1,5 +1,5 @@
-//! Sub-agents of the real Gemini CLI and ours on the same scripts: the requests to the model, and the responses to the calling
-//! model.
+//! Sub-agents of the real Gemini CLI and ours on the same scripts: the requests to the model and to a remote agent, and the responses to
+//! the calling model.
 //!
 //! All scenes are calls of one conversation, so that they need one start of Gemini CLI. Prose is ours (system prompts,
 //! descriptions) and is not compared, nor are ids and temporary paths. [`DEVIATIONS`] names the rest.
@@ -10,20 +10,24 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use lapidary_gemini::agents::{AgentDefinition, LocalAgentDefinition, load_agent_file};
-use lapidary_native::executor::{AgentDirectory, AgentRequest};
+use lapidary_native::a2a::RemoteAgent;
+use lapidary_native::executor::{AgentDirectory, AgentRequest, RemoteCall};
 use lapidary_native::tools::file_tools;
 use lapidary_native::workspace::Workspace;
 use lapidary_standin::api::{ApiRequest, Chunk, FakeApi, RequestKind, Script, ScriptRule, Turn};
 use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld};
+use lapidary_testkit::raw_server::{self, RawServer};
 use serde_json::{Map, Value, json};
 
+use crate::a2a;
 use crate::scene::{Stage, request};
 
 /// Where ours differs on purpose. [`normal`] undoes exactly these.
-const DEVIATIONS: [&str; 3] = [
+const DEVIATIONS: [&str; 4] = [
     "responses that the model has not seen come before the recovery message",
     "the calling model is told from what an agent recovered",
     "the generation settings of the agent count, and those of the model are its own",
+    "the card of a remote agent is fetched at its first call",
 ];
 
 /// The prompt of the calling agent.
@@ -168,6 +172,10 @@ fn scenes() -> Vec<ScriptedScene> {
             vec![Turn::text("I am done."), Turn::text("Really.")],
         ),
         scene("an agent that is not known", "nobody-knows", Vec::new()),
+        scene("remote", "far", Vec::new()),
+        scene("remote, once more", "far", Vec::new()),
+        scene("remote that asks back", "far", Vec::new()),
+        scene("remote that is answered", "far", Vec::new()),
         ScriptedScene {
             name: "two at once",
             calls: vec![("scout", "one of two"), ("scout", "two of two")],
@@ -195,6 +203,72 @@ fn script(end: Turn) -> Script {
         script = script.rule(rule.last(format!("\"text\":\"{prompt}\"")));
     }
     script.stream(end)
+}
+
+/// The server of the remote agent, in version 0.3. Its answer depends on the prompt.
+fn remote_server() -> RawServer {
+    RawServer::start(|request| {
+        if request.line.starts_with("GET") {
+            let url = format!("http://{}/rpc", request.host());
+            return raw_server::json(&json!({
+                "name": "Far", "description": "Answers.", "version": "1", "protocolVersion": "0.3.0", "url": url,
+                "capabilities": {"streaming": true}, "skills": [],
+                "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
+            }));
+        }
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let prompt = body["params"]["message"]["parts"][0]["text"].as_str();
+        let mut steps = vec![raw_server::event_stream()];
+        for update in remote_updates(prompt.unwrap()) {
+            let reply = json!({"jsonrpc": "2.0", "id": body["id"], "result": update});
+            steps.push(raw_server::event(&reply));
+        }
+        steps
+    })
+}
+
+fn remote_updates(prompt: &str) -> Vec<Value> {
+    let text = |text: &str| json!({"kind": "text", "text": text});
+    let message = |words: &str| json!({"kind": "message", "messageId": words, "role": "agent", "parts": [text(words)]});
+    let status = |task: &str, state: &str, words: Option<&str>| {
+        let mut status = json!({"state": state});
+        if let Some(words) = words {
+            status["message"] = message(words);
+        }
+        let is_last = state != "working";
+        json!({"kind": "status-update", "taskId": task, "contextId": "c1", "status": status, "final": is_last})
+    };
+    let artifact = json!({"kind": "artifact-update", "taskId": "t1", "contextId": "c1",
+        "artifact": {"artifactId": "a", "name": "out.txt", "parts": [text("Hello")]}});
+    let started = |task: &str| json!({"kind": "task", "id": task, "contextId": "c1", "status": {"state": "submitted"}});
+    match prompt {
+        "remote" => vec![
+            started("t1"),
+            status("t1", "working", Some("thinking")),
+            artifact,
+            status("t1", "completed", None),
+        ],
+        "remote, once more" => vec![message("Hi again.")],
+        "remote that asks back" => vec![
+            started("t2"),
+            status("t2", "input-required", Some("Which one?")),
+        ],
+        _ => vec![status("t2", "completed", Some("That one."))],
+    }
+}
+
+/// The requests to the remote agent without their ids.
+fn remote_requests(server: &RawServer) -> Vec<Value> {
+    let requests = server.requests().into_iter();
+    let posts = requests.filter(|request| request.line.starts_with("POST"));
+    posts
+        .map(|request| {
+            let mut body: Value = serde_json::from_str(&request.body).unwrap();
+            body["id"].take();
+            body["params"]["message"]["messageId"].take();
+            json!({"line": request.line, "body": body})
+        })
+        .collect()
 }
 
 /// The compared data of one program: the requests of each agent by its prompt, and the responses to the calling model.
@@ -319,37 +393,66 @@ fn theirs(world: &GeminiWorld) -> Told {
     Told::gather(&api.requests(), &world.project())
 }
 
+/// The agents of the user's directory.
 #[derive(Debug)]
-struct OneAgent(LocalAgentDefinition);
+struct UserAgents {
+    scout: LocalAgentDefinition,
+    far: Arc<RemoteAgent>,
+}
 
-impl AgentDirectory for OneAgent {
+impl AgentDirectory for UserAgents {
     fn request(&self, name: &str, prompt: &str, model: &str) -> Option<AgentRequest> {
-        let mut request = request(self.0.clone());
+        let mut request = request(self.scout.clone());
         request.inputs.insert("query".to_owned(), prompt.into());
         model.clone_into(&mut request.model);
-        (name == self.0.name).then_some(request)
+        (name == self.scout.name).then_some(request)
     }
+
+    fn remote(&self, name: &str, prompt: &str) -> Option<RemoteCall> {
+        (name == self.far.name()).then(|| RemoteCall {
+            agent: Arc::clone(&self.far),
+            prompt: prompt.to_owned(),
+            session: "s".to_owned(),
+            agent_id: "far-1".to_owned(),
+        })
+    }
+}
+
+fn user_agents(world: &GeminiWorld) -> UserAgents {
+    let load = |name: &str| {
+        let file = world.home().join(".gemini/agents").join(name);
+        load_agent_file(&file).unwrap().remove(0)
+    };
+    let (AgentDefinition::Local(scout), AgentDefinition::Remote(far)) =
+        (load("scout.md"), load("far.md"))
+    else {
+        panic!("one is local, the other remote");
+    };
+    let far = RemoteAgent::new(&far, a2a::means(a2a::patient(), &[]));
+    let far = Arc::new(far);
+    UserAgents { scout, far }
 }
 
 /// The requests and responses of our executor.
 async fn ours(world: &GeminiWorld) -> Told {
-    let file = world.home().join(".gemini/agents/scout.md");
-    let scout = load_agent_file(&file)
-        .unwrap()
-        .into_iter()
-        .find_map(|agent| match agent {
-            AgentDefinition::Local(agent) => Some(agent),
-            AgentDefinition::Remote(_) => None,
-        });
     let workspace = Workspace::open(&world.project(), &world.root().join("temporary")).unwrap();
     let mut stage = Stage::new(script(complete("Done.")));
     stage.executor.tools = file_tools(&workspace);
-    stage.executor.directory = Some(Arc::new(OneAgent(scout.unwrap())));
+    stage.executor.directory = Some(Arc::new(user_agents(world)));
     stage.executor.max_depth = 2;
     stage.definition.run_config.max_turns = Some(100);
     let scene = stage.play().await;
     assert_eq!(scene.outcome.result, "Done.");
     Told::gather(&scene.requests, &world.project())
+}
+
+/// Writes the definition of the remote agent at this server.
+fn write_far(world: &GeminiWorld, server: &RawServer) {
+    let definition = format!(
+        "---\nkind: remote\nname: far\ndescription: Answers.\nagent_card_url: {}\n---\n",
+        server.url("/card.json")
+    );
+    std::fs::write(world.home().join(".gemini/agents/far.md"), definition).unwrap();
 }
 
 #[tokio::test]
@@ -368,7 +471,10 @@ async fn agents_say_and_are_told_the_same_as_those_of_gemini_cli() {
     std::fs::create_dir(world.home().join(".gemini/agents")).unwrap();
     std::fs::write(world.home().join(".gemini/agents/scout.md"), AGENT).unwrap();
     std::fs::write(world.project().join("a.txt"), "one\ntwo\n").unwrap();
+    let (their_server, our_server) = (remote_server(), remote_server());
+    write_far(&world, &their_server);
     let theirs = theirs(&world);
+    write_far(&world, &our_server);
     let ours = ours(&world).await;
     println!("named deviations: {DEVIATIONS:#?}");
     let mut differing = Vec::new();
@@ -392,15 +498,26 @@ async fn agents_say_and_are_told_the_same_as_those_of_gemini_cli() {
             ));
         }
     }
+    let (our_prompts, their_prompts) =
+        (remote_requests(&our_server), remote_requests(&their_server));
+    if our_prompts != their_prompts {
+        differing.push(format!(
+            "the remote agent is asked:\n  ours:   {}\n  theirs: {}",
+            json!(our_prompts),
+            json!(their_prompts)
+        ));
+    }
     assert!(differing.is_empty(), "{}", differing.join("\n"));
-    let calls: usize = scenes().iter().map(|scene| scene.calls.len()).sum();
+    let calls: Vec<_> = scenes().into_iter().flat_map(|scene| scene.calls).collect();
+    let of_agent = |agent: &str| calls.iter().filter(|call| call.0 == agent).count();
+    assert_eq!(our_prompts.len(), of_agent("far"));
     assert_eq!(
         (ours.responses.len(), theirs.responses.len()),
-        (calls, calls)
+        (calls.len(), calls.len())
     );
     assert_eq!(
         ours.requests.len(),
-        calls - 1,
+        of_agent("scout"),
         "every agent that is known was asked"
     );
 }

@@ -1,11 +1,14 @@
 //! Limits of turns and time, the recovery turn after them, and cancellation.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use lapidary_native::executor::TerminateReason;
+use lapidary_native::executor::{ActivityKind, TerminateReason};
 use lapidary_native::tool::GateAnswer;
-use lapidary_standin::api::{AfterScript, Script, Turn};
+use lapidary_standin::api::{AfterScript, ApiError, Script, Turn};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -186,7 +189,7 @@ async fn a_cancelled_agent_stops_at_every_wait() {
         Script::new()
             .stream(Turn::call("slow", json!({"seconds": 3})).delay(second * 2))
             .stream(Turn::call("write_file", json!({})).hang_for(second * 2))
-            .stream(lapidary_standin::api::ApiError::rate_limited(second * 2))
+            .stream(ApiError::rate_limited(second * 2))
             .stream(done("Found.").delay(second))
     };
     let stage = || {
@@ -216,4 +219,108 @@ async fn a_cancelled_agent_stops_at_every_wait() {
             "Agent execution was terminated before completion."
         );
     }
+}
+
+/// A run that stands still before each poll of its future: turns, calls one after another and at once, a permission, a retry, and a
+/// sub-agent with its recovery turn.
+fn varied_run() -> Stage {
+    let second = Duration::from_secs(1);
+    let slow = || Turn::call("slow", json!({"seconds": 1}));
+    let helper = json!({"agent_name": "helper", "prompt": "Help."});
+    let script = Script::new()
+        .stream(slow().and_call("look", json!({})).delay(second))
+        .stream(ApiError::new(503))
+        .stream(
+            Turn::thought("**Writing**")
+                .and_call("write_file", json!({}))
+                .delay(second),
+        )
+        .stream(Turn::call("invoke_agent", helper).delay(second))
+        .stream(slow().delay(second))
+        .stream(Turn::text("I am done.").delay(second))
+        .stream(done("Late.").delay(second))
+        .stream(done("Found.").hang_for(second));
+    let mut stage = Stage::new(script);
+    stage.executor.gate = Arc::new(ToyGate::AnswersAfter(second, GateAnswer::Allowed));
+    stage.executor.max_depth = 2;
+    stage
+}
+
+/// Tasks of the run that still live, once those that were told to end have had the time.
+async fn tasks_left() -> usize {
+    sleep(Duration::from_mins(10)).await;
+    tokio::runtime::Handle::current()
+        .metrics()
+        .num_alive_tasks()
+}
+
+/// A future goes on from one await point to another with each poll, so every poll is tried: the client cancels before it.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_cancelled_at_any_await_point_ends_once_with_nothing_left() {
+    let mut aborted = 0;
+    loop {
+        let stage = varied_run();
+        let cancelled = stage.cancelled.clone();
+        let mut polls = 0;
+        let mut run = pin!(stage.play());
+        let scene = poll_fn(|context| {
+            if polls == aborted {
+                cancelled.cancel();
+            }
+            polls += 1;
+            run.as_mut().poll(context)
+        })
+        .await;
+        if scene.outcome.terminate_reason == TerminateReason::Goal {
+            assert_eq!(scene.outcome.result, "Found.");
+            assert!(
+                polls <= aborted + 1,
+                "{polls} polls, cancelled at {aborted}"
+            );
+            break;
+        }
+        let told = format!("cancelled before poll {aborted}: {:#?}", scene.outcome);
+        assert_eq!(
+            scene.outcome.terminate_reason,
+            TerminateReason::Aborted,
+            "{told}"
+        );
+        scene.check_pairs();
+        let count = |is_it: fn(&ActivityKind) -> bool| {
+            let activities = scene.activities.iter();
+            activities.filter(|it| is_it(&it.kind)).count()
+        };
+        let spawned = count(|kind| matches!(kind, ActivityKind::Spawned { .. }));
+        let ended = count(|kind| matches!(kind, ActivityKind::Ended { .. }));
+        assert_eq!(spawned, ended, "each sub-agent ends: {told}");
+        assert_eq!(tasks_left().await, 0, "{told}");
+        aborted += 1;
+    }
+    assert!(aborted >= 10, "the run has {aborted} await points");
+}
+
+/// The same if the caller drops the run.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_dropped_at_any_await_point_leaves_nothing_running() {
+    let mut dropped = 0;
+    loop {
+        let ended = {
+            let mut polls = 0;
+            let mut run = pin!(varied_run().play());
+            poll_fn(|context| {
+                if polls == dropped {
+                    return Poll::Ready(false);
+                }
+                polls += 1;
+                run.as_mut().poll(context).map(|_| true)
+            })
+            .await
+        };
+        assert_eq!(tasks_left().await, 0, "dropped after {dropped} polls");
+        if ended {
+            break;
+        }
+        dropped += 1;
+    }
+    assert!(dropped >= 10, "the run has {dropped} await points");
 }

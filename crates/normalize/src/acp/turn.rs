@@ -241,6 +241,7 @@ pub(super) fn agent_report(error: Token<'_>, message: &Text) -> AgentReport {
             .iter()
             .find_map(|key| own::string_token(task.get(key))?.string())
     });
+    let hint = lapidary_in(error).and_then(|task| own::string_token(task.get("hint"))?.string());
     AgentReport {
         cause: None,
         status: "error".to_owned(),
@@ -248,6 +249,7 @@ pub(super) fn agent_report(error: Token<'_>, message: &Text) -> AgentReport {
         message: Some(message.clone()),
         code: code.and_then(Token::u64),
         is_unasked: false,
+        hint: hint.map(String::from),
     }
 }
 

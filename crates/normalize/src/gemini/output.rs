@@ -160,6 +160,7 @@ impl OutputTranslator<'_> {
             message: message.clone(),
             code: error.and_then(|error| error.get("code")?.u64()),
             is_unasked: false,
+            hint: None,
         });
         let mut turn = TurnComplete {
             is_error: error.is_some(),

@@ -148,6 +148,8 @@ pub struct AgentReport {
     pub code: Option<u64>,
     /// The agent's own count says that no token was used: no model was asked.
     pub is_unasked: bool,
+    /// What the user can do about the error, where the agent says it.
+    pub hint: Option<String>,
 }
 
 impl AgentReport {

@@ -123,6 +123,7 @@ impl<'a> TurnEnd<'a> {
             error_type: api_error,
             code: self.status,
             is_unasked: false,
+            hint: None,
         }
     }
 
