@@ -53,6 +53,10 @@ pub(super) struct TerminalPrompter {
     waiting: VecDeque<PermissionPrompt>,
     /// The question on the terminal. An answer is for this one only, even if others come or are withdrawn.
     put: Option<PermissionPrompt>,
+    /// Whether a question was withdrawn while it was on the terminal: what is typed next may be meant for that one.
+    was_withdrawn: bool,
+    /// Whether a yes to the question on the terminal counts only when it is typed again.
+    needs_second_yes: bool,
     typed: Option<mpsc::UnboundedReceiver<String>>,
     /// The ids of requests whose events were shown, and with them all events before.
     requested: VecDeque<Text>,
@@ -107,6 +111,8 @@ pub(super) fn terminal_attendance(
         questions,
         waiting: VecDeque::new(),
         put: None,
+        was_withdrawn: false,
+        needs_second_yes: false,
         typed: None,
         requested: VecDeque::new(),
         frames_waited: 0,
@@ -132,6 +138,7 @@ impl TerminalPrompter {
     /// Whether the question on the terminal was withdrawn. If so, takes it away.
     pub(super) fn take_withdrawn(&mut self) -> bool {
         let put = self.put.take_if(|question| question.reply.is_closed());
+        self.was_withdrawn |= put.is_some();
         put.is_some()
     }
 
@@ -146,6 +153,7 @@ impl TerminalPrompter {
         let typed = self.typed.get_or_insert_with(read_lines);
         while typed.try_recv().is_ok() {}
         self.put = Some(question);
+        self.needs_second_yes = std::mem::take(&mut self.was_withdrawn);
         self.show_prompt(prompt_extent(&self.invocation))
     }
 
@@ -197,7 +205,16 @@ impl TerminalPrompter {
             prompt_extent(&self.invocation),
             live_options(&self.invocation, false),
         );
-        let (allowed, is_for_run, why) = match TypedAnswer::parse(line) {
+        let answer = TypedAnswer::parse(line);
+        let is_yes = matches!(answer, TypedAnswer::Yes | TypedAnswer::Always);
+        if is_yes && std::mem::take(&mut self.needs_second_yes) {
+            writeln!(
+                self.invocation.stderr_writer(),
+                "  The request before this one was withdrawn. If you mean this one, answer again."
+            )?;
+            return ask_for_answer(&prompt, &self.invocation).map(|()| false);
+        }
+        let (allowed, is_for_run, why) = match answer {
             TypedAnswer::Yes => (true, false, None),
             TypedAnswer::Always if prompt.always.is_some() => (true, true, None),
             TypedAnswer::No(why) => (false, false, why),
@@ -356,6 +373,8 @@ mod tests {
             questions,
             waiting: VecDeque::new(),
             put: Some(question),
+            was_withdrawn: false,
+            needs_second_yes: false,
             invocation: Arc::new(Invocation::from_process()),
             typed: None,
             requested: VecDeque::new(),
@@ -391,6 +410,27 @@ mod tests {
                 assert!(is_ours, "{width}: {line:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_yes_that_may_be_meant_for_a_withdrawn_question_is_asked_for_again() {
+        let (first, reply) = question("ls", "");
+        let mut prompter = asking(first);
+        drop(reply);
+        assert!(prompter.take_withdrawn());
+        let (second, mut reply) = question("rm -rf src", "");
+        prompter.waiting.push_back(second);
+        prompter.put_oldest().unwrap();
+        assert!(!prompter.take_answer("y").unwrap());
+        assert!(reply.try_recv().is_err());
+        assert!(prompter.take_answer("y").unwrap());
+        assert!(reply.try_recv().unwrap().allowed);
+        // The question after it is as any other.
+        let (third, mut reply) = question("ls", "");
+        prompter.waiting.push_back(third);
+        prompter.put_oldest().unwrap();
+        assert!(prompter.take_answer("y").unwrap());
+        assert!(reply.try_recv().unwrap().allowed);
     }
 
     #[test]
