@@ -148,6 +148,17 @@ impl<'a> Token<'a> {
             .map(|(_, value)| value)
     }
 
+    /// Several members in one pass, each as [`get`](Token::get) finds it.
+    pub fn get_each<const N: usize>(self, keys: [&str; N]) -> [Option<Token<'a>>; N] {
+        let mut values = [None; N];
+        for (name, value) in self.members() {
+            if let Some(place) = keys.iter().position(|key| name.is(key)) {
+                values[place] = Some(value);
+            }
+        }
+        values
+    }
+
     /// The members of an object in order, duplicates included. Empty for any other kind.
     pub fn members(self) -> ObjectMembers<'a> {
         ObjectMembers(InnerTokens::new(self, TokenKind::Object))

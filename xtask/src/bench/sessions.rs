@@ -186,9 +186,10 @@ pub(super) fn report_agent_sessions(
     };
     let mut verdict = BenchVerdict::default();
     verdict.add_verdict(judge_contest(&bench.list_contest()?));
-    verdict.add_verdict(judge_contest(&bench.search_contest()?));
     verdict.misses.extend(bench.missed_answers()?);
+    verdict.add_verdict(judge_contest(&bench.search_contest()?));
     verdict.add_verdict(judge_contest(&bench.huge_contest()?));
+    verdict.add_verdict(judge_contest(&bench.packed_contest()?));
     print_doubts(&verdict.doubts);
     Ok(verdict)
 }

@@ -128,6 +128,9 @@ fn a_repeated_key_reads_as_the_last_one_as_in_javascript() {
     assert_eq!(token.get("a").unwrap().as_str(), "3");
     assert_eq!(token.members().count(), 3);
     assert!(token.get("c").is_none());
+    let each = token.get_each(["c", "b", "a"]);
+    let alone = ["c", "b", "a"].map(|key| token.get(key));
+    assert_eq!(each, alone);
 }
 
 #[test]

@@ -3,12 +3,14 @@
 //! A record names its type within its first bytes, so most lines are neither searched nor parsed.
 
 use std::io;
+use std::sync::LazyLock;
 
 use lapidary_json::{Token, TokenKind};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::TokenCounts;
 use lapidary_wire::codex::rollout::RolloutRecord;
-use memchr::memmem;
+use lapidary_wire::lines::RawLine;
+use memchr::memmem::Finder;
 
 use super::CodexSessions;
 use super::files::find_in_home;
@@ -19,6 +21,14 @@ use crate::provider_scope::{ProviderScope, WantedDirectories};
 use crate::times::epoch_ms;
 use crate::usage_lines::each_line;
 use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, ResponseKey, UsageNotes};
+
+static EXIT_CODE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("exit_code"));
+static EXITED: LazyLock<Finder<'static>> =
+    LazyLock::new(|| Finder::new("Process exited with code "));
+static ASSISTANT: LazyLock<Finder<'static>> =
+    LazyLock::new(|| Finder::new("\"role\":\"assistant\""));
+static REFUSALS: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| ["rejected", "unsupported ", "approval policy is "].map(Finder::new));
 
 /// The longest time between two counts of a history that is copied, in milliseconds.
 const INHERITED_GAP_MS: i64 = 1000;
@@ -96,12 +106,9 @@ impl<'w> RolloutUsage<'w> {
         if !may_count(line) {
             return;
         }
-        let text = simdutf8::basic::from_utf8(line).ok();
-        let object = text.and_then(|text| Token::parse(text).ok());
-        let Some(object) = object.and_then(|it| it.if_kind(TokenKind::Object)) else {
+        let Some(record) = RolloutRecord::from_line(RawLine::Whole(line)) else {
             return;
         };
-        let record = RolloutRecord::from_token(object);
         match record.kind.and_then(Token::string).as_deref() {
             Some("session_meta") => self.add_beginning(&record),
             Some("turn_context") => {
@@ -129,12 +136,11 @@ impl<'w> RolloutUsage<'w> {
     }
 
     fn add_event(&mut self, record: &RolloutRecord<'_>) {
-        match record.string("type").and_then(Token::string).as_deref() {
-            Some("token_count") => self.add_tokens(record),
+        let [kind, info, item] = payload_members(record, ["type", "info", "item"]);
+        match kind.and_then(Token::string).as_deref() {
+            Some("token_count") => self.add_tokens(record, info),
             Some("item_completed") => {
-                let item = record.get("item");
-                let code = item.and_then(|item| item.get("exit_code"));
-                let id = item.and_then(|item| item.get("id"));
+                let [id, code] = item.map_or([None; 2], |it| it.get_each(["id", "exit_code"]));
                 self.add_exit(id, code);
             }
             _ => {}
@@ -151,10 +157,10 @@ impl<'w> RolloutUsage<'w> {
     }
 
     /// Counts are told again with each new limit: one with the same total is the same.
-    fn add_tokens(&mut self, record: &RolloutRecord<'_>) {
-        let info = record.get("info");
-        let counts = |name| RolloutTokens::from_token(info?.get(name)?);
-        let (last, total) = (counts("last_token_usage"), counts("total_token_usage"));
+    fn add_tokens(&mut self, record: &RolloutRecord<'_>, info: Option<Token<'_>>) {
+        let names = ["last_token_usage", "total_token_usage"];
+        let counts = info.map_or([None; 2], |info| info.get_each(names));
+        let [last, total] = counts.map(|it| RolloutTokens::from_token(it?));
         if total.is_some() && total == self.total {
             return;
         }
@@ -208,17 +214,19 @@ impl<'w> RolloutUsage<'w> {
     }
 
     fn add_item(&mut self, record: &RolloutRecord<'_>) {
-        match record.string("type").and_then(Token::string).as_deref() {
+        let [kind, name, id] = payload_members(record, ["type", "name", "call_id"]);
+        let id = id.and_then(|id| id.if_kind(TokenKind::String));
+        match kind.and_then(Token::string).as_deref() {
             Some("message") if !record.is_context() => {
                 let time = record.timestamp.map(Token::as_str);
                 let exact = hash(("turn", &self.notes.session, time, self.line));
                 self.put_note(exact, NoteKind::Turn, record, |note| note);
             }
             Some("function_call" | "custom_tool_call") => {
-                let name = record.string("name").and_then(Token::string);
+                let name = name.and_then(Token::string);
                 let tool = self.notes.name_number(name.as_deref().unwrap_or_default());
                 self.recent.push(NotedCall {
-                    id: call_id(record.string("call_id")),
+                    id: call_id(id),
                     message: 0,
                     tool,
                     is_error: false,
@@ -226,7 +234,7 @@ impl<'w> RolloutUsage<'w> {
                 });
             }
             Some("function_call_output" | "custom_tool_call_output") if record.tells_failure() => {
-                self.errors.insert(call_id(record.string("call_id")));
+                self.errors.insert(call_id(id));
             }
             _ => {}
         }
@@ -313,6 +321,15 @@ impl RolloutTokens {
     }
 }
 
+/// Members of the payload, in one pass. None for those that are `null`.
+fn payload_members<'a, const N: usize>(
+    record: &RolloutRecord<'a>,
+    keys: [&str; N],
+) -> [Option<Token<'a>>; N] {
+    let members = record.payload.map(|payload| payload.get_each(keys));
+    members.map_or([None; N], |found| found.map(|it| it?.non_null()))
+}
+
 fn call_id(id: Option<Token<'_>>) -> u64 {
     hash(("call", id.map(Token::as_str)))
 }
@@ -331,7 +348,7 @@ fn may_count(line: &[u8]) -> bool {
         }
         (b"response_item", Some(b"message")) => {
             let head = &line[..line.len().min(512)];
-            memmem::find(head, b"\"role\":\"assistant\"").is_none()
+            ASSISTANT.find(head).is_none()
         }
         (b"response_item", Some(b"function_call_output" | b"custom_tool_call_output")) => {
             has_exit_code(line) || may_tell_failure(line)
@@ -343,18 +360,15 @@ fn may_count(line: &[u8]) -> bool {
 /// Whether the beginning of a result may say that its call failed.
 fn may_tell_failure(line: &[u8]) -> bool {
     let head = &line[..line.len().min(LONGEST_HEAD)];
-    let exited = b"Process exited with code ";
-    if let Some(place) = memmem::find(head, exited) {
-        return head.get(place + exited.len()) != Some(&b'0');
+    if let Some(place) = EXITED.find(head) {
+        return head.get(place + EXITED.needle().len()) != Some(&b'0');
     }
-    [&b"rejected"[..], b"unsupported ", b"approval policy is "]
-        .iter()
-        .any(|word| memmem::find(head, word).is_some())
+    REFUSALS.iter().any(|words| words.find(head).is_some())
 }
 
 /// How many bytes of a result are searched for the sentence of a failure, which comes first.
 const LONGEST_HEAD: usize = 1024;
 
 fn has_exit_code(line: &[u8]) -> bool {
-    memmem::find(line, b"exit_code").is_some()
+    EXIT_CODE.find(line).is_some()
 }

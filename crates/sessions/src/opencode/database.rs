@@ -16,7 +16,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row, Rows, params};
 
 use super::snapshot::DatabaseSnapshot;
-use super::usage::OpencodeUsage;
+use super::usage::{MessageFields, OpencodeUsage};
 use super::{FoundSession, FoundSessions, given_title, store_file};
 use crate::agent_summary::AgentSummary;
 use crate::line_head::leading_member;
@@ -299,8 +299,8 @@ impl OpencodeDatabase {
             Ok(())
         })?;
         self.each_row("SELECT id, session_id, data FROM message", |row| {
-            if let Ok(data) = Token::parse(text_of(row, 2)?) {
-                reading.add_message(text_of(row, 1)?, text_of(row, 0)?, data);
+            if let Some(message) = MessageFields::read(text_of(row, 2)?) {
+                reading.add_message(text_of(row, 1)?, text_of(row, 0)?, &message);
             }
             Ok(())
         })?;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-use lapidary_json::{Token, TokenKind};
+use lapidary_json::{Token, TokenKind, scan_object};
 use lapidary_normalize::opencode::{OpencodeRows as _, RowsError};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::TokenCounts;
@@ -67,12 +67,11 @@ impl OpencodeSessions {
         let is_child = text("parentID").is_some();
         reading.add_session(&id, &text("directory").unwrap_or_default(), is_child);
         storage.each_message(&id, &mut |rows| {
-            let Ok(message) = Token::parse(&rows.message) else {
+            let Some(message) = MessageFields::read(&rows.message) else {
                 return;
             };
-            let name = OpencodeRow::from_token(message).id();
-            let name = name.and_then(Token::string).unwrap_or_default();
-            reading.add_message(&id, &name, message);
+            let name = message.id.and_then(Token::string).unwrap_or_default();
+            reading.add_message(&id, &name, &message);
             for part in &rows.parts {
                 reading.add_part(&name, part.as_bytes());
             }
@@ -87,6 +86,40 @@ pub(super) struct OpencodeUsage<'w> {
     /// The place of each wanted session, by its id.
     places: HashMap<String, usize>,
     messages: ByHash<MessageOwner>,
+}
+
+/// The members of a message that a count needs, read in one pass.
+#[derive(Debug, Default)]
+pub(super) struct MessageFields<'a> {
+    id: Option<Token<'a>>,
+    role: Option<Token<'a>>,
+    time: Option<Token<'a>>,
+    model: Option<Token<'a>>,
+    tokens: Option<Token<'a>>,
+}
+
+impl<'a> MessageFields<'a> {
+    /// None for a text that is no object.
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let mut read = Self::default();
+        let take = |key: Token<'a>, value: Token<'a>| {
+            let field = match key.as_str() {
+                "\"id\"" => &mut read.id,
+                "\"role\"" => &mut read.role,
+                "\"time\"" => &mut read.time,
+                "\"modelID\"" => &mut read.model,
+                "\"tokens\"" => &mut read.tokens,
+                _ => return,
+            };
+            *field = Some(value);
+        };
+        scan_object(text, take).ok()?;
+        Some(read)
+    }
+
+    fn created_ms(&self) -> Option<i64> {
+        i64::try_from(self.time?.get("created")?.u64()?).ok()
+    }
 }
 
 /// The session of a message, and its role.
@@ -147,28 +180,26 @@ impl<'w> OpencodeUsage<'w> {
     }
 
     /// A row of `message`, or a file, which is its own content.
-    pub(super) fn add_message(&mut self, session: &str, id: &str, row: Token<'_>) {
+    pub(super) fn add_message(&mut self, session: &str, id: &str, message: &MessageFields<'_>) {
         let Some(&session) = self.places.get(session) else {
             return;
         };
-        let row = OpencodeRow::from_token(row);
-        let time = row.created_ms().and_then(|it| i64::try_from(it).ok());
         let id = hash(id);
-        let is_users = row.string("role").is_some_and(|it| it.is("user"));
+        let is_users = message.role.is_some_and(|it| it.is("user"));
         let notes = &mut self.sessions[session];
         let prompt = is_users.then_some(notes.messages.len());
         self.messages.insert(id, MessageOwner { session, prompt });
-        let tokens = row.get("tokens").and_then(token_counts);
+        let tokens = message.tokens.and_then(token_counts);
         let kind = match tokens {
             Some(_) if !is_users => NoteKind::Answer,
             _ => NoteKind::Other, // a prompt is one if a part has words
         };
-        let model = row.string("modelID").and_then(Token::string);
+        let model = message.model.and_then(Token::string);
         let model = model.map(|model| notes.name_number(&model));
         notes.put_message(NotedMessage {
             model,
             tokens,
-            ..noted_message(id, kind, time)
+            ..noted_message(id, kind, message.created_ms())
         });
     }
 
@@ -288,11 +319,12 @@ fn noted_message(id: u64, kind: NoteKind, time: Option<i64>) -> NotedMessage {
 /// reasoning. None for a response that was never given.
 fn token_counts(tokens: Token<'_>) -> Option<TokenCounts> {
     let count = |token: Option<Token<'_>>| token.and_then(Token::u64);
-    let (input, output) = (count(tokens.get("input"))?, count(tokens.get("output"))?);
-    let cache = tokens.get("cache");
-    let of_cache = |key| count(cache.and_then(|cache| cache.get(key))).unwrap_or_default();
-    let (cached, cache_written) = (of_cache("read"), of_cache("write"));
-    let reasoning = count(tokens.get("reasoning")).unwrap_or_default();
+    let [input, output, reasoning, cache] =
+        tokens.get_each(["input", "output", "reasoning", "cache"]);
+    let (input, output) = (count(input)?, count(output)?);
+    let of_cache = cache.map_or([None; 2], |cache| cache.get_each(["read", "write"]));
+    let [cached, cache_written] = of_cache.map(|it| count(it).unwrap_or_default());
+    let reasoning = count(reasoning).unwrap_or_default();
     let input = input.saturating_add(cached).saturating_add(cache_written);
     let output = output.saturating_add(reasoning);
     let total = input.saturating_add(output);

@@ -145,10 +145,11 @@ impl QwenUsageReading {
         self.notes.put_message(note);
         for part in record.parts() {
             if let QwenPart::Call(call) = part {
-                let name = call.get("name").and_then(Token::string);
+                let [id, name] = call.get_each(["id", "name"]);
+                let name = name.and_then(Token::string);
                 let tool = self.notes.name_number(name.as_deref().unwrap_or_default());
                 self.notes.put_call(NotedCall {
-                    id: call_id(call.get("id")),
+                    id: call_id(id),
                     message: note.id,
                     tool,
                     is_error: false,
@@ -224,16 +225,21 @@ fn call_id(id: Option<Token<'_>>) -> u64 {
 
 /// The prompt includes what was read from the cache, and the output its thoughts: the API is `OpenAI`'s.
 fn token_counts(usage: Token<'_>) -> Option<TokenCounts> {
-    let count = |key| usage.get(key).and_then(Token::u64);
-    usage.get("promptTokenCount")?;
-    let input = count("promptTokenCount").unwrap_or_default();
-    let output = count("candidatesTokenCount").unwrap_or_default();
+    let [input, output, total, cached] = usage.get_each([
+        "promptTokenCount",
+        "candidatesTokenCount",
+        "totalTokenCount",
+        "cachedContentTokenCount",
+    ]);
+    input?;
+    let count = |token: Option<Token<'_>>| token.and_then(Token::u64).unwrap_or_default();
+    let (input, output) = (count(input), count(output));
     let parts = input.saturating_add(output);
-    let total = count("totalTokenCount").unwrap_or_default().max(parts);
+    let total = count(total).max(parts);
     Some(TokenCounts {
         input,
         output,
-        cached: count("cachedContentTokenCount").unwrap_or_default(),
+        cached: count(cached),
         thoughts: total - parts,
         total,
         ..TokenCounts::default()

@@ -20,10 +20,9 @@ struct SeenResponses {
 
 /// Marks messages that another session has, too. They count for the session that ended first.
 pub(super) fn mark_repeated(sessions: &mut [UsageNotes]) {
-    sessions.sort_by(|one, other| {
-        let ended = |notes: &UsageNotes| notes.messages.iter().filter_map(|it| it.time).max();
-        let by_end = ended(one).cmp(&ended(other));
-        by_end.then_with(|| one.session.cmp(&other.session))
+    sessions.sort_by_cached_key(|notes| {
+        let ended = notes.messages.iter().filter_map(|it| it.time).max();
+        (ended, notes.session.clone())
     });
     let mut seen = SeenResponses::default();
     for session in 0..sessions.len() {

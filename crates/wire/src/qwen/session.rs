@@ -214,23 +214,28 @@ impl<'a> QwenRecord<'a> {
 
 impl<'a> QwenPart<'a> {
     fn from_token(part: Token<'a>) -> Self {
-        let object = |key| part.get(key).and_then(|it| it.if_kind(TokenKind::Object));
-        let is_thought = part.get("thought").and_then(Token::bool) == Some(true);
-        if let Some(call) = object("functionCall") {
+        let keys = [
+            "functionCall",
+            "functionResponse",
+            "inlineData",
+            "text",
+            "thought",
+        ];
+        let [call, response, data, text, thought] = part.get_each(keys);
+        let object = |value: Option<Token<'a>>| value?.if_kind(TokenKind::Object);
+        let is_thought = thought.and_then(Token::bool) == Some(true);
+        if let Some(call) = object(call) {
             Self::Call(call)
-        } else if let Some(response) = object("functionResponse") {
+        } else if let Some(response) = object(response) {
             Self::Response(response)
-        } else if let Some(data) = object("inlineData") {
+        } else if let Some(data) = object(data) {
             let string = |key| data.get(key)?.if_kind(TokenKind::String);
             match (string("mimeType"), string("data")) {
                 (Some(mime_type), Some(data)) => Self::Data { mime_type, data },
                 _ => Self::Other(part),
             }
         } else {
-            match part
-                .get("text")
-                .and_then(|it| it.if_kind(TokenKind::String))
-            {
+            match text.and_then(|it| it.if_kind(TokenKind::String)) {
                 Some(text) if is_thought => Self::Thought(text),
                 Some(text) => Self::Text(text),
                 None => Self::Other(part),

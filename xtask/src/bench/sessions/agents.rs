@@ -6,20 +6,21 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use ruzstd::encoding::{CompressionLevel, compress};
 
 use super::agentsview::Agentsview;
 use super::contest::{SessionsContest, SessionsContestant};
 use super::peers::PeerPrograms;
 use super::table::CommandLimits;
 use super::{
-    FLOOR, INDEX, LIST, LIST_INDEXED, SEARCH, SEARCH_INDEXED, SHOW, control_contestant, cpu_limit,
-    floor, times_limit, with_previous_index,
+    FLOOR, INDEX, LIST, LIST_INDEXED, SEARCH, SEARCH_INDEXED, control_contestant, cpu_limit, floor,
+    times_limit, with_previous_index,
 };
 use crate::peers;
 use crate::workspace::{Workspace, run as run_shown};
@@ -27,6 +28,7 @@ use crate::workspace::{Workspace, run as run_shown};
 const STATS: &str = "`sessions stats --all`";
 const CCUSAGE: &str = "`ccusage daily --offline` 20.0.24";
 const AGENTSVIEW: &str = "`agentsview sync` 0.46.1, once";
+const SHOW: &str = "`sessions show latest --all`, as events";
 const RIPGREP: &str = "`rg --count`, ripgrep 15.0.0";
 
 /// The word that every 501st session has.
@@ -74,6 +76,9 @@ const HUGE: AgentCorpus = AgentCorpus {
     more: &["--one", "codex"],
 };
 
+/// The home with the same rollout, compressed.
+const PACKED: &str = "agents-packed";
+
 /// Where the bench reads and writes.
 pub(super) struct AgentBench<'a> {
     pub(super) workspace: &'a Workspace,
@@ -85,7 +90,7 @@ pub(super) struct AgentBench<'a> {
 }
 
 impl AgentBench<'_> {
-    /// Listing many sessions.
+    /// Listing and indexing many sessions. agentsview takes a minute for these, and too long for 1 GB.
     pub(super) fn list_contest(&self) -> Result<SessionsContest> {
         let home = self.home_of(LISTED)?;
         let over = "5,000 of 20 KB, of four agents".to_owned();
@@ -103,7 +108,9 @@ impl AgentBench<'_> {
         indexed.expected = Some((0..LISTED.sessions).map(session_id).collect());
         contest.add_contestant(with_previous_index(indexed));
         contest.add_contestant(reading_contestant(&home)?);
+        self.add_agentsview(&mut contest, &home)?;
         contest.hold_rounds(3 * self.rounds);
+        contest.require_faster(INDEX, AGENTSVIEW, 8.0);
         Ok(contest)
     }
 
@@ -128,14 +135,12 @@ impl AgentBench<'_> {
         let limits = CommandLimits::default();
         contest.add_contestant(self.contestant(STATS, &["stats", "--all"], &home, limits));
         self.add_ccusage(&mut contest, &home);
-        self.add_agentsview(&mut contest, &home)?;
         contest.hold_rounds(self.rounds);
-        contest.require_faster(INDEX, AGENTSVIEW, 8.0);
         contest.require_faster(STATS, CCUSAGE, 2.0);
         Ok(contest)
     }
 
-    /// Asks agentsview and the index of the search contest for the same words. Each session that agentsview finds has to be among
+    /// Asks agentsview and the index of the list contest for the same words. Each session that agentsview finds has to be among
     /// ours; agentsview itself does not keep every result of a tool.
     pub(super) fn missed_answers(&self) -> Result<Vec<String>> {
         let Ok(program) = self.peers.agentsview() else {
@@ -143,7 +148,7 @@ impl AgentBench<'_> {
         };
         let agentsview = Agentsview::in_home(program, self.agentsview_home());
         let theirs = agentsview.find_words(&WORDS)?;
-        let home = self.home_of(SEARCHED)?;
+        let home = self.home_of(LISTED)?;
         let mut missed = Vec::new();
         println!(
             "\n| word | sessions by the index | by agentsview | by both |\n|---|---:|---:|---:|"
@@ -164,16 +169,29 @@ impl AgentBench<'_> {
     /// A rollout that does not fit into memory.
     pub(super) fn huge_contest(&self) -> Result<SessionsContest> {
         let home = self.home_of(HUGE)?;
-        let mut contest = SessionsContest::new("one rollout of 1 GB".to_owned());
+        self.rollout_contest("one rollout of 1 GB", &home)
+    }
+
+    /// The same as `.jsonl.zst`.
+    pub(super) fn packed_contest(&self) -> Result<SessionsContest> {
+        let home = self.packed_home()?;
+        let size = floor::size_of(&home)? / 1_000_000;
+        self.rollout_contest(&format!("the same, compressed to {size} MB"), &home)
+    }
+
+    fn rollout_contest(&self, over: &str, home: &Path) -> Result<SessionsContest> {
+        let mut contest = SessionsContest::new(over.to_owned());
         let limits = CommandLimits {
             peak: Some(60_000_000),
             ..CommandLimits::default()
         };
         let list = ["list", "--all", "--no-index"];
-        contest.add_contestant(self.contestant(LIST, &list, &home, limits));
+        let mut list = self.contestant(LIST, &list, home, limits);
+        list.expected = Some([session_id(1)].into());
+        contest.add_contestant(list);
         let show = ["show", "latest", "--agent", "codex", "--all"];
-        contest.add_contestant(self.contestant(SHOW, &show, &home, limits));
-        contest.add_contestant(reading_contestant(&home)?);
+        contest.add_contestant(self.contestant(SHOW, &show, home, limits));
+        contest.add_contestant(reading_contestant(home)?);
         contest.hold_rounds(1); // memory does not vary
         Ok(contest)
     }
@@ -191,6 +209,29 @@ impl AgentBench<'_> {
             write.arg(&home);
             write.args([corpus.sessions, corpus.bytes_each].map(|it| it.to_string()));
             run_shown(write.args(corpus.more))?;
+            fs::write(stamp, "")?;
+        }
+        floor::read_all(&home)?; // from now on it is in memory
+        Ok(home)
+    }
+
+    /// The home of the compressed rollout, written unless it is there.
+    fn packed_home(&self) -> Result<PathBuf> {
+        let plain = self.home_of(HUGE)?;
+        let home = self.corpora.join(PACKED);
+        let stamp = home.join(".written");
+        if !stamp.is_file() {
+            eprintln!("bench: writing {PACKED}");
+            let _ = fs::remove_dir_all(&home); // of an interrupted bench
+            let day = Path::new(".codex/sessions/2026/01/02");
+            fs::create_dir_all(home.join(day))?;
+            for entry in fs::read_dir(plain.join(day))? {
+                let mut name = entry?.file_name();
+                let rollout = File::open(plain.join(day).join(&name))?;
+                name.push(".zst");
+                let packed = File::create(home.join(day).join(name))?;
+                compress(rollout, packed, CompressionLevel::Fastest);
+            }
             fs::write(stamp, "")?;
         }
         floor::read_all(&home)?; // from now on it is in memory
