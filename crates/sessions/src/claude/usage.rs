@@ -223,9 +223,11 @@ impl ClaudeUsageReading {
             tokens: Some(token_counts(&used)),
             response: Some(key),
         });
-        let blocks = response.content.into_iter().flat_map(Token::elements);
-        for block in blocks.filter(|block| is_type(*block, "tool_use")) {
-            self.add_call(block, key.exact);
+        for block in response.content.into_iter().flat_map(Token::elements) {
+            let [kind, id, name] = block.get_each(["type", "id", "name"]);
+            if kind.is_some_and(|kind| kind.is("tool_use")) {
+                self.add_call(id, name, key.exact);
+            }
         }
     }
 
@@ -244,9 +246,9 @@ impl ClaudeUsageReading {
         }
     }
 
-    fn add_call(&mut self, block: Token<'_>, message: u64) {
-        let id = block.get("id").map(Token::as_str);
-        let name = block.get("name").and_then(Token::string);
+    fn add_call(&mut self, id: Option<Token<'_>>, name: Option<Token<'_>>, message: u64) {
+        let id = id.map(Token::as_str);
+        let name = name.and_then(Token::string);
         let tool = self.notes.name_number(name.as_deref().unwrap_or_default());
         self.notes.put_call(NotedCall {
             id: call_id(id),

@@ -5,7 +5,7 @@
 use std::io;
 use std::sync::LazyLock;
 
-use lapidary_json::{Token, TokenKind};
+use lapidary_json::{Token, TokenKind, scan_prefix};
 use lapidary_vocab::event::Provider;
 use lapidary_vocab::stats::TokenCounts;
 use lapidary_wire::codex::rollout::RolloutRecord;
@@ -103,6 +103,9 @@ impl<'w> RolloutUsage<'w> {
 
     fn add_line(&mut self, line: &[u8]) {
         self.line += 1;
+        if let Some(count) = TokenCountLine::read(line) {
+            return self.add_tokens(Some(count.timestamp), count.last, count.total);
+        }
         if !may_count(line) {
             return;
         }
@@ -138,7 +141,12 @@ impl<'w> RolloutUsage<'w> {
     fn add_event(&mut self, record: &RolloutRecord<'_>) {
         let [kind, info, item] = payload_members(record, ["type", "info", "item"]);
         match kind.and_then(Token::string).as_deref() {
-            Some("token_count") => self.add_tokens(record, info),
+            Some("token_count") => {
+                let names = ["last_token_usage", "total_token_usage"];
+                let counts = info.map_or([None; 2], |info| info.get_each(names));
+                let [last, total] = counts.map(|it| RolloutTokens::from_token(it?));
+                self.add_tokens(record.timestamp, last, total);
+            }
             Some("item_completed") => {
                 let [id, code] = item.map_or([None; 2], |it| it.get_each(["id", "exit_code"]));
                 self.add_exit(id, code);
@@ -157,10 +165,12 @@ impl<'w> RolloutUsage<'w> {
     }
 
     /// Counts are told again with each new limit: one with the same total is the same.
-    fn add_tokens(&mut self, record: &RolloutRecord<'_>, info: Option<Token<'_>>) {
-        let names = ["last_token_usage", "total_token_usage"];
-        let counts = info.map_or([None; 2], |info| info.get_each(names));
-        let [last, total] = counts.map(|it| RolloutTokens::from_token(it?));
+    fn add_tokens(
+        &mut self,
+        timestamp: Option<Token<'_>>,
+        last: Option<RolloutTokens>,
+        total: Option<RolloutTokens>,
+    ) {
         if total.is_some() && total == self.total {
             return;
         }
@@ -172,7 +182,7 @@ impl<'w> RolloutUsage<'w> {
         if used == RolloutTokens::default() {
             return;
         }
-        let time = record.timestamp.map(Token::as_str);
+        let time = timestamp.map(Token::as_str);
         let exact = hash((time, self.model.as_deref(), used));
         for call in self.recent.drain(..) {
             let call = NotedCall {
@@ -183,7 +193,7 @@ impl<'w> RolloutUsage<'w> {
         }
         let model = self.model.clone();
         let model = model.map(|model| self.notes.name_number(&model));
-        self.put_note(exact, NoteKind::Answer, record, |note| NotedMessage {
+        self.put_note(exact, NoteKind::Answer, timestamp, |note| NotedMessage {
             model,
             tokens: Some(used.token_counts()),
             ..note
@@ -194,10 +204,10 @@ impl<'w> RolloutUsage<'w> {
         &mut self,
         exact: u64,
         kind: NoteKind,
-        record: &RolloutRecord<'_>,
+        timestamp: Option<Token<'_>>,
         complete: impl FnOnce(NotedMessage) -> NotedMessage,
     ) {
-        let time = record.timestamp.and_then(Token::string);
+        let time = timestamp.and_then(Token::string);
         let note = NotedMessage {
             id: exact,
             kind,
@@ -220,7 +230,7 @@ impl<'w> RolloutUsage<'w> {
             Some("message") if !record.is_context() => {
                 let time = record.timestamp.map(Token::as_str);
                 let exact = hash(("turn", &self.notes.session, time, self.line));
-                self.put_note(exact, NoteKind::Turn, record, |note| note);
+                self.put_note(exact, NoteKind::Turn, record.timestamp, |note| note);
             }
             Some("function_call" | "custom_tool_call") => {
                 let name = name.and_then(Token::string);
@@ -275,6 +285,48 @@ impl<'w> RolloutUsage<'w> {
             note.kind = NoteKind::Repeated;
         }
     }
+}
+
+/// A count of tokens as Codex CLI writes it, read without parsing the whole line: every response has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TokenCountLine<'l> {
+    timestamp: Token<'l>,
+    total: Option<RolloutTokens>,
+    last: Option<RolloutTokens>,
+}
+
+impl<'l> TokenCountLine<'l> {
+    /// None for another line, and for a count that is written in another way or cut off.
+    fn read(line: &'l [u8]) -> Option<Self> {
+        let head = RolloutHead::read(line).filter(|_| line.ends_with(b"}}"))?;
+        if (head.kind, head.payload) != (b"event_msg", Some(b"token_count")) {
+            return None;
+        }
+        let text = simdutf8::basic::from_utf8(line).ok()?;
+        let (timestamp, _) = scan_prefix(&text["{\"timestamp\":".len()..]).ok()?;
+        let info = "\"info\":{\"total_token_usage\":";
+        let start = text.find(info)? + info.len();
+        let (total, rest) = scan_prefix(&text[start..]).ok()?;
+        let (last, rest) = scan_prefix(rest.strip_prefix(",\"last_token_usage\":")?).ok()?;
+        let behind_info = end_of_object(rest)?;
+        let behind_payload = end_of_object(behind_info)?;
+        let is_whole = end_of_object(behind_payload)?.is_empty();
+        is_whole.then_some(Self {
+            timestamp,
+            total: RolloutTokens::from_token(total),
+            last: RolloutTokens::from_token(last),
+        })
+    }
+}
+
+/// The text behind an object whose last members may follow here.
+fn end_of_object(mut rest: &str) -> Option<&str> {
+    while let Some(member) = rest.strip_prefix(',') {
+        let (key, value) = scan_prefix(member).ok()?;
+        key.if_kind(TokenKind::String)?;
+        rest = scan_prefix(value.strip_prefix(':')?).ok()?.1;
+    }
+    rest.strip_prefix('}')
 }
 
 impl RolloutTokens {
@@ -371,4 +423,57 @@ const LONGEST_HEAD: usize = 1024;
 
 fn has_exit_code(line: &[u8]) -> bool {
     EXIT_CODE.find(line).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The notes of a line, read at its places and parsed.
+    fn check(line: &str, is_short_way: bool) {
+        assert_eq!(
+            TokenCountLine::read(line.as_bytes()).is_some(),
+            is_short_way,
+            "{line}"
+        );
+        let wanted = WantedDirectories::Every;
+        let tokens = |line: &str| {
+            let mut reading = RolloutUsage::new(&wanted);
+            reading.add_line(line.as_bytes());
+            let notes = reading.notes.messages.into_iter();
+            let notes = notes.map(|note| (note.id, note.time, note.tokens));
+            (notes.collect::<Vec<_>>(), reading.total)
+        };
+        // A space keeps it from being read at its places.
+        let parsed = tokens(&line.replacen(':', ": ", 1));
+        assert_eq!(tokens(line), parsed, "{line}");
+    }
+
+    #[test]
+    fn a_count_that_is_read_at_its_places_is_that_of_the_parsed_line() {
+        let usage = r#"{"input_tokens":9,"cached_input_tokens":5,"output_tokens":3,"reasoning_output_tokens":1,"total_tokens":12}"#;
+        let line = format!(
+            r#"{{"timestamp":"2026-01-02T10:03:51.001Z","type":"event_msg","payload":{{"type":"token_count","info":{{"total_token_usage":{usage},"last_token_usage":{usage},"model_context_window":258400}},"rate_limits":null}}}}"#
+        );
+        check(&line, true);
+        for (part, other) in [
+            ("null", r#"{"primary":{"used_percent":1.5}}"#),
+            (r#""type":"event_msg""#, r#""ordinal":7,"type":"event_msg""#),
+            (r#","model_context_window":258400"#, ""),
+            (
+                r#","model"#,
+                r#","last_usage_includes_reasoning":false,"model"#,
+            ),
+        ] {
+            check(&line.replace(part, other), true);
+        }
+        for (part, other) in [
+            ("info\":{", "info\":null,\"x\":{"),
+            ("258400}", "258400"),
+            ("null}}", "nul}}"),
+            ("null}}", "null}"),
+        ] {
+            check(&line.replace(part, other), false);
+        }
+    }
 }

@@ -25,6 +25,8 @@ pub(super) fn mark_repeated(sessions: &mut [UsageNotes]) {
         (ended, notes.session.clone())
     });
     let mut seen = SeenResponses::default();
+    seen.exact
+        .reserve(sessions.iter().map(|notes| notes.messages.len()).sum());
     for session in 0..sessions.len() {
         for place in 0..sessions[session].messages.len() {
             let candidate = sessions[session].messages[place];
