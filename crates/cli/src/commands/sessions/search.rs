@@ -1,5 +1,6 @@
 //! `sessions search`: finds sessions by the texts and tool calls in them.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::time::{Instant, SystemTime};
 
@@ -188,11 +189,17 @@ fn print_text(
     for warning in &found.warnings {
         out.print_message(&format!("warning: {warning}"));
     }
+    let providers = found.hits.iter().map(|hit| &hit.session.info().provider);
+    let headings = HitHeadings {
+        now: place.now,
+        names_project: args.scope.all,
+        names_agent: providers.collect::<BTreeSet<_>>().len() > 1,
+    };
     for (place_in_list, hit) in found.hits.iter().enumerate() {
         if place_in_list > 0 {
             writeln!(out)?;
         }
-        print_heading(args, hit, place, out)?;
+        headings.print_heading(hit, out)?;
         for snippet in &hit.snippets {
             print_snippet(snippet, out)?;
         }
@@ -211,37 +218,41 @@ fn print_text(
     Ok(())
 }
 
-/// Id, age, title; and the project, where there are several.
-fn print_heading(
-    args: &Args,
-    hit: &SessionHit,
-    place: &SessionsContext,
-    out: &mut Printer,
-) -> io::Result<()> {
-    let info = hit.session.info();
-    let age = age(hit.session.updated_ms, place.now);
-    let width = usize::from(terminal::terminal_size(&out.invocation).width);
-    let room = if out.is_terminal { width } else { 160 };
-    let mark = match &info.unlisted {
-        Some(UnlistedPlace::Vault) => "(in the vault only)  ".to_owned(),
-        Some(UnlistedPlace::Recording) => format!("({}, recorded)  ", info.provider),
-        _ => String::new(),
-    };
-    let start = format!("{}  {age}  {}", sanitize(&info.id), sanitize(&mark));
-    let left = room.saturating_sub(start.chars().count()).max(20);
-    let title = one_line(&info.display_name);
-    let bold = Style::new().bold();
-    let bold = if out.colour { bold } else { Style::new() };
-    writeln!(
-        out,
-        "{start}{bold}{}{bold:#}",
-        shorten_to_width(&title, left)
-    )?;
-    if args.scope.all {
-        let project = info.project.as_deref().unwrap_or(&info.project_id);
-        writeln!(out, "    in {}", sanitize(project))?;
+/// The first lines of hits: id, age, title; the agent and the project, where there are several.
+struct HitHeadings {
+    now: SystemTime,
+    names_project: bool,
+    names_agent: bool,
+}
+
+impl HitHeadings {
+    fn print_heading(&self, hit: &SessionHit, out: &mut Printer) -> io::Result<()> {
+        let info = hit.session.info();
+        let age = age(hit.session.updated_ms, self.now);
+        let width = usize::from(terminal::terminal_size(&out.invocation).width);
+        let room = if out.is_terminal { width } else { 160 };
+        let mark = match &info.unlisted {
+            Some(UnlistedPlace::Vault) => "(in the vault only)  ".to_owned(),
+            Some(UnlistedPlace::Recording) => format!("({}, recorded)  ", info.provider),
+            _ if self.names_agent => format!("({})  ", info.provider),
+            _ => String::new(),
+        };
+        let start = format!("{}  {age}  {}", sanitize(&info.id), sanitize(&mark));
+        let left = room.saturating_sub(start.chars().count()).max(20);
+        let title = one_line(&info.display_name);
+        let bold = Style::new().bold();
+        let bold = if out.colour { bold } else { Style::new() };
+        writeln!(
+            out,
+            "{start}{bold}{}{bold:#}",
+            shorten_to_width(&title, left)
+        )?;
+        if self.names_project {
+            let project = info.project.as_deref().unwrap_or(&info.project_id);
+            writeln!(out, "    in {}", sanitize(project))?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// A snippet, with the match in colour, or between marks where there is none.

@@ -21,7 +21,7 @@ use lapidary::prepare;
 
 /// Keep copies of sessions, look through them, bring them back
 ///
-/// Gemini CLI 0.61 loses conversations that it resumes. The commands that start it (`run`, `connect`, `record`, `sessions resume`) copy the project's sessions into the vault before, and put missing ones back after. Sessions of Claude Code and Codex CLI are copied around their runs, too, and by `add --agent all`. A copy in the vault is never changed, and `prune` never removes the last copy of a session.
+/// Gemini CLI 0.61 loses conversations that it resumes. The commands that start it (`run`, `connect`, `record`, `sessions resume`) copy the project's sessions into the vault before, and put missing ones back after. Sessions of Claude Code, Codex CLI and Qwen Code are copied around their runs, too, and by `add --agent all`. A copy in the vault is never changed, and `prune` never removes the last copy of a session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

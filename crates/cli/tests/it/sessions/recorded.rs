@@ -89,6 +89,36 @@ fn a_search_finds_recorded_sessions_once() {
 }
 
 #[test]
+fn a_search_with_hits_of_several_agents_names_the_agent_of_each() {
+    let home = both();
+    let claude = home.home().join(".claude/projects/-tmp-project");
+    std::fs::create_dir_all(&claude).unwrap();
+    let project = home.project();
+    let record = serde_json::json!({
+        "type": "user", "uuid": "u", "parentUuid": null, "isSidechain": false, "sessionId": "c1a0de00",
+        "timestamp": "2026-01-03T10:00:00.000Z", "version": "2.1.312", "cwd": project,
+        "message": { "role": "user", "content": "the lightship again" },
+    });
+    std::fs::write(claude.join("c1a0de00.jsonl"), format!("{record}\n")).unwrap();
+    let text = sessions(&home, &["search", "lightship", "--format", "text"]).stdout;
+    assert!(text.contains("(qwen, recorded)"), "{text}");
+    assert!(text.contains("  (claude)  "), "{text}");
+    let args = [
+        "search",
+        "lightship",
+        "--agent",
+        "claude",
+        "--format",
+        "text",
+    ];
+    let text = sessions(&home, &args).stdout;
+    assert!(
+        text.contains("c1a0de00") && !text.contains("(claude)"),
+        "{text}"
+    );
+}
+
+#[test]
 fn statistics_count_recorded_sessions_by_agent() {
     let home = both();
     let stats = object(&sessions(&home, &["stats"]), "stats");

@@ -48,9 +48,12 @@ fn file(home: &RecordedHome) -> PathBuf {
 fn a_deleted_session_of_claude_code_is_listed_and_written_only_with_apply() {
     let home = home();
     let whole = fs::read(file(&home)).unwrap();
-    let added = sessions(&home, &["vault", "add", "--agent", "all"]);
-    let added = object(&added, "vault");
-    assert_eq!(added["snapshots"].as_array().unwrap().len(), 2, "{added}");
+    let args = ["vault", "add", "--agent", "all", "--format", "text"];
+    let added = sessions(&home, &args).stdout;
+    assert_eq!(added.lines().count(), 2, "{added}");
+    for folder in ["/.claude/projects/-tmp-project\n", "/2026/11/18\n"] {
+        assert!(added.contains(folder), "{added}");
+    }
     fs::remove_file(file(&home)).unwrap();
 
     let log = sessions(&home, &["vault", "log", "--agent", "claude"]);
@@ -59,6 +62,9 @@ fn a_deleted_session_of_claude_code_is_listed_and_written_only_with_apply() {
     assert_eq!(gone["sessionId"], SESSION);
     assert_eq!(gone["provider"], "claude");
     assert!(gone["lastSeen"].is_string(), "{gone}");
+    let args = ["vault", "log", "--agent", "claude", "--format", "text"];
+    let log = sessions(&home, &args).stdout;
+    assert!(log.contains("  last seen just now  Say hello\n"), "{log}");
 
     let shown = sessions(&home, &["vault", "restore", SESSION]);
     assert_eq!(object(&shown, "vault")["applied"], false);

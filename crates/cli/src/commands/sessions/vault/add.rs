@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use lapidary::render::plain::sanitize;
 use lapidary::sessions::SessionProject;
 use lapidary::sessions::vault::{AddRequest, AddedFiles, Vault, files_of, session_files};
 use lapidary::vocab::line;
@@ -222,10 +223,14 @@ fn print_text(
             size::short_size(bytes)
         );
         let id = &added.snapshot.id;
+        let folder = match taken.len() {
+            1 => String::new(),
+            _ => format!("  {}", sanitize(&added.snapshot.project)),
+        };
         if added.changed {
-            writeln!(out, "{id}  {what}, {} new", added.new)?;
+            writeln!(out, "{id}  {what}, {} new{folder}", added.new)?;
         } else {
-            writeln!(out, "{id}  {what}, as they were")?;
+            writeln!(out, "{id}  {what}, as they were{folder}")?;
         }
     }
     if taken.is_empty() && args.agent.is_some() {

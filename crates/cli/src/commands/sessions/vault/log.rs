@@ -167,11 +167,11 @@ fn text_of_kept(
     for session in kept {
         let title = one_line(&session.display_name);
         let seen = session.last_seen.as_deref();
-        let seen = seen.map(|seen| format!("last seen {}", age_text(seen, place)));
+        let seen = seen.map(|seen| format!("last seen {}", age_text(seen, place).to_lowercase()));
         let when = seen.unwrap_or_else(|| age_text(&session.last_updated, place));
         writeln!(
             out,
-            "  {}  {when:<15} {}",
+            "  {}  {when:<15}  {}",
             sanitize(&session.session_id),
             shorten_to_width(&title, 100)
         )?;
