@@ -79,12 +79,12 @@ pub(crate) async fn collect(
 pub(crate) async fn respond_blocks(
     runner: &Arc<dyn CommandRunner>,
     args: Vec<String>,
+    mut writer: FragmentWriter,
 ) -> Result<Response, HttpProblem> {
     let (first, mut pieces) = output_of(runner, args).await?;
     let (sender, blocks) = mpsc::channel(2);
     tokio::spawn(async move {
         let mut lines = LineBuffer::default();
-        let mut writer = FragmentWriter::default();
         let mut facts = TranscriptFacts::default();
         let mut piece = first;
         while let Some(bytes) = piece {

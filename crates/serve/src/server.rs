@@ -33,6 +33,9 @@ use crate::started_runs::StartedRuns;
 use crate::state_lock::{StateLock, owner_url};
 use crate::tls::{TlsError, TlsFiles, TlsIdentity};
 
+/// The page in the state directory that leads a browser to the server, with the token.
+const REDIRECT: &str = "open.html";
+
 /// How many connections are served at a time. One more is told so.
 const MOST_CONNECTIONS: usize = 256;
 
@@ -89,6 +92,8 @@ pub enum ServeError {
     Listen {
         /// The address.
         address: ListenAddress,
+        /// The page that opens the server which the user has there already, if it is one of this state directory.
+        running: Option<PathBuf>,
         /// The error of the system.
         source: io::Error,
     },
@@ -132,6 +137,13 @@ impl ServeError {
             Self::TokenInUse { .. } => {
                 Some("end that server first, and start this one with `--new-token` again".to_owned())
             }
+            Self::Listen {
+                running: Some(page),
+                ..
+            } => Some(format!(
+                "your server runs there already: open `file://{}` in a browser, or choose another port with `--listen 127.0.0.1:0`",
+                page.display()
+            )),
             Self::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => Some(
                 "another server has it: choose another port with `--listen 127.0.0.1:0`".to_owned(),
             ),
@@ -185,6 +197,7 @@ impl HttpServer {
         let bound = BoundListener::bind(&options.listen).await;
         let (listener, bound) = bound.map_err(|source| ServeError::Listen {
             address: options.listen.clone(),
+            running: running_page(&options.state, &options.listen),
             source,
         })?;
         // Behind the bind: a server that cannot start leaves the state of another as it is.
@@ -202,7 +215,7 @@ impl HttpServer {
         };
         let redirect = match (&listener, &lock) {
             (BoundListener::Unix(..), _) => None,
-            (BoundListener::Tcp(_), Some(_)) => Some("open.html".to_owned()),
+            (BoundListener::Tcp(_), Some(_)) => Some(REDIRECT.to_owned()),
             // The other server has its own page.
             (BoundListener::Tcp(_), None) => Some(format!("open-{}.html", std::process::id())),
         };
@@ -317,6 +330,13 @@ impl Drop for HttpServer {
             let _ = std::fs::remove_file(redirect);
         }
     }
+}
+
+/// The page of the server that listens at this address, if it is one of this state directory.
+fn running_page(state: &std::path::Path, address: &ListenAddress) -> Option<PathBuf> {
+    let url = owner_url(state)?;
+    let page = state.join(REDIRECT);
+    (url == format!("http://{address}") && page.exists()).then_some(page)
 }
 
 fn read_root(root: &std::path::Path) -> Result<PathBuf, ServeError> {

@@ -42,6 +42,7 @@ const FILES: &[StaticFile] = static_files! {
     "/start.js" "text/javascript; charset=utf-8" "start.js",
     "/run.js" "text/javascript; charset=utf-8" "run.js",
     "/requests.js" "text/javascript; charset=utf-8" "requests.js",
+    "/origin.js" "text/javascript; charset=utf-8" "origin.js",
     "/elicitation.js" "text/javascript; charset=utf-8" "elicitation.js",
     "/sessions.js" "text/javascript; charset=utf-8" "sessions.js",
     "/fleet.js" "text/javascript; charset=utf-8" "fleet.js",

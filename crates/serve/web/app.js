@@ -33,8 +33,10 @@ function show() {
   const [path, search] = (location.hash || "#/runs").split("?");
   for (const tab of document.querySelectorAll(".tabs a")) {
     const isHere = path.startsWith(tab.getAttribute("href") ?? "-");
-    if (isHere) tab.setAttribute("aria-current", "page");
-    else tab.removeAttribute("aria-current");
+    if (isHere) {
+      tab.setAttribute("aria-current", "page");
+      tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else tab.removeAttribute("aria-current");
   }
   view.replaceChildren();
   setViewKeys("", []);

@@ -2,7 +2,8 @@
 // Elicitations: an agent asks the user to fill in a form or to open a page. Everything in them is the agent's, so it is set as text.
 
 import { ApiError, post } from "/api.js";
-import { agentMark, element, problem, select } from "/markup.js";
+import { element, problem, select } from "/markup.js";
+import { requestHead } from "/origin.js";
 
 /** @typedef {import("./types").FieldSchema} FieldSchema */
 /** The control of a field, and its value; undefined if it is left out. @typedef {{ row: HTMLElement, value: () => unknown }} Field */
@@ -41,7 +42,7 @@ export function elicitationCard({ request, runId }, answered) {
         answer("accept");
       },
     },
-    element("h3", {}, agentMark(request.provider), " asks you", element("a", { href: `#/runs/${runId}` }, "show run")),
+    requestHead(request.provider, [" asks you"], `runs/${runId}`),
     element("p", { class: "typed" }, String(request.message)),
     request.url ? addressOf(String(request.url)) : null,
     element("div", { class: "form-fields" }, ...fields.map(([, field]) => field.row)),

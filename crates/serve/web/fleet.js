@@ -74,6 +74,11 @@ export async function showFleet(view, signal) {
   let tickets = [];
 
   async function load() {
+    // A store that is not there yet is no error, and is asked for without one.
+    if (page.hidden) {
+      const { problem } = await get("/api/v1/fleet/permissions", signal);
+      if (problem) return showNothing(problem);
+    }
     const wanted = new URLSearchParams({ limit: String(limit) });
     if (state.value) wanted.set("state", state.value);
     const [overview, newest, running] = await Promise.all([
@@ -92,6 +97,19 @@ export async function showFleet(view, signal) {
     const now = JSON.stringify(tickets);
     if (now !== before) drawTickets();
     before = now;
+  }
+
+  /** There is no store yet, or it cannot be reached: both may change. @param {string} reason */
+  function showNothing(reason) {
+    page.hidden = true;
+    nothing.hidden = false;
+    const [text, hint] = reason.split("; hint: ");
+    nothing.replaceChildren(
+      element("strong", {}, "No fleet yet"),
+      element("p", {}, "A fleet runs tickets, which are tasks for agents, on this machine or on many."),
+      element("p", {}, ...sentence("`lapidary fleet submit 'fix the test'` adds a ticket, `lapidary fleet work` runs those that wait.")),
+      element("p", {}, element("small", {}, ...sentence(`${text.charAt(0).toUpperCase()}${text.slice(1)}${hint ? `: ${hint}` : ""}.`))),
+    );
   }
 
   /** @param {FleetOverviewReport} overview */
@@ -119,13 +137,7 @@ export async function showFleet(view, signal) {
       if (!document.hidden || page.hidden) await load();
     } catch (error) {
       if (!(error instanceof ApiError) || error.status === 401) throw error;
-      // There is no store yet, or it cannot be reached: both may change.
-      page.hidden = true;
-      nothing.hidden = false;
-      nothing.replaceChildren(
-        element("strong", {}, ...sentence(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`)),
-        element("p", {}, ...sentence(error.hint ?? "")),
-      );
+      showNothing(error.hint ? `${error.message}; hint: ${error.hint}` : error.message);
     }
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
   }

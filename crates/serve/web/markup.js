@@ -91,6 +91,22 @@ export function agentClass(name) {
   return KNOWN_AGENTS.includes(name ?? "") ? `of-${name}` : "of-other";
 }
 
+/** What a list of sessions shows on a machine that has none. @param {string} what */
+export function noSessions(what) {
+  return element(
+    "div",
+    { class: "empty large" },
+    element("strong", {}, what),
+    element(
+      "p",
+      {},
+      "Sessions of Gemini CLI, Claude Code, Codex CLI, Qwen Code and opencode on this machine appear here, and so do ",
+      element("a", { href: "#/runs" }, "runs that you start"),
+      ".",
+    ),
+  );
+}
+
 /**
  * @param {string} text
  * @param {string} [hint]

@@ -6,13 +6,14 @@ import { ApiError, get, hasToken, isAway, post } from "/api.js";
 import { elicitationCard } from "/elicitation.js";
 import { counted } from "/format.js";
 import { setViewKeys } from "/keys.js";
-import { agentMark, element, problem, sentence, setRendered } from "/markup.js";
+import { element, problem, sentence, setRendered } from "/markup.js";
+import { requestHead } from "/origin.js";
 
 /** @typedef {import("./types").OpenPermission} OpenPermission */
 
 /**
  * Where a permission request comes from: the page of its run or ticket, and the path that takes its answer.
- * @typedef {{ page: string, link: string, path: string, isOfRun: boolean }} RequestOrigin
+ * @typedef {{ page: string, path: string, isOfRun: boolean }} RequestOrigin
  */
 
 const EVERY_MS = 1000;
@@ -114,7 +115,7 @@ function show() {
     const id = encodeURIComponent(String(it.request.requestId));
     const path = `/api/v1/runs/${it.runId}/permissions/${id}`;
     const page = `runs/${it.runId}`;
-    open.set(`${page} ${id}`, () => permissionCard(it, { page, link: "show run", path, isOfRun: true }));
+    open.set(`${page} ${id}`, () => permissionCard(it, { page, path, isOfRun: true }));
   }
   for (const it of ofRuns.elicitations ?? [])
     open.set(`runs/${it.runId} form ${it.request.requestId}`, () => elicitationCard(it, refresh));
@@ -122,7 +123,7 @@ function show() {
     const id = encodeURIComponent(String(it.request.requestId));
     const path = `/api/v1/fleet/tickets/${it.ticket}/permissions/${id}`;
     const page = `fleet/${it.ticket}`;
-    open.set(`${page} ${id}`, () => permissionCard(it, { page, link: "show ticket", path, isOfRun: false }));
+    open.set(`${page} ${id}`, () => permissionCard(it, { page, path, isOfRun: false }));
   }
   for (const [key, make] of open) {
     if (cards.has(key)) continue;
@@ -217,14 +218,7 @@ function permissionCard({ request, html }, origin) {
   const card = element(
     "section",
     { class: "ask", tabindex: "0", "data-keys": true, "aria-label": `Permission request: ${name}` },
-    element(
-      "h3",
-      {},
-      agentMark(request.provider),
-      " asks: ",
-      element("strong", {}, name),
-      element("a", { href: `#/${origin.page}` }, origin.link),
-    ),
+    requestHead(request.provider, [" asks: ", element("strong", {}, name)], origin.page),
     request.reason ? element("p", { class: "note" }, ...sentence(String(request.reason))) : null,
     subject,
     buttons,

@@ -21,8 +21,12 @@ export async function showRun(view, signal, id) {
   const head = new RunHead(id);
   const composer = promptForm(id);
   const working = element("p", { class: "working", role: "status", hidden: true });
+  view.append(head.crumbs);
+  /** @type {Facts} */
+  let facts = {};
+  /** @type {import("./types").ShownRun} */
+  let shown = await get(`/api/v1/runs/${id}`, signal);
   view.append(
-    head.crumbs,
     head.bar,
     head.facts,
     element(
@@ -38,10 +42,6 @@ export async function showRun(view, signal, id) {
     ["p", "write a prompt", () => composer.querySelector("textarea")?.focus()],
   ]);
 
-  /** @type {Facts} */
-  let facts = {};
-  /** @type {import("./types").ShownRun} */
-  let shown = await get(`/api/v1/runs/${id}`, signal);
   transcript.follows = shown.run.state === "running";
   draw();
 
@@ -234,6 +234,7 @@ function promptForm(id) {
       const result = await post(`/api/v1/runs/${id}/commands`, { command: "send_message", text: said });
       if (result.isError) throw new Error(result.message);
     } catch (error) {
+      text.value ||= said; // to be sent again
       const hint = error instanceof ApiError ? error.hint : undefined;
       message.replaceChildren(problem(error instanceof Error ? error.message : String(error), hint));
     }

@@ -157,7 +157,7 @@ function runRow(run) {
     element(
       "div",
       { class: "row-text" },
-      element("a", { class: "row-link", href: `#/runs/${run.id}` }, promptOf(run) || "(no prompt)"),
+      element("a", { class: "row-link", href: `#/runs/${run.id}` }, promptOf(run) || (isRunning ? "(prompt not recorded yet)" : "(no prompt)")),
       element("p", { class: "row-note" }, agentMark(run.agent), ...facts.map((it) => element("span", {}, it))),
     ),
     element(

@@ -4,7 +4,7 @@
 import { ApiError, get, lines } from "/api.js";
 import { ago, counted, dayName, duration, shortPath } from "/format.js";
 import { rowKeys, setViewKeys } from "/keys.js";
-import { agentMark, copyButton, element, problem, select } from "/markup.js";
+import { agentMark, copyButton, element, noSessions, problem, select } from "/markup.js";
 import { factRows } from "/run.js";
 import { grouped } from "/runs.js";
 import { Transcript } from "/transcript.js";
@@ -94,7 +94,9 @@ export async function showSessions(view, signal, _, asked) {
           (it) => dayName(it.lastUpdated ?? it.startTime),
           (it) => sessionRow(it, ""),
         );
-    list.replaceChildren(...(rows.length ? rows : [element("p", { class: "empty" }, "No session was found.")]));
+    const isNarrowed = query.value.trim() || agent.value || project.value;
+    const nothing = () => (isNarrowed ? element("p", { class: "empty" }, "No session was found.") : noSessions("No sessions yet"));
+    list.replaceChildren(...(rows.length ? rows : [nothing()]));
   }
 
   query.addEventListener("input", () => {
@@ -180,6 +182,7 @@ function sessionRow(session, query) {
 export async function showSession(view, signal, id, asked) {
   const transcript = new Transcript(signal, { follows: false });
   const title = element("h1", {}, "…");
+  const bar = element("div", { class: "run-bar" }, title);
   const facts = element("dl", { class: "facts" });
   const back = asked.get("q") ? `#/sessions?${new URLSearchParams({ q: asked.get("q") ?? "" })}` : "#/sessions";
   const jumps = element(
@@ -208,7 +211,7 @@ export async function showSession(view, signal, id, asked) {
   );
   view.append(
     element("p", { class: "crumbs" }, element("a", { href: back }, "Sessions"), " / ", element("code", {}, id)),
-    element("div", { class: "run-bar" }, title),
+    bar,
     facts,
     element("div", { class: "reading" }, element("div", {}, transcript.place), transcript.rail),
     jumps,
@@ -217,10 +220,14 @@ export async function showSession(view, signal, id, asked) {
   // Facts come with every piece of a long session: the first ones are shown, and then the last ones.
   /** @type {import("./types").Facts | undefined} */
   let latest;
-  await lines(`/api/v1/sessions/${encodeURIComponent(id)}?format=blocks`, signal, (it) => {
+  const read = lines(`/api/v1/sessions/${encodeURIComponent(id)}?format=blocks`, signal, (it) => {
     if (!it.facts) return transcript.set(it.block, it.html);
     if (!latest) showFacts(it.facts);
     latest = it.facts;
+  });
+  await read.catch((error) => {
+    if (!latest) for (const it of [bar, jumps]) it.remove(); // there is nothing to name, and nowhere to jump
+    throw error;
   });
   if (latest) showFacts(latest);
   transcript.draw();

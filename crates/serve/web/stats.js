@@ -5,7 +5,7 @@ import { get } from "/api.js";
 import { barChart, dayChart, sum } from "/charts.js";
 import { cost, short, shortPath } from "/format.js";
 import { setViewKeys } from "/keys.js";
-import { agentClass, element, select } from "/markup.js";
+import { agentClass, element, noSessions, select } from "/markup.js";
 
 /** @typedef {import("./types").UsageRow} UsageRow */
 
@@ -24,7 +24,7 @@ export async function showStats(view, signal) {
   /** @type {import("./types").Stats} */
   const stats = await get("/api/v1/stats", signal);
   counting.remove();
-  if (!stats.sessions) return view.append(element("p", { class: "empty" }, "No session was found to count."));
+  if (!stats.sessions) return view.append(noSessions("Nothing to count yet"));
   const distinct = (/** @type {(row: UsageRow) => string | undefined} */ of) =>
     [...new Set(stats.usage.map(of))].filter((it) => it !== undefined).sort();
   const range = select({ "aria-label": "Time" }, [

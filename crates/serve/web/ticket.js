@@ -31,8 +31,10 @@ export async function showTicket(view, signal, id) {
   const facts = element("dl", { class: "facts" });
   const attempts = element("div", { class: "attempts" });
   const working = element("p", { class: "working", role: "status", hidden: true });
+  view.append(element("p", { class: "crumbs" }, element("a", { href: "#/fleet" }, "Fleet"), " / ", element("code", {}, id)));
+  /** @type {FleetTicketReport} */
+  let ticket = await get(`/api/v1/fleet/tickets/${id}`, signal);
   view.append(
-    element("p", { class: "crumbs" }, element("a", { href: "#/fleet" }, "Fleet"), " / ", element("code", {}, id)),
     bar,
     facts,
     attempts,
@@ -82,9 +84,7 @@ export async function showTicket(view, signal, id) {
 
   let read = "";
   let pause = EVERY_MS;
-  while (!signal.aborted) {
-    /** @type {FleetTicketReport} */
-    const ticket = await get(`/api/v1/fleet/tickets/${id}`, signal);
+  for (;;) {
     transcript.follows = ticket.state === "running";
     draw(ticket);
     const last = ticket.attemptList.at(-1);
@@ -97,6 +97,8 @@ export async function showTicket(view, signal, id) {
     }
     if (ticket.state === "done") return;
     await new Promise((resolve) => setTimeout(resolve, pause));
+    if (signal.aborted) return;
+    ticket = await get(`/api/v1/fleet/tickets/${id}`, signal);
   }
 }
 

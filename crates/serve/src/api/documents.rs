@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use lapidary::render::html::FragmentWriter;
 use serde::Deserialize;
 
 use crate::command_output;
@@ -93,7 +94,12 @@ pub(crate) async fn session(
         })
     };
     if format == "blocks" {
-        return command_output::respond_blocks(&state.commands, show("events")).await;
+        return command_output::respond_blocks(
+            &state.commands,
+            show("events"),
+            FragmentWriter::default(),
+        )
+        .await;
     }
     let kind = match format {
         "html" => "text/html; charset=utf-8",

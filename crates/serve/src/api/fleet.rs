@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use lapidary::Event;
-use lapidary::render::html::permission_html;
+use lapidary::render::html::{FragmentWriter, permission_html};
 use lapidary::vocab::event::Body;
 use lapidary::vocab::fleet::{FleetOverviewReport, FleetPrompt};
 use serde::Deserialize;
@@ -99,7 +99,10 @@ pub(crate) async fn events(
     );
     match query.format.as_deref() {
         None | Some("events") => command_output::respond(&state.commands, LINES, args).await,
-        Some("blocks") => command_output::respond_blocks(&state.commands, args).await,
+        Some("blocks") => {
+            let writer = FragmentWriter::for_run();
+            command_output::respond_blocks(&state.commands, args, writer).await
+        }
         Some(format) => Err(
             HttpProblem::bad_request(format!("unknown format `{format}`"))
                 .with_hint("formats are `events` and `blocks`"),

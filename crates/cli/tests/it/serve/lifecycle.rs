@@ -66,6 +66,15 @@ fn a_second_server_on_the_same_state_only_reads_and_says_so() {
         page.contains(&first.host),
         "the page of the first server is still its own"
     );
+    let same = command_in(&home, first.project(), &["serve", "--listen", &first.host]);
+    let taken = output(same, b"");
+    let stderr = String::from_utf8(taken.stderr).unwrap();
+    assert_eq!(taken.status.code(), Some(13), "{stderr}");
+    assert!(
+        stderr.contains("your server runs there already"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("serve/open.html"), "{stderr}");
     let new = command_in(
         &home,
         first.project(),
