@@ -19,6 +19,9 @@ const POLL: Duration = Duration::from_millis(20);
 /// How much is read at once.
 pub const CHUNK: usize = 64 * 1024;
 
+/// How much is read at once of files that grow by a line now and then: each reader of a run has two of them.
+const READ_BYTES: usize = 8 * 1024;
+
 /// Tells when one of some files may have grown.
 #[derive(Debug)]
 pub struct GrowthWatch {
@@ -123,7 +126,7 @@ impl FollowedLines {
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self {
             file: FollowedFile::open(path)?,
-            lines: LineBuffer::default(),
+            lines: LineBuffer::default().reading(READ_BYTES),
         })
     }
 

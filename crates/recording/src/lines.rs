@@ -16,6 +16,9 @@ use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
 use super::timing::{Channel, TimingEntry, TimingReader, time_of};
 use super::{STDIN, STDOUT};
 
+/// How much is read at once. A server has two such buffers for each client that reads a run.
+const READ_BYTES: usize = 32 * 1024;
+
 /// The sender of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineSide {
@@ -227,7 +230,7 @@ impl LineFile {
             Ok(file) => Ok(Self {
                 path,
                 file,
-                lines: LineBuffer::with_limit(limit),
+                lines: LineBuffer::with_limit(limit).reading(READ_BYTES),
                 at: None,
             }),
             Err(source) => Err(ReadLineError { path, source }),

@@ -24,6 +24,9 @@ use lapidary_recording::Manifest;
 /// The cost of an item beside its line: so that even a million empty lines cannot be kept for free.
 const ITEM: usize = 256;
 
+/// A queue that had room for more is given back once it is empty.
+const FEW_ITEMS: usize = 64;
+
 /// Sees all lines, at its own pace. Looking is optional: all lines are recorded anyway, and a dropped observer costs nothing.
 #[derive(Debug)]
 pub struct TrafficObserver {
@@ -115,6 +118,9 @@ impl TrafficObserver {
             };
         };
         state.bytes -= kept.memory_size();
+        if state.kept.is_empty() && state.kept.capacity() > FEW_ITEMS {
+            state.kept = VecDeque::new();
+        }
         match (kept, &state.recorded) {
             (KeptTraffic::Whole(observed), _) => NextEntry::Observed(observed),
             (KeptTraffic::Passage(passage), Some(recorded)) => {

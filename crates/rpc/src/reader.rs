@@ -17,9 +17,15 @@ use super::outgoing;
 use super::shared_connection::{RawRequest, SharedConnection, ToldSender};
 use super::truncated::{TruncatedEnvelope, last_id};
 
+/// What a pipe holds at most, by default.
+const PIPE_BYTES: usize = 64 << 10;
+
+/// A read of so many bytes has a backlog behind it.
+const MANY_BYTES: usize = PIPE_BYTES / 4;
+
 /// Reads until there is nothing more to read.
 pub(super) async fn read_messages(mut from: impl AsyncRead + Unpin, shared: Arc<SharedConnection>) {
-    let mut lines = LineBuffer::with_limit(shared.limits.line);
+    let mut lines = LineBuffer::with_limit(shared.limits.line).reading(PIPE_BYTES);
     loop {
         let room = lines.room();
         let count = match from.read(room).await {
@@ -40,6 +46,10 @@ pub(super) async fn read_messages(mut from: impl AsyncRead + Unpin, shared: Arc<
             }
         }
         shared.log.caught_up();
+        if count >= MANY_BYTES {
+            // The observer takes these lines before more are read: an agent that writes a lot at once is not held in memory twice.
+            tokio::task::yield_now().await;
+        }
     }
     let start = lines.taken();
     if let Some(line) = lines.last_line() {

@@ -76,6 +76,8 @@ impl<'a> RawLine<'a> {
 #[derive(Debug)]
 pub struct LineBuffer {
     limit: usize,
+    /// The least room that is offered for a read.
+    chunk: usize,
     buffer: Vec<u8>,
     /// Where the next line starts in `buffer`.
     start: usize,
@@ -103,6 +105,7 @@ impl LineBuffer {
     pub fn with_limit(limit: usize) -> Self {
         Self {
             limit,
+            chunk: CHUNK,
             buffer: Vec::new(),
             start: 0,
             end: 0,
@@ -123,6 +126,15 @@ impl LineBuffer {
         }
     }
 
+    /// The same, for reads of about `bytes`: for files that grow slowly, and for readers of which there are many.
+    #[must_use]
+    pub fn reading(self, bytes: usize) -> Self {
+        Self {
+            chunk: bytes,
+            ..self
+        }
+    }
+
     /// Where the next line begins, counted in bytes from the first.
     pub fn taken(&self) -> u64 {
         self.taken
@@ -133,6 +145,7 @@ impl LineBuffer {
     pub fn emptied(self, limit: usize) -> Self {
         Self {
             buffer: self.buffer,
+            chunk: self.chunk,
             ..Self::with_limit(limit)
         }
     }
@@ -149,7 +162,13 @@ impl LineBuffer {
 
     /// Room to read into; tell [`LineBuffer::filled`] how much of it was used. Saves a copy over [`LineBuffer::push`].
     pub fn room(&mut self) -> &mut [u8] {
-        self.make_room(CHUNK);
+        // Half a chunk will do where there is a buffer: the rest of a line would otherwise make it grow with the second read.
+        let wanted = if self.buffer.len() < self.chunk {
+            self.chunk
+        } else {
+            self.chunk / 2
+        };
+        self.make_room(wanted);
         &mut self.buffer[self.end..]
     }
 
@@ -260,7 +279,7 @@ impl LineBuffer {
             self.start = 0;
             self.end = 0;
             self.searched = 0;
-            if self.buffer.len() > 8 * CHUNK {
+            if self.buffer.len() > 8 * self.chunk {
                 self.buffer = Vec::new(); // A giant line has passed: give its memory back.
             }
         }

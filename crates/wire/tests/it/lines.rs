@@ -232,6 +232,24 @@ fn the_memory_of_a_giant_line_is_given_back() {
 }
 
 #[test]
+fn the_rest_of_a_line_does_not_make_a_small_buffer_grow() {
+    let mut buffer = LineBuffer::default().reading(1000);
+    let mut filled = 0;
+    for _ in 0..100 {
+        let rest = filled - buffer.taken();
+        let room = buffer.room();
+        let count = room.len() as u64;
+        assert!(rest + count <= 1000, "{rest} + {count}");
+        assert!(count >= 500, "{count}");
+        let text = b"nine chars".iter().chain(b" and more\n").cycle();
+        room.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+        buffer.filled(usize::try_from(count).unwrap());
+        filled += count;
+        while buffer.next_line().is_some() {}
+    }
+}
+
+#[test]
 fn no_more_can_be_filled_in_than_there_was_room() {
     let mut buffer = LineBuffer::default();
     let room = buffer.room();
