@@ -1,9 +1,11 @@
 //! Agents behind `ws://`, `wss://`, `http://` and `https://`, as users name them: the official SDK's server, and agents behind a bridge.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use lapidary_testkit::gemini::peers;
 use serde_json::{Value, json};
@@ -316,6 +318,43 @@ fn a_proof_of_an_agent_that_is_not_there_says_so_and_ends() {
             "{message}"
         );
     }
+}
+
+#[test]
+fn a_server_that_speaks_no_tls_is_named_with_its_port_and_no_certificate_is_blamed() {
+    let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = plain.local_addr().unwrap().port();
+    // It ends with the process.
+    thread::spawn(move || {
+        for mut stream in plain.incoming().flatten() {
+            let _ = stream.read(&mut [0; 8192]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let world = RemoteWorld::new("");
+    for scheme in ["wss", "https"] {
+        let url = format!("{scheme}://127.0.0.1:{port}/acp");
+        let told = world.run(&["--agent", &url, "go"]);
+        let end = told.end();
+        let said = format!("{} {}", end["message"], end["hint"]);
+        let named = format!("cannot connect to `127.0.0.1:{port}`");
+        assert!(said.contains(&named), "{said}");
+        assert!(said.contains("speaks no TLS at this port"), "{said}");
+        assert!(!said.contains("SSL_CERT_FILE"), "{said}");
+    }
+}
+
+#[test]
+fn an_agent_of_a_configuration_that_cannot_be_read_is_not_called_unknown() {
+    let world = RemoteWorld::new("[agents.far]\nurl = 'ws://h.example/acp'\ntoken_file = 't'\n");
+    let ran = output(world.command(&["doctor", "--agent", "far"]), b"");
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(13), "{said}");
+    assert!(
+        said.contains("lapidary.toml:3:14: token_file needs"),
+        "{said}"
+    );
+    assert!(said.contains("hint: use wss:// or https://"), "{said}");
 }
 
 #[test]

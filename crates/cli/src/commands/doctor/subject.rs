@@ -12,7 +12,7 @@ use lapidary::engine::headless::{InProcessAgent, JobAgent, RemoteAgent};
 use super::Args;
 use crate::failure::Failure;
 use lapidary::directories;
-use lapidary::prepare::{PrepareError, choose_agent};
+use lapidary::prepare::{AgentChoiceError, PrepareError, choose_agent};
 
 /// The agent that is examined.
 pub(super) enum DoctorSubject {
@@ -33,13 +33,19 @@ impl DoctorSubject {
         environment: &SearchEnvironment,
     ) -> Result<Self, Failure> {
         // One that cannot be read is a check of its own.
-        let config = config.as_ref().map(|loaded| loaded.config.clone());
-        let mut config = config.unwrap_or_default();
-        config.agent.clone_from(&args.agent);
-        match choose_agent(&config, program, environment).map_err(PrepareError::from)? {
+        let known = config.as_ref().map(|loaded| loaded.config.clone());
+        let mut known = known.unwrap_or_default();
+        known.agent.clone_from(&args.agent);
+        let chosen = choose_agent(&known, program, environment);
+        if let (Err(AgentChoiceError::Unknown { .. }), Err(unread)) = (&chosen, config) {
+            // The agent may be one of the file that cannot be read.
+            let failure = Failure::bad_config(anyhow!("{unread}"));
+            return Err(unread.hint().into_iter().fold(failure, Failure::with_hint));
+        }
+        match chosen.map_err(PrepareError::from)? {
             JobAgent::Gemini => Ok(Self::Gemini),
             JobAgent::Acp(agent) => Ok(Self::Acp {
-                name: config.agent.unwrap_or_else(|| agent.name.clone()),
+                name: known.agent.unwrap_or_else(|| agent.name.clone()),
                 agent: Box::new(agent),
             }),
             JobAgent::Remote(agent) => Ok(Self::Remote(Box::new(agent))),
