@@ -14,6 +14,7 @@ mod logs;
 mod modules;
 mod orders;
 mod pooler;
+mod roles;
 mod submissions;
 mod support;
 mod tls;
