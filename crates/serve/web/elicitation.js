@@ -13,18 +13,14 @@ import { requestHead } from "/origin.js";
  * @param {() => Promise<void>} answered
  */
 export function elicitationCard({ request, runId }, answered) {
-  const schema = /** @type {{ properties?: Record<string, FieldSchema>, required?: string[] } | undefined} */ (
-    request.requestedSchema
+  const known = fieldsOf(`${runId}-${request.requestId}`, request.requestedSchema);
+  const fields = known ?? [];
+  const message = element("div", { role: "status" }, known ? null : problem("The form cannot be shown: its schema is malformed."));
+  const accept = element(
+    "button",
+    { type: "submit", class: "primary", disabled: !known },
+    request.mode === "url" ? "I have opened it" : "Send",
   );
-  const fields = Object.entries(schema?.properties ?? {}).map(
-    ([name, field]) =>
-      /** @type {const} */ ([
-        name,
-        formField(`${runId}-${request.requestId}-${name}`, name, field, schema?.required?.includes(name) ?? false),
-      ]),
-  );
-  const message = element("div", { role: "status" });
-  const accept = element("button", { type: "submit", class: "primary" }, request.mode === "url" ? "I have opened it" : "Send");
   const decline = element(
     "button",
     { type: "button", class: "danger", "data-key": "d", onclick: () => answer("decline") },
@@ -67,13 +63,34 @@ export function elicitationCard({ request, runId }, answered) {
       if (result.isError) throw new Error(result.message);
       await answered();
     } catch (error) {
-      accept.disabled = decline.disabled = false;
+      accept.disabled = !known;
+      decline.disabled = false;
       message.replaceChildren(
         problem(error instanceof Error ? error.message : String(error), error instanceof ApiError ? error.hint : undefined),
       );
     }
   }
   return card;
+}
+
+/**
+ * The names and controls of a form; none if its schema is malformed. A form that throws here would take the requests of all other
+ * runs off the page.
+ * @param {string} id
+ * @param {unknown} requestedSchema
+ * @returns {[string, Field][] | undefined}
+ */
+function fieldsOf(id, requestedSchema) {
+  const schema = /** @type {{ properties?: Record<string, FieldSchema>, required?: string[] } | undefined} */ (requestedSchema);
+  try {
+    const fields = Object.entries(schema?.properties ?? {});
+    return fields.map(([name, field]) => [
+      name,
+      formField(`${id}-${name}`, name, field, schema?.required?.includes(name) ?? false),
+    ]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A page that the agent wants opened. The whole address is shown, and nothing opens by itself. @param {string} url */

@@ -218,6 +218,24 @@ const scenes = {
     await page.unroute("**/api/v1/runs/none");
   },
 
+  async "a malformed form hides no other request"({ page }) {
+    const base = { provider: "claude", message: "?", mode: "form" };
+    const malformed = [{ properties: { a: null } }, { properties: { a: { oneOf: 7 } } }, { properties: { a: {} }, required: 7 }, 7];
+    const elicitations = malformed.map((requestedSchema, at) => ({
+      runId: "none",
+      request: { ...base, event: "elicitation_request", requestId: `f${at}`, requestedSchema },
+    }));
+    const request = { event: "permission_request", requestId: "p", provider: "claude", toolName: "rm" };
+    const waiting = { elicitations, permissions: [{ runId: "none", request, html: "" }] };
+    await page.route("**/api/v1/permissions", (route) => route.fulfill({ json: waiting }));
+    await page.waitForSelector("#tray section.ask");
+    assert.equal(await page.locator("#tray form.ask").count(), malformed.length);
+    assert.equal(await page.locator("#tray form.ask .notice").count(), malformed.length - 1);
+    await page.waitForFunction(() => document.title.startsWith("(5)"));
+    await page.unroute("**/api/v1/permissions");
+    await page.waitForSelector("#tray", { state: "hidden" });
+  },
+
   async "the page says that the server is away, and goes on when it is back"({ page }) {
     await start(page, "demo", "Survive this");
     await page.waitForSelector("#tray .ask");
