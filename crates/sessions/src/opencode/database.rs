@@ -86,9 +86,18 @@ impl OpencodeDatabase {
         Ok(database)
     }
 
-    /// A database of a version that has other tables is not guessed at.
+    /// A database of a version that has other tables is not guessed at. A view or a virtual table has no page of its own: a query of
+    /// it would run what the file says, which may have no end.
     fn check_tables(&self) -> Result<(), RowsError> {
         for (table, column) in TABLES {
+            let computed = self.connection.query_row(
+                "SELECT count(*) FROM sqlite_schema WHERE name = ?1 AND rootpage = 0",
+                params![table],
+                |row| row.get::<_, i64>(0),
+            )?;
+            if computed != 0 {
+                return Err(format!("its `{table}` is no table with rows of its own").into());
+            }
             let found = self.connection.query_row(
                 "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2",
                 params![table, column],

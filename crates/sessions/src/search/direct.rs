@@ -62,6 +62,9 @@ pub(crate) fn look_at_files(
     (!is_over.into_inner()).then_some(looks)
 }
 
+/// The largest file that is searched, in bytes: it has to be held whole. A sparse file of any size costs an agent nothing.
+pub(crate) const LARGEST_FILE: usize = 1 << 30;
+
 /// A file's bytes, in memory that is used again. `size` is the last known size: the file may have grown.
 pub(crate) fn read_file_bytes<'b>(
     path: &Path,
@@ -69,9 +72,12 @@ pub(crate) fn read_file_bytes<'b>(
     buffer: &'b mut Vec<u8>,
 ) -> io::Result<&'b [u8]> {
     let mut file: File = scan::open(path)?;
-    let expected = usize::try_from(size).unwrap_or(0);
+    let expected = usize::try_from(size).unwrap_or(usize::MAX);
     let mut filled = 0;
     loop {
+        if filled.max(expected) > LARGEST_FILE {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         if buffer.len() <= filled.max(expected) {
             buffer.resize((filled.max(expected) + 1).next_multiple_of(64 * 1024), 0);
         }
@@ -170,5 +176,23 @@ impl SummarySource for PreloadedSummaries {
                 None => scanner.file(&file.path).map(Into::into),
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_more_than_a_gibibyte_is_not_read_whole() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let size = LARGEST_FILE as u64 + 1;
+        file.as_file().set_len(size).unwrap();
+        let mut buffer = Vec::new();
+        for known in [size, u64::MAX] {
+            let read = read_file_bytes(file.path(), known, &mut buffer);
+            assert_eq!(read.unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        }
+        assert_eq!(buffer.capacity(), 0);
     }
 }

@@ -304,6 +304,16 @@ fn a_corrupt_a_newer_and_an_unreadable_database_have_a_sentence_and_the_files_ar
     });
     let told = "it cannot be read: its table `session` has no column `directory`: a newer opencode may have written it";
     assert_eq!(newer, told);
+    let endless = sentence(&|path| {
+        let writer = Connection::open(path).unwrap();
+        let view = "CREATE VIEW session AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+            SELECT x AS id, NULL AS parent_id, '/' AS directory, '' AS title, x AS time_created, x AS time_updated FROM n;
+            CREATE TABLE message (id, session_id, time_created, data);
+            CREATE TABLE part (id, message_id, session_id, data);";
+        writer.execute_batch(view).unwrap();
+    });
+    let told = "it cannot be read: its `session` is no table with rows of its own";
+    assert_eq!(endless, told);
     let directory = sentence(&|path| fs::create_dir(path).unwrap());
     assert_eq!(directory, "it cannot be read: it is not a file");
     // Root may read every file.
