@@ -1,4 +1,4 @@
-//! Escapes characters that JSON allows in a string but a terminal obeys: C1 control characters, and characters that change the
+//! Escapes characters that JSON allows in a string but a terminal obeys: DEL, C1 control characters, and characters that change the
 //! direction of writing. They are written as `\uXXXX`. Output that is not JSON is filtered earlier.
 
 use std::io::{self, Write};
@@ -18,10 +18,17 @@ impl<W: Write> EscapedWriter<W> {
 
     /// Passes on all but the beginning of a character at the end, and says how many bytes that has.
     fn pass_escaped(&mut self, mut rest: &[u8]) -> io::Result<usize> {
-        while let Some(at) = rest.iter().position(|byte| matches!(byte, 0xc2 | 0xe2)) {
+        while let Some(at) = rest
+            .iter()
+            .position(|byte| matches!(byte, 0x7f | 0xc2 | 0xe2))
+        {
             let (before, character) = rest.split_at(at);
             self.to.write_all(before)?;
-            let length = if character[0] == 0xc2 { 2 } else { 3 };
+            let length = match character[0] {
+                0x7f => 1,
+                0xc2 => 2,
+                _ => 3,
+            };
             let Some((character, behind)) = character.split_at_checked(length) else {
                 return Ok(character.len());
             };
@@ -45,7 +52,7 @@ fn harmful_code_point(character: &str) -> Option<u32> {
     let character = character.chars().next()?;
     let is_harmful = matches!(
         character,
-        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     );
     is_harmful.then_some(character.into())
 }
@@ -70,8 +77,8 @@ mod tests {
 
     #[test]
     fn a_terminal_is_not_commanded_by_json_wherever_the_pieces_are_cut() {
-        let said = "{\"a\":\"\u{9b}31m \u{202e}\u{2066}x€ ©â\u{200b}\u{a0}\"}\n".as_bytes();
-        let shown = "{\"a\":\"\\u009b31m \\u202e\\u2066x€ ©â\u{200b}\u{a0}\"}\n";
+        let said = "{\"a\":\"\u{7f}\u{9b}31m \u{202e}\u{2066}x€ ©â\u{200b}\u{a0}\"}\n".as_bytes();
+        let shown = "{\"a\":\"\\u007f\\u009b31m \\u202e\\u2066x€ ©â\u{200b}\u{a0}\"}\n";
         for at in 0..=said.len() {
             let mut seen = Vec::new();
             let mut escaped = EscapedWriter::new(&mut seen);

@@ -9,6 +9,7 @@ use lapidary::render::live::MarkSet;
 use crate::escaped_writer::EscapedWriter;
 use crate::invocation::Invocation;
 use crate::live::terminal;
+use crate::terminal_filter::TerminalFilter;
 
 /// How much is collected before it is written, when more is there to be written.
 const BUFFER: usize = 128 * 1024;
@@ -90,6 +91,12 @@ impl Printer {
     /// Prints a message on stderr.
     pub(crate) fn print_message(&self, text: &str) {
         self.invocation.print_message(text);
+    }
+
+    /// A writer for bytes of others, such as an agent's own: filtered on a terminal, unchanged elsewhere.
+    pub(crate) fn foreign_bytes(&mut self) -> TerminalFilter<&mut Self> {
+        let is_terminal = self.is_terminal;
+        TerminalFilter::new(self, is_terminal)
     }
 
     /// A remark to the user, beside the data.

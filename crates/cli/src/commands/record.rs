@@ -219,8 +219,7 @@ fn capture_request(args: &Args, invocation: &Invocation) -> Result<CaptureReques
 fn pass_on(take: &mut RunningCapture, out: &mut Printer) {
     let is_terminal = out.invocation.is_stderr_terminal();
     let mut err = TerminalFilter::new(out.invocation.stderr_writer(), is_terminal);
-    let is_terminal = out.is_terminal;
-    let mut out = TerminalFilter::new(out, is_terminal);
+    let mut out = out.foreign_bytes();
     while let Some(piece) = take.blocking_next() {
         let passed = match piece {
             CapturedPiece::Out(bytes) => out.write_all(&bytes).and_then(|()| out.flush()),

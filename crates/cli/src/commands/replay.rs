@@ -84,8 +84,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let exit = part.recorded_exit();
     let invocation = out.invocation.clone();
     let mut err = TerminalFilter::new(invocation.stderr_writer(), invocation.is_stderr_terminal());
-    let is_terminal = out.is_terminal;
-    let mut out = TerminalFilter::new(out, is_terminal);
+    let mut out = out.foreign_bytes();
     match part {
         ReplayPart::Run(replay) => replay.play(pace, &mut out, &mut err)?,
         ReplayPart::Dialogue(dialogue) => {

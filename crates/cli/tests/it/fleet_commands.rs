@@ -1,6 +1,7 @@
 //! `fleet`: tickets from their submission to their archive, and every mistake with its words.
 
 use std::fs;
+use std::process::Command;
 use std::sync::Arc;
 
 use lapidary_fleet::{
@@ -13,7 +14,8 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::support::{Ran, lapidary, output};
+use crate::support::{Ran, lapidary, on_a_terminal, output};
+use crate::usage::{assert_harmless, without_colours};
 
 const EVENTS: &[u8] = b"{\"event\":\"session_init\",\"model\":\"m\",\"id\":\"r-0\",\"seq\":0,\"provider\":\"gemini\"}\n\
 {\"event\":\"text\",\"text\":\"a\\u0000\\ud800\",\"kind\":\"text\",\"id\":\"r-1\",\"seq\":1,\"provider\":\"gemini\"}\n";
@@ -44,16 +46,20 @@ impl Desk {
     }
 
     fn fleet_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
-        let mut command = lapidary(["fleet"].iter().chain(args));
-        command.env_clear();
-        command.env("USER", "ann").env("HOME", self.home.path());
-        command.env("LAPIDARY_STATE_DIR", self.home.path().join("state"));
-        let ran = output(command, stdin);
+        let ran = output(self.command(args), stdin);
         Ran {
             code: ran.status.code(),
             stdout: String::from_utf8(ran.stdout).unwrap(),
             stderr: String::from_utf8(ran.stderr).unwrap(),
         }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = lapidary(["fleet"].iter().chain(args));
+        command.env_clear();
+        command.env("USER", "ann").env("HOME", self.home.path());
+        command.env("LAPIDARY_STATE_DIR", self.home.path().join("state"));
+        command
     }
 
     fn submit(&self, args: &[&str]) -> TicketId {
@@ -87,11 +93,15 @@ impl Desk {
     }
 
     fn append(&self, claim: &TicketClaim) {
+        self.append_lines(claim, EVENTS);
+    }
+
+    fn append_lines(&self, claim: &TicketClaim, lines: &[u8]) {
         let append = EventAppend {
             claimed: claim.claimed_term(),
             first: 0,
             count: 2,
-            body: EVENTS.to_vec(),
+            body: lines.to_vec(),
             touched: false,
             lease: LeaseUse::Held,
         };
@@ -121,10 +131,14 @@ impl Desk {
     }
 
     fn finish(&self, claim: &TicketClaim) {
+        self.finish_as(claim, "completed", "end_turn");
+    }
+
+    fn finish_as(&self, claim: &TicketClaim, outcome: &str, cause: &str) {
         let end = AttemptEnd {
             claimed: claim.claimed_term(),
-            outcome: "completed".to_owned(),
-            cause: "end_turn".to_owned(),
+            outcome: outcome.to_owned(),
+            cause: cause.to_owned(),
             evidence: None,
             result: Some(br#"{"response":"Done."}"#.to_vec()),
             usage: AttemptUsage {
@@ -241,6 +255,33 @@ fn a_repository_of_this_machine_is_named_by_its_plain_path() {
     let spec: Value = serde_json::from_slice(&desk.claim().spec).unwrap();
     let repo = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
     assert_eq!(spec["workspace"]["repo"], repo);
+}
+
+#[test]
+fn a_worker_sends_no_escapes_to_a_terminal() {
+    const HOSTILE: &[u8] = b"+\x1b]0;title\x07 \xc2\x9b2J\xe2\x80\xae\n+words\n";
+    let desk = Desk::new();
+    let id = desk.submit(&["fix it"]);
+    let claim = desk.claim();
+    desk.append_lines(&claim, HOSTILE);
+    desk.leave_patch(&claim, HOSTILE);
+    desk.finish_as(&claim, "failed", "odd\u{1b}[2J");
+    for args in [
+        &["patch", id.as_str()][..],
+        &["events", id.as_str(), "--no-follow", "--format", "events"],
+        &["events", id.as_str(), "--no-follow"],
+        &["show", id.as_str()],
+        &["list"],
+        &["watch", "--once"],
+    ] {
+        let shown = on_a_terminal(&desk.command(args), 80).stdout;
+        assert_harmless(&without_colours(&shown));
+        assert!(!shown.contains('\u{202e}'), "{shown:?}");
+    }
+    let patch = on_a_terminal(&desk.command(&["patch", id.as_str()]), 80);
+    assert!(patch.stdout.ends_with("+words\n"), "{patch:?}");
+    let piped = output(desk.command(&["patch", id.as_str()]), b"");
+    assert_eq!(piped.stdout, HOSTILE, "a pipe gets every byte");
 }
 
 #[test]

@@ -80,7 +80,9 @@ fn agent_output_cannot_send_escapes_to_the_terminal() {
     assert!(!shown.contains("title"), "{shown:?}");
     let (plain, _) = on_a_terminal(&["translate", HOSTILE], &[("NO_COLOR", "1")], b"");
     assert_harmless(&plain);
-    for format in ["events", "messages", "runtime", "result", "markdown"] {
+    for format in [
+        "events", "messages", "runtime", "result", "markdown", "html", "raw",
+    ] {
         let (shown, _) = on_a_terminal(&["translate", "--format", format, HOSTILE], &[], b"");
         let at_once = |c: char| c == '\u{1b}' || c == '\u{7}';
         assert!(!shown.contains(at_once), "{format}: {shown:?}");

@@ -54,8 +54,12 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         let mut sink = EventSink::new(format, args.ticket.as_str(), false, out);
         while let Some(lines) = log.next_lines().await? {
             match format {
-                // As they are stored.
-                OutputFormat::Events => out.write_all(&lines)?,
+                // As they are stored: a worker may have stored what is no JSON.
+                OutputFormat::Events => {
+                    let mut stored = out.foreign_bytes();
+                    stored.write_all(&lines)?;
+                    stored.finish()?;
+                }
                 _ => take_lines(&mut sink, &lines, out)?,
             }
             out.flush()?;

@@ -115,7 +115,7 @@ pub(super) fn state_words(ticket: &TicketRecord) -> String {
     let cause = ticket.cause.as_deref().unwrap_or_default();
     match (ticket.state, ticket.outcome.as_deref()) {
         (TicketState::Done, Some("completed")) => "completed".to_owned(),
-        (TicketState::Done, Some(outcome)) => format!("{outcome}: {cause}"),
+        (TicketState::Done, Some(outcome)) => one_line(&format!("{outcome}: {cause}")),
         (TicketState::Running, _) if ticket.cancel.is_some() => "running, cancelled".to_owned(),
         (TicketState::Running, _) if ticket.open_prompts > 0 => "waiting for an answer".to_owned(),
         (state, _) => state.as_str().to_owned(),

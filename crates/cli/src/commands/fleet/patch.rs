@@ -39,7 +39,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             let Some(artifact) = artifacts.iter().find(|it| it.name == args.file) else {
                 continue;
             };
-            return write_artifact(&*store, &attempt.run, artifact, out).await;
+            let mut out = out.foreign_bytes();
+            write_artifact(&*store, &attempt.run, artifact, &mut out).await?;
+            return Ok(out.finish()?);
         }
         let error = anyhow!(
             "no attempt of ticket `{}` left `{}`",

@@ -98,8 +98,11 @@ fn print_text(
         };
         writeln!(
             out,
-            "  attempt {}: {end}, {} events, worker {}",
-            attempt.attempt, attempt.events, attempt.worker
+            "  attempt {}: {}, {} events, worker {}",
+            attempt.attempt,
+            one_line(&end),
+            attempt.events,
+            one_line(&attempt.worker)
         )?;
         print_reason(attempt.evidence.as_ref(), out)?;
         for artifact in &attempt.artifacts {

@@ -102,7 +102,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         StatsFormat::Text => print_text(&stats, out)?,
         StatsFormat::Csv => {
             print_warnings(&stats, out);
-            csv::write_rows(&stats.usage, out)?;
+            let mut rows = out.foreign_bytes();
+            csv::write_rows(&stats.usage, &mut rows)?;
+            rows.finish()?;
         }
     }
     Ok(CommandExit::Success)

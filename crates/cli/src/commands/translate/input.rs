@@ -240,13 +240,14 @@ impl TranslateInput {
     }
 
     pub(super) fn copy_to(&mut self, out: &mut Printer) -> Result<(), Failure> {
+        let mut out = out.foreign_bytes();
         out.write_all(&std::mem::take(&mut self.head))?;
         let mut buffer = vec![0; CHUNK];
         loop {
             out.flush()?;
             let count = self.read_bytes(&mut buffer)?;
             if count == 0 {
-                return Ok(());
+                return Ok(out.finish()?);
             }
             out.write_all(&buffer[..count])?;
         }

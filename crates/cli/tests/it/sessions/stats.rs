@@ -6,7 +6,8 @@ use lapidary_testkit::recorded::{RecordedHome, header};
 use serde_json::json;
 
 use super::{command, object, sessions};
-use crate::support::output;
+use crate::support::{on_a_terminal, output};
+use crate::usage::{assert_harmless, without_colours};
 
 fn home() -> RecordedHome {
     let home = RecordedHome::new();
@@ -61,6 +62,17 @@ fn a_terminal_without_unicode_gets_other_bars() {
     let shown = String::from_utf8(output(command, b"").stdout).unwrap();
     assert!(shown.is_ascii(), "{shown}");
     assert!(shown.contains("2026-01-07 ####### "), "{shown}");
+}
+
+#[test]
+fn a_terminal_gets_no_escapes_of_a_model_name() {
+    let home = home();
+    for format in ["text", "csv"] {
+        let command = command(&home, &["stats", "--format", format]);
+        let shown = on_a_terminal(&command, 80).stdout;
+        assert!(shown.contains("mystery"), "{shown:?}");
+        assert_harmless(&without_colours(&shown));
+    }
 }
 
 #[test]
