@@ -21,7 +21,12 @@ const GREETING: u64 = 1024 * 1024;
 /// The transport of a recording in that directory, if it is one that can be told: a client of an ACP agent begins with `initialize` and
 /// the number of its version. (The version of MCP, which is much the same otherwise, is a text.)
 pub fn spoken(directory: &Path) -> Option<&'static str> {
-    let file = File::open(directory.join(STDIN)).ok()?;
+    let path = directory.join(STDIN);
+    // A pipe in its place could be waited for for ever.
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let file = File::open(path).ok()?;
     let mut head = Vec::new();
     file.take(GREETING).read_to_end(&mut head).ok()?;
     let mut lines = head.split(|byte| *byte == b'\n');
@@ -68,5 +73,15 @@ mod tests {
         check(&acp.replace(r#""id":0,"#, ""), None);
         check("hello\n", None);
         check("", None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_pipe_in_the_place_of_the_input_is_not_waited_for() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join(STDIN);
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        assert_eq!(spoken(directory.path()), None);
     }
 }
