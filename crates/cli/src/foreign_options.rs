@@ -147,6 +147,9 @@ const GUESSES: &[UsageGuess] = &[
     ),
     ("run", "--provider", "use `--agent NAME`"),
     ("run", "--profile", "use `--config FILE`"),
+    ("serve", "--port", "use `--listen 127.0.0.1:PORT`"),
+    ("serve", "-p", "use `--listen 127.0.0.1:PORT`"),
+    ("serve", "--host", "use `--listen ADDRESS:PORT`"),
     // Limits.
     ("run", "--max-tokens", "use `--budget tokens=N`"),
     ("run", "--max-cost", "use `--budget cost=USD`"),
@@ -161,6 +164,18 @@ const GUESSES: &[UsageGuess] = &[
     ),
     ("", "ask", "use `lapidary run 'PROMPT'`"),
     ("", "prompt", "use `lapidary run 'PROMPT'`"),
+    ("", "init", "use `lapidary config init`"),
+    ("", "setup", "use `lapidary doctor`"),
+    (
+        "",
+        "update",
+        "update it with the tool that installed it: npm, pip, cargo or `install.sh`",
+    ),
+    (
+        "",
+        "upgrade",
+        "update it with the tool that installed it: npm, pip, cargo or `install.sh`",
+    ),
     ("", "resume", "use `lapidary sessions resume ID`"),
     ("", "continue", "use `lapidary sessions resume latest`"),
     (

@@ -1,6 +1,8 @@
 //! The commands of `lapidary`: arguments in, a short story each, an exit code out.
 
 mod commands;
+#[cfg(test)]
+mod document_commands;
 mod durations;
 mod escaped_writer;
 mod exit;

@@ -21,7 +21,7 @@ pub(crate) fn report_usage_error(error: &clap::Error, invocation: &Invocation) -
         return CommandExit::Success;
     }
     let args = invocation.args.get(1..).unwrap_or_default();
-    if let Some(complaint) = unknown_word(error, args) {
+    if let Some(complaint) = unknown_word(error, args).or_else(|| foreign_value(error)) {
         invocation.print_message(&git::shown(&complaint.error));
         invocation.print_message(&complaint.hint);
         return CommandExit::Usage;
@@ -42,6 +42,31 @@ pub(crate) fn report_usage_error(error: &clap::Error, invocation: &Invocation) -
     let words: String = words.split_inclusive('\'').map(git::shown).collect();
     invocation.print_message(words.trim_end());
     CommandExit::Usage
+}
+
+/// A value of another tool, such as Gemini CLI's `--approval-mode yolo`.
+fn foreign_value(error: &clap::Error) -> Option<UsageComplaint> {
+    if error.kind() != ErrorKind::InvalidValue {
+        return None;
+    }
+    let value = context_text(error, ContextKind::InvalidValue)?;
+    let option = context_text(error, ContextKind::InvalidArg)?;
+    let option = option.split(' ').next().unwrap_or_default();
+    let meant = match (option, value.as_str()) {
+        ("--permission-mode", "yolo") => "bypassPermissions",
+        ("--permission-mode", "auto_edit" | "auto-edit" | "auto") => "acceptEdits",
+        ("--format", "json" | "jsonl" | "stream-json") => "events",
+        ("--format", "quiet" | "plain") => "text",
+        _ => return None,
+    };
+    let values = match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(values)) => values.as_slice(),
+        _ => &[],
+    };
+    values.iter().any(|it| it == meant).then(|| UsageComplaint {
+        error: format!("error: invalid value `{value}` for `{option}`"),
+        hint: format!("hint: use `{option} {meant}`"),
+    })
 }
 
 /// Prints clap's own text. A closed stream is ignored: there is no other place for the text.
@@ -163,7 +188,9 @@ mod tests {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let parsed =
             command_line().try_get_matches_from([&["lapidary".into()], &args[..]].concat());
-        let complaint = unknown_word(&parsed.unwrap_err(), &args).expect(line);
+        let error = parsed.unwrap_err();
+        let complaint = unknown_word(&error, &args).or_else(|| foreign_value(&error));
+        let complaint = complaint.expect(line);
         (complaint.error, complaint.hint)
     }
 
@@ -184,6 +211,21 @@ mod tests {
             "exec --resume-session 3 hi",
             "error: unknown option `--resume-session`",
             "hint: use `lapidary run --resume SESSION`; `latest` is the newest",
+        );
+        check(
+            "run --permission-mode yolo hi",
+            "error: invalid value `yolo` for `--permission-mode`",
+            "hint: use `--permission-mode bypassPermissions`",
+        );
+        check(
+            "serve --port 8080",
+            "error: unknown option `--port`",
+            "hint: use `--listen 127.0.0.1:PORT`",
+        );
+        check(
+            "init",
+            "error: unknown command `init`",
+            "hint: use `lapidary config init`",
         );
         check(
             "sessions find words",

@@ -52,7 +52,7 @@ pub enum McpError {
     #[error("it has no `command`, `url` or `http_url`")]
     NoCommand,
     /// Its address is no `http` or `https` URL, or has a user in it.
-    #[error("its address is no URL that can be used")]
+    #[error("its address is not a usable URL")]
     InvalidUrl,
     /// Its address is a plain one of another machine.
     #[error("plain `http` is for servers on this machine only")]

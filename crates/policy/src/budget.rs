@@ -125,7 +125,7 @@ pub enum BudgetError {
 fn meant(nearest: Option<&'static str>) -> String {
     match nearest {
         Some(nearest) => format!(" (did you mean `{nearest}`?)"),
-        None => format!("; there are {}", LIMITS.join(", ")),
+        None => format!("; the limits are {}", LIMITS.join(", ")),
     }
 }
 

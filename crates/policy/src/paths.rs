@@ -22,7 +22,7 @@ const FEW_PATHS: usize = 8;
 /// How deep in lists and objects a path may stand: `{"files": [{"file": {"path": …}}]}`.
 const DEEPEST: usize = 8;
 
-/// A longer text is no name of a file.
+/// A longer text is not a file name.
 const LONGEST_NAME: usize = 1024;
 
 /// Directories that a command line changes to, from which its files are looked for.

@@ -14,7 +14,7 @@ use crate::nearest::nearest_of;
 #[non_exhaustive]
 pub enum FlagError {
     /// There is nothing in it.
-    #[error("it is empty; `*` is everything")]
+    #[error("a rule cannot be empty; `*` matches everything")]
     Empty,
     /// A word that is no kind of tool.
     #[error("unknown kind of tool `{}`{}", word.escape_debug(), did_you_mean(*nearest))]
@@ -45,7 +45,7 @@ pub enum FlagError {
 fn did_you_mean(nearest: Option<&'static str>) -> String {
     match nearest {
         Some(nearest) => format!(" (did you mean `{nearest}`?)"),
-        None => format!("; there are {}", ToolKind::KNOWN.join(", ")),
+        None => format!("; the kinds are {}", ToolKind::KNOWN.join(", ")),
     }
 }
 

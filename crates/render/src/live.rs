@@ -66,6 +66,9 @@ pub struct LiveOptions {
     pub marks: MarkSet,
 }
 
+/// After so long without an event the status line says so.
+const LONG_SILENCE: Duration = Duration::from_secs(20);
+
 /// How many rows of a prompt or a notice are shown while a run goes on.
 const MOST_ROWS: usize = 8;
 
@@ -96,7 +99,10 @@ pub struct Narrator {
     /// The kind of the last row.
     last: Option<LineKind>,
     doing: &'static str,
+    /// When the last event came.
+    last_event: Duration,
     last_error: Option<String>,
+    last_warning: Option<String>,
     has_answered: bool,
     turn_ended: bool,
     is_over: bool,
@@ -130,7 +136,9 @@ impl Narrator {
             settled: Vec::new(),
             last: None,
             doing: "starting",
+            last_event: Duration::ZERO,
             last_error: None,
+            last_warning: None,
             has_answered: false,
             turn_ended: false,
             is_over: false,
@@ -149,6 +157,7 @@ impl Narrator {
 
     /// Takes the next event, which came when the run had taken `now`.
     pub fn event(&mut self, event: &Event, now: Duration) {
+        self.last_event = now;
         if self.turn_ended && begins_turn(&event.body) {
             self.close_turn();
         }
@@ -241,7 +250,7 @@ impl Narrator {
         let running = || {
             self.calls
                 .running_summary()
-                .unwrap_or_else(|| self.doing.to_owned())
+                .unwrap_or_else(|| self.waiting_text(now))
         };
         let doing = doing.map_or_else(running, str::to_owned);
         let time = words::running_clock(now);
@@ -249,6 +258,18 @@ impl Narrator {
             (TextInk::Tool, spinner),
             (TextInk::Faint, &format!(" {time} · {doing}")),
         ])
+    }
+
+    /// What the agent does while no call runs. Gemini CLI 0.61 retries for minutes in silence if it cannot reach its API.
+    fn waiting_text(&self, now: Duration) -> String {
+        match now.saturating_sub(self.last_event) {
+            silence if silence >= LONG_SILENCE => format!(
+                "{}, silent for {} (Ctrl-C cancels)",
+                self.doing,
+                words::running_clock(silence)
+            ),
+            _ => self.doing.to_owned(),
+        }
     }
 }
 
@@ -386,8 +407,10 @@ impl Narrator {
             NoticeLevel::Warning => ("! ", TextInk::Warning),
             NoticeLevel::Error => ("✘ ", TextInk::Error),
         };
-        if notice.level != NoticeLevel::Info {
-            self.last_error = Some(notice.text.clone());
+        match notice.level {
+            NoticeLevel::Error => self.last_error = Some(notice.text.clone()),
+            NoticeLevel::Warning => self.last_warning = Some(notice.text.clone()),
+            NoticeLevel::Info => {}
         }
         let label = plain::first_line(&notice.label, 100);
         let text = match notice.text.trim() {

@@ -74,6 +74,7 @@ pub struct TextRenderer {
     turn_told: bool,
     has_answered: bool,
     last_error: Option<String>,
+    last_warning: Option<String>,
     is_over: bool,
     /// The times shown so far, if times are shown.
     times: Option<ShownTimes>,
@@ -94,6 +95,7 @@ impl TextRenderer {
             turn_told: false,
             has_answered: false,
             last_error: None,
+            last_warning: None,
             is_over: false,
             times: None,
         }
@@ -288,8 +290,10 @@ impl TextRenderer {
             NoticeLevel::Warning => ("!", TextInk::Warning),
             NoticeLevel::Error => ("✗", TextInk::Error),
         };
-        if notice.level != NoticeLevel::Info {
-            self.last_error = Some(notice.text.clone());
+        match notice.level {
+            NoticeLevel::Error => self.last_error = Some(notice.text.clone()),
+            NoticeLevel::Warning => self.last_warning = Some(notice.text.clone()),
+            NoticeLevel::Info => {}
         }
         let label = plain::first_line(&notice.label, 100);
         let text = if notice.text.is_empty() {

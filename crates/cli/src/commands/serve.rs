@@ -42,7 +42,7 @@ Examples:
   lapidary serve --listen unix:/run/user/1000/lapidary.sock
   curl -H \"Authorization: Bearer $(cat ~/.local/state/lapidary/serve/token)\" http://127.0.0.1:7717/api/v1/runs
 
-When stdout is no terminal, its first line is JSON: `url`, `tokenFile` and `pid`. docs/serve.md has the API.")]
+When stdout is not a terminal, its first line is JSON: `url`, `tokenFile` and `pid`. docs/serve.md has the API.")]
 pub(crate) struct Args {
     /// The address: a port of this machine, or `unix:PATH`. Port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7717")]

@@ -68,7 +68,7 @@ pub(super) fn sign_in_check(
         }
         SignInMethod::Unusable { method, why } => {
             let check = check(CheckState::Problem, format!("{method}: {why}"));
-            check.remedy("choose another in `security.auth.selectedType` of settings.json, or sign in with `gemini`")
+            check.remedy("set `security.auth.selectedType` in settings.json to a method that works, such as `gemini-api-key`, or sign in with `gemini`")
         }
         SignInMethod::None => check(
             CheckState::Problem,

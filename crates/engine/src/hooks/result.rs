@@ -106,7 +106,7 @@ enum AnswerValue {
 }
 
 impl AnswerValue {
-    /// None if it is no JSON.
+    /// None if it is not valid JSON.
     fn parse(text: &str) -> Option<Self> {
         let token = Token::parse(text).ok()?;
         Some(match token.kind() {

@@ -51,7 +51,7 @@ pub enum SchemaError {
         keyword: String,
     },
     /// The value of a keyword is none that it can have.
-    #[error("{} is no valid `{keyword}`: it must be {expected}", pointer_words(&format!("{pointer}/{keyword}")))]
+    #[error("{} is not a valid `{keyword}`: it must be {expected}", pointer_words(&format!("{pointer}/{keyword}")))]
     Value {
         /// The schema that has the keyword.
         pointer: String,

@@ -298,7 +298,7 @@ fn a_schema_that_cannot_be_checked_exactly_is_refused_with_the_place() {
         ),
         (
             r#"{"type": "text"}"#,
-            "`/type` is no valid `type`: it must be `string`, `number`, `integer`, `boolean`, `array`, `object`, `null`, or a list of different ones",
+            "`/type` is not a valid `type`: it must be `string`, `number`, `integer`, `boolean`, `array`, `object`, `null`, or a list of different ones",
             "",
         ),
         (
@@ -308,27 +308,27 @@ fn a_schema_that_cannot_be_checked_exactly_is_refused_with_the_place() {
         ),
         (
             r#"{"items": [{}]}"#,
-            "`/items` is no valid `items`: it must be a schema: an object, `true` or `false`",
+            "`/items` is not a valid `items`: it must be a schema: an object, `true` or `false`",
             "",
         ),
         (
             r#"{"anyOf": []}"#,
-            "`/anyOf` is no valid `anyOf`: it must be a list of at least one schema",
+            "`/anyOf` is not a valid `anyOf`: it must be a list of at least one schema",
             "",
         ),
         (
             r#"{"required": ["a", "a"]}"#,
-            "`/required` is no valid `required`: it must be a list of different names",
+            "`/required` is not a valid `required`: it must be a list of different names",
             "",
         ),
         (
             r#"{"minItems": -1}"#,
-            "`/minItems` is no valid `minItems`: it must be a whole number from 0",
+            "`/minItems` is not a valid `minItems`: it must be a whole number from 0",
             "",
         ),
         (
             r#"{"multipleOf": 0}"#,
-            "`/multipleOf` is no valid `multipleOf`: it must be a number above 0",
+            "`/multipleOf` is not a valid `multipleOf`: it must be a number above 0",
             "",
         ),
         (

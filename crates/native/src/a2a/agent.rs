@@ -341,7 +341,8 @@ impl fmt::Debug for UpdateReader<'_> {
 impl UpdateReader<'_> {
     /// Takes up the JSON of an update.
     fn take_update_json(&mut self, text: &str) -> Result<(), RemoteError> {
-        let token = Token::parse(text).map_err(|_| malformed_answer("an update is no JSON"))?;
+        let token =
+            Token::parse(text).map_err(|_| malformed_answer("an update is not valid JSON"))?;
         self.take_update(A2aUpdate::from_token(token));
         Ok(())
     }
@@ -420,7 +421,8 @@ impl UpdateReader<'_> {
     fn take_event(&mut self, data: &[u8]) -> Result<(), RemoteError> {
         let text =
             std::str::from_utf8(data).map_err(|_| malformed_answer("an event is not UTF-8"))?;
-        let token = Token::parse(text).map_err(|_| malformed_answer("an event is no JSON"))?;
+        let token =
+            Token::parse(text).map_err(|_| malformed_answer("an event is not valid JSON"))?;
         // Streams of JSON-RPC wrap each event; an error of either binding ends them.
         let is_wrapped = token.get("jsonrpc").is_some() || token.get("result").is_some();
         let binding = if is_wrapped {

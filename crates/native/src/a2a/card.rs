@@ -91,9 +91,9 @@ impl RemoteCard {
             url: source.unwrap_or("the inline card").to_owned(),
             reason: reason.to_owned(),
         };
-        let token = Token::parse(text).map_err(|_| not_a_card("it is no JSON"))?;
+        let token = Token::parse(text).map_err(|_| not_a_card("it is not valid JSON"))?;
         let fields =
-            CardFields::from_token(token).ok_or_else(|| not_a_card("it is no JSON object"))?;
+            CardFields::from_token(token).ok_or_else(|| not_a_card("it is not a JSON object"))?;
         let interfaces = fields.interfaces();
         if interfaces.is_empty() {
             return Err(not_a_card("it names no URL for requests"));

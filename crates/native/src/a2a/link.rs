@@ -182,11 +182,11 @@ impl RemoteLink {
                 return Err(self.wrong_version("the path is unknown to the server"));
             }
             if status == 200 {
-                return Err(malformed_answer("the reply is no JSON"));
+                return Err(malformed_answer("the reply is not valid JSON"));
             }
             return Err(RemoteError::Refused {
                 code: status.into(),
-                message: "the reply is no JSON".to_owned(),
+                message: "the reply is not valid JSON".to_owned(),
             });
         };
         match A2aReply::from_token(token, binding) {

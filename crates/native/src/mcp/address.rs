@@ -143,11 +143,11 @@ mod tests {
             ),
             (
                 "ftp://mcp.example.com",
-                Some("its address is no URL that can be used"),
+                Some("its address is not a usable URL"),
             ),
             (
                 "https://me:secret@mcp.example.com/",
-                Some("its address is no URL that can be used"),
+                Some("its address is not a usable URL"),
             ),
         ] {
             let error = address(json!({ "url": url })).err();

@@ -66,7 +66,7 @@ fn check_base_url(url: &str) -> Result<(), HttpError> {
         url: url.to_owned(),
         reason: reason.to_owned(),
     };
-    let uri: Uri = url.parse().map_err(|_| invalid("it is no URL"))?;
+    let uri: Uri = url.parse().map_err(|_| invalid("it is not a URL"))?;
     let host = uri.host().ok_or_else(|| invalid("it has no host"))?;
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     let is_local = host == "localhost" || address.is_ok_and(|address| address.is_loopback());

@@ -74,7 +74,8 @@ impl AnswerReader {
         listener: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<(), ModelError> {
         let text = std::str::from_utf8(data).map_err(|_| malformed_error("it is not UTF-8"))?;
-        let response = Token::parse(text).map_err(|_| malformed_error("an event is no JSON"))?;
+        let response =
+            Token::parse(text).map_err(|_| malformed_error("an event is not valid JSON"))?;
         if let Some(error) = response.get("error").and_then(Token::non_null) {
             let status = error.get("code").and_then(Token::u64);
             let status = status.and_then(|code| u16::try_from(code).ok());

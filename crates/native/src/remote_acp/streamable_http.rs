@@ -160,7 +160,7 @@ impl HttpPoster {
     async fn post_line(&mut self, line: &str) -> Result<(), AgentLoss> {
         let route = match Token::parse(line) {
             Ok(message) => lock_routes(&self.inbox.routes).note_sent(message),
-            Err(_) => return Err(self.violation_loss("cannot be sent a line that is no JSON")),
+            Err(_) => return Err(self.violation_loss("cannot be sent a line that is not JSON")),
         };
         if let Some(session) = route.scope.clone() {
             self.open_stream(Some(session), 0).await?;

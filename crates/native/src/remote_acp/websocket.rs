@@ -33,7 +33,7 @@ const WAITING_CONTROLS: usize = 4;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a message of ours may take to be written.
 const WRITE_TIMEOUT: Duration = Duration::from_mins(2);
-/// Stands before a binary message, so that it is no JSON.
+/// Stands before a binary message, so that it is not valid JSON.
 const BINARY_PREFIX: &[u8] = b"[binary WebSocket message] ";
 /// The status of a normal close.
 const NORMAL_CLOSE: [u8; 2] = 1000_u16.to_be_bytes();

@@ -347,7 +347,7 @@ fn a_budget_that_is_none_says_why() {
         ),
         (
             "money=5",
-            "unknown limit `money`; there are tokens, cost, tool-calls, turns",
+            "unknown limit `money`; the limits are tokens, cost, tool-calls, turns",
         ),
         ("tokens", "`tokens` needs a number, as in tokens=10"),
         ("tokens=", "`tokens` needs a number, as in tokens=10"),

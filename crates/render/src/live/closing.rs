@@ -45,7 +45,9 @@ impl Narrator {
         self.turn_ended = false;
         self.give_up_calls();
         let is_good = end.outcome == Outcome::Completed;
-        if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
+        if let Some(message) = end.message.as_ref().filter(|_| !is_good)
+            && message.to_str() != end.cause.described()
+        {
             self.tell_error(&message.to_str());
         }
         let ink = if is_good {
@@ -77,7 +79,9 @@ impl Narrator {
             self.tell_facts(TextInk::Faint, &facts.join(" · "));
             self.name_files();
         }
-        if let Some(hidden) = self.totals.not_shown() {
+        // A transcript says what it does not show; a person who watches can do nothing with it.
+        let is_transcript = self.times.is_some();
+        if let Some(hidden) = self.totals.not_shown().filter(|_| is_transcript) {
             self.tell_marked(LineKind::Closing, "· ", TextInk::Faint, &hidden);
         }
     }
@@ -121,7 +125,8 @@ impl Narrator {
 
     /// Errors are often told twice, by the turn and by the run. People read them once.
     fn tell_error(&mut self, error: &str) {
-        if self.last_error.as_deref() == Some(error) {
+        let is_told = |last: &Option<String>| last.as_deref() == Some(error);
+        if is_told(&self.last_error) || is_told(&self.last_warning) {
             return;
         }
         self.last_error = Some(error.to_owned());

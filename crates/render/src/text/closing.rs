@@ -45,7 +45,9 @@ impl TextRenderer {
         self.turn_ended = false;
         self.close_requests(out)?;
         let is_good = end.outcome == Outcome::Completed;
-        if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
+        if let Some(message) = end.message.as_ref().filter(|_| !is_good)
+            && message.to_str() != end.cause.described()
+        {
             self.tell_error(&message.to_str(), out)?;
         }
         let line = self.totals.outcome_line(end);
@@ -76,7 +78,8 @@ impl TextRenderer {
 
     /// Errors are often told twice, by the turn and by the run. People read them once.
     fn tell_error(&mut self, error: &str, out: &mut dyn io::Write) -> io::Result<()> {
-        if self.last_error.as_deref() == Some(error) {
+        let is_told = |last: &Option<String>| last.as_deref() == Some(error);
+        if is_told(&self.last_error) || is_told(&self.last_warning) {
             return Ok(());
         }
         self.last_error = Some(error.to_owned());

@@ -24,7 +24,7 @@ Examples:
   lapidary agents list --all
   lapidary agents list --format json | jq -r '.definitions[] | select(.state != \"active\") | .name'
 
-Nothing is started, written or fetched. `lapidary agents check` says why a file is no agent.")]
+Nothing is started, written or fetched. `lapidary agents check` says why a file does not define an agent.")]
 pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,

@@ -95,7 +95,7 @@ async fn write_ticket(
             // A worker chose the name.
             let name = Path::new(&artifact.name).file_name();
             let name = name.ok_or_else(|| {
-                Failure::bad_input(anyhow!("`{}` is no name of a file", artifact.name))
+                Failure::bad_input(anyhow!("`{}` is not a file name", artifact.name))
             })?;
             let mut file = new_file(&folder.join(name))?;
             write_artifact(store, &attempt.run, artifact, &mut file).await?;

@@ -549,7 +549,8 @@ mod tests {
         };
         question.request.content = vec![diff(Some("one\nalpha\n"), "one\nbe\u{1b}[2Jta\n")];
         let edited = prompt(&question).text;
-        let head = "? The agent wants to edit a file: a.txt\n  file: /p/a.txt\n  │ --- a/p/a.txt\n  │ +++ b/p/a.txt\n";
+        let head =
+            "? The agent wants to edit a file: a.txt\n  file: /p/a.txt\n  │ @@ -1,2 +1,2 @@\n";
         assert!(edited.starts_with(head), "{edited}");
         assert!(edited.contains("\n  │ -alpha\n  │ +be"), "{edited}");
         assert!(

@@ -22,20 +22,26 @@ const GAP: usize = 2;
 const USUAL_WIDTH: usize = 160;
 
 /// The last column is not narrower: it would tell nothing.
-const NARROWEST_PROMPT: usize = 12;
+const NARROWEST_PROMPT: usize = 20;
+
+/// An outcome that is the last column is cut to this at most.
+const NARROWEST_OUTCOME: usize = 12;
 
 /// Columns from left to right: heading, and its rank. Those of the highest rank are left out first; rank 0 always stays.
 const COLUMNS: [(&str, u8); 9] = [
     ("RUN", 0),
-    ("STARTED", 2),
+    ("STARTED", 3),
     ("AGENT", 4),
     ("OUTCOME", 1),
     ("TIME", 5),
     ("COST", 7),
     ("SESSION", 8),
     ("PROJECT", 6),
-    ("PROMPT", 3),
+    ("PROMPT", 2),
 ];
+
+const OUTCOME: usize = 3;
+const PROMPT: usize = COLUMNS.len() - 1;
 
 /// Rows to be printed.
 pub(super) struct RunsTable {
@@ -76,8 +82,10 @@ impl RunsTable {
 fn fitting_columns(widths: &[usize; COLUMNS.len()], width: usize) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
     loop {
+        let last = shown.last().copied();
         let room = |at: &usize| match *at {
-            at if at == COLUMNS.len() - 1 => NARROWEST_PROMPT,
+            PROMPT => NARROWEST_PROMPT,
+            OUTCOME if last == Some(OUTCOME) => widths[OUTCOME].min(NARROWEST_OUTCOME),
             at => widths[at],
         };
         let total: usize = shown.iter().map(|at| room(at) + GAP).sum();
@@ -223,9 +231,11 @@ mod tests {
             names(200),
             "RUN STARTED AGENT OUTCOME TIME COST SESSION PROJECT PROMPT"
         );
-        assert_eq!(names(100), "RUN STARTED AGENT OUTCOME TIME PROMPT");
-        assert_eq!(names(80), "RUN STARTED OUTCOME PROMPT");
+        assert_eq!(names(100), "RUN STARTED AGENT OUTCOME PROMPT");
+        assert_eq!(names(90), "RUN STARTED OUTCOME PROMPT");
+        assert_eq!(names(80), "RUN OUTCOME PROMPT");
         assert_eq!(names(60), "RUN OUTCOME");
+        assert_eq!(names(40), "RUN OUTCOME");
         assert_eq!(names(20), "RUN");
     }
 

@@ -158,6 +158,19 @@ fn a_tick_writes_the_status_line_and_nothing_else() {
 }
 
 #[test]
+fn a_long_silence_is_named_in_the_status_line() {
+    let (mut view, terminal) = view(WIDE, false);
+    show(&mut view, &[delta("some words")]);
+    view.show_elapsed(Duration::from_secs(15)).unwrap();
+    check(&terminal, &["  some words", "⠋ 15 s · writing"]);
+    view.show_elapsed(Duration::from_secs(35)).unwrap();
+    let silent = "⠋ 35 s · writing, silent for 35 s (Ctrl-C cancels)";
+    check(&terminal, &["  some words", silent]);
+    show(&mut view, &[delta(" and more")]);
+    check(&terminal, &["  some words and more", "⠋ 35 s · writing"]);
+}
+
+#[test]
 fn another_size_takes_effect_at_once() {
     let (mut view, terminal) = view(WIDE, false);
     let words = "word ".repeat(12);

@@ -123,7 +123,7 @@ fn a_schema_that_cannot_be_used_is_refused_before_the_agent_starts() {
         ),
         (
             Some(r#"{"type": "thing"}"#),
-            "`/type` is no valid `type`",
+            "`/type` is not a valid `type`",
             "",
         ),
         (

@@ -316,7 +316,7 @@ fn a_client_gives_a_schema_with_a_prompt_and_gets_data_with_the_result() {
         .unwrap()
         .to_owned();
     assert!(
-        message.starts_with("`outputSchema` cannot be used: `/type` is no valid `type`"),
+        message.starts_with("`outputSchema` cannot be used: `/type` is not a valid `type`"),
         "{message}"
     );
     assert_eq!(prompts.lock().unwrap().len(), 4);

@@ -104,7 +104,7 @@ fn a_program_can_give_rules_as_well() {
     );
     assert_eq!(
         refused(json!({"budget": "x=1"})),
-        "budget: unknown limit `x`; there are tokens, cost, tool-calls, turns"
+        "budget: unknown limit `x`; the limits are tokens, cost, tool-calls, turns"
     );
 }
 

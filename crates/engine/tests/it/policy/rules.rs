@@ -416,11 +416,11 @@ fn an_unattended_request_is_denied_with_advice() {
 #[test]
 fn flags_that_are_no_rules_say_why() {
     for (spec, message) in [
-        ("", "it is empty; `*` is everything"),
-        ("execute:", "it is empty; `*` is everything"),
+        ("", "a rule cannot be empty; `*` matches everything"),
+        ("execute:", "a rule cannot be empty; `*` matches everything"),
         (
             "exec",
-            "unknown kind of tool `exec`; there are execute, read, edit, delete, move, search, fetch, browse, think, ask, memory, mcp, other",
+            "unknown kind of tool `exec`; the kinds are execute, read, edit, delete, move, search, fetch, browse, think, ask, memory, mcp, other",
         ),
         ("raed", "unknown kind of tool `raed` (did you mean `read`?)"),
         (

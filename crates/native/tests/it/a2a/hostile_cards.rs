@@ -23,11 +23,14 @@ async fn a_card_that_is_no_card_is_one_typed_error_without_a_second_request() {
     let deep = "[".repeat(100_000);
     for (steps, expected) in [
         (html, "the server answers with a web page"),
-        (answer(200, "application/json", "{"), "it is no JSON"),
-        (answer(200, "application/json", &deep), "it is no JSON"),
+        (answer(200, "application/json", "{"), "it is not valid JSON"),
+        (
+            answer(200, "application/json", &deep),
+            "it is not valid JSON",
+        ),
         (
             answer(200, "application/json", "[]"),
-            "it is no JSON object",
+            "it is not a JSON object",
         ),
         (
             answer(200, "application/json", "{}"),

@@ -59,7 +59,12 @@ pub(super) fn shown_prompt(
     }
     for block in &request.content {
         if let ContentBlock::Diff(diff) = block {
-            body.add_rows(&approval::diff_rows(diff_text(diff).trim_end(), indented));
+            let diff = diff_text(diff);
+            let diff = match action.paths.len() {
+                1 => without_file_names(&diff),
+                _ => &diff,
+            };
+            body.add_rows(&approval::diff_rows(diff.trim_end(), indented));
         }
     }
     let input = request.tool_input.to_display();
@@ -193,6 +198,15 @@ fn diff_text(diff: &DiffBlock) -> String {
     match &diff.unified {
         Some(unified) => unified.to_string(),
         None => unified(path, old.map(Text::to_str).as_deref(), &new),
+    }
+}
+
+/// The diff without its first two lines, for a prompt that has named its only file. A new file keeps them: `/dev/null` tells it.
+fn without_file_names(diff: &str) -> &str {
+    let hunks = diff.find("\n@@ ").map(|end| diff.split_at(end + 1));
+    match hunks {
+        Some((head, hunks)) if head.starts_with("--- a/") && head.lines().count() == 2 => hunks,
+        _ => diff,
     }
 }
 
