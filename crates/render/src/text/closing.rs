@@ -45,9 +45,7 @@ impl TextRenderer {
         self.turn_ended = false;
         self.close_requests(out)?;
         let is_good = end.outcome == Outcome::Completed;
-        if let Some(message) = end.message.as_ref().filter(|_| !is_good)
-            && message.to_str() != end.cause.described()
-        {
+        if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
             self.tell_error(&message.to_str(), out)?;
         }
         let line = self.totals.outcome_line(end);
