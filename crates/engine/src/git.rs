@@ -331,7 +331,10 @@ mod tests {
             most_output: 4096,
             most_complaints: 4096,
         };
-        let finished = command.run(&CancellationToken::new()).await.unwrap();
+        let finished = command
+            .run(&CancellationToken::new())
+            .await
+            .expect("the command starts");
         assert_eq!(finished.exit, Some(Exit::Code(0)), "{finished:?}");
     }
 

@@ -242,8 +242,9 @@ impl FleetStore for SqliteStore {
     fn claim<'a>(&'a self, request: &'a ClaimRequest) -> StoreFuture<'a, Vec<TicketClaim>> {
         let (asked, request) = (request.clone(), request.clone());
         Box::pin(async move {
-            let can_claim = self.read(move |transaction| claim::can_claim(transaction, &asked));
-            if !can_claim.await? {
+            let claimable_exists =
+                self.read(move |transaction| claim::claimable_exists(transaction, &asked));
+            if !claimable_exists.await? {
                 return Ok(Vec::new());
             }
             self.write(move |transaction| claim::claim(transaction, &request))
@@ -318,9 +319,9 @@ impl FleetStore for SqliteStore {
         limit: u32,
     ) -> StoreFuture<'_, Vec<(ClaimedTerm, TicketFate)>> {
         Box::pin(async move {
-            let can_reclaim =
-                self.read(move |transaction| attempt::can_reclaim(transaction, lease));
-            if !can_reclaim.await? {
+            let reclaimable_exists =
+                self.read(move |transaction| attempt::reclaimable_exists(transaction, lease));
+            if !reclaimable_exists.await? {
                 return Ok(Vec::new());
             }
             self.write(move |transaction| attempt::reclaim(transaction, lease, limit))

@@ -138,7 +138,7 @@ pub(super) fn release(
 }
 
 /// Whether a lease is over, or the fleet was silent. It only reads: nearly always there is nothing to do.
-pub(super) fn can_reclaim(
+pub(super) fn reclaimable_exists(
     transaction: &Transaction<'_>,
     lease: Duration,
 ) -> Result<bool, SqliteFault> {

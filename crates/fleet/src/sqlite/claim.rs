@@ -41,7 +41,7 @@ pub(super) fn leave(transaction: &Transaction<'_>, worker: &WorkerId) -> Result<
 }
 
 /// Whether a claim would find something. It only reads: an idle worker writes nothing, and wakes no other one.
-pub(super) fn can_claim(
+pub(super) fn claimable_exists(
     transaction: &Transaction<'_>,
     request: &ClaimRequest,
 ) -> Result<bool, SqliteFault> {

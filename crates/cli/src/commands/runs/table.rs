@@ -89,10 +89,10 @@ fn fitting_columns(widths: &[usize; COLUMNS.len()], width: usize) -> Vec<usize> 
             at => widths[at],
         };
         let total: usize = shown.iter().map(|at| room(at) + GAP).sum();
-        let least = shown.iter().copied().max_by_key(|at| COLUMNS[*at].1);
-        match least {
-            Some(least) if total > width + GAP && COLUMNS[least].1 > 0 => {
-                shown.retain(|at| *at != least);
+        let removable = shown.iter().copied().max_by_key(|at| COLUMNS[*at].1);
+        match removable {
+            Some(column) if total > width + GAP && COLUMNS[column].1 > 0 => {
+                shown.retain(|at| *at != column);
             }
             _ => return shown,
         }
