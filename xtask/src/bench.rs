@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what Lapidary costs, beside what else could be used.
+//! `cargo xtask bench`: the cost of Lapidary, compared with other programs for the same work.
 //!
 //! All commands take turns, and the least of several runs counts. Our own command is measured twice under two names: if the two
 //! differ by more than [`NOISE`], the machine was too busy and the run is void.

@@ -45,7 +45,7 @@ pub(crate) struct Args {
     store: bool,
 }
 
-/// What every file of a release is made from.
+/// The inputs of every file of a release.
 #[derive(Debug)]
 struct Release {
     root: PathBuf,

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::workspace::{Workspace, run};
 
-/// What decides which peers are installed, and how.
+/// The files that decide which peers are installed, and how.
 const PINS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 /// Written last: a folder that has it is complete and belongs to these pins.
 const STAMP: &str = ".installed";
@@ -213,7 +213,7 @@ fn install_from(pinned: &Path, folder: PathBuf) -> Result<PathBuf> {
     for name in PINS {
         fs::copy(pinned.join(name), folder.join(name))?;
     }
-    // What npm says is talk: the bench prints tables.
+    // The output of npm goes to stderr: stdout has the tables of the bench.
     let talk = std::io::stderr().as_fd().try_clone_to_owned()?;
     run(Command::new("npm")
         .args(["ci", "--ignore-scripts"])

@@ -1,4 +1,4 @@
-//! What `sessions export --redact` finds of a generated corpus, and what detect-secrets finds of the same.
+//! The secrets of a generated corpus that `sessions export --redact` finds, compared with those of detect-secrets.
 
 use std::collections::HashSet;
 use std::fs;

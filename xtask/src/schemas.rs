@@ -20,7 +20,7 @@ pub(crate) fn write_schemas(workspace: &Workspace) -> Result<()> {
     run_example(workspace, "write")
 }
 
-/// Fails if these files are not what `cargo xtask schemas` would write.
+/// Fails if these files differ from the output of `cargo xtask schemas`.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     run_example(workspace, "check")
 }

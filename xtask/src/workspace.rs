@@ -1,4 +1,4 @@
-//! Where things are, and how commands are run.
+//! The paths of the workspace, and how commands are run in it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -93,7 +93,7 @@ impl Printer {
         self.invocation.print_message(text);
     }
 
-    /// A writer for bytes of others, such as an agent's own: filtered on a terminal, unchanged elsewhere.
+    /// A writer for bytes of other programs, such as an agent's output: filtered on a terminal, else unchanged.
     pub(crate) fn foreign_bytes(&mut self) -> TerminalFilter<&mut Self> {
         let is_terminal = self.is_terminal;
         TerminalFilter::new(self, is_terminal)

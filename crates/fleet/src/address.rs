@@ -35,7 +35,7 @@ pub enum StoreAddressError {
         /// The reason, without the password.
         reason: String,
     },
-    /// A host elsewhere without TLS: prompts and passwords would be readable on the way.
+    /// A host other than this machine, without TLS: prompts and passwords would be readable on the network.
     #[error("`{host}` is another machine, and `sslmode={mode}` does not protect the connection")]
     Unprotected {
         /// The host.
@@ -92,7 +92,7 @@ impl StoreAddress {
         })
     }
 
-    /// Makes the tables, or updates them. Says which versions it applied.
+    /// Makes the tables, or updates them. Returns the versions that it applied.
     pub fn initialise(&self) -> StoreFuture<'_, Vec<i64>> {
         Box::pin(async move {
             match self {

@@ -18,8 +18,8 @@ pub struct EventAppend {
     /// The events, one JSON per line, each line with its `\n`, as `run --format events` prints them. Bytes, not text: events may
     /// have NUL and lone surrogates escaped in them, and are kept as they are.
     pub body: Vec<u8>,
-    /// Whether one of the events shows that something was touched: a call of kind edit, execute, delete, move, fetch or MCP
-    /// began. It stays true for the attempt.
+    /// Whether one of the events shows a side effect: a call of kind edit, execute, delete, move, fetch or MCP began. It stays
+    /// true for the attempt.
     pub touched: bool,
     /// Whether the lease is needed.
     pub lease: LeaseUse,
@@ -79,11 +79,11 @@ pub struct AttemptEnd {
     pub outcome: String,
     /// The cause of `run_end`, or the worker's own.
     pub cause: String,
-    /// What led to it, as JSON for people and programs.
+    /// The evidence for the cause, as JSON for people and programs.
     pub evidence: Option<Vec<u8>>,
     /// The result of the run (`lapidary.result/1`).
     pub result: Option<Vec<u8>>,
-    /// What it used.
+    /// The tokens and cost of the attempt.
     pub usage: AttemptUsage,
     /// Whether another attempt makes sense. The worker decides by the spec's policy and the log; the store by the count.
     pub retry: RetryAdvice,
@@ -98,7 +98,7 @@ pub enum RetryAdvice {
     After(Duration),
 }
 
-/// What became of a ticket.
+/// The state of a ticket after the end of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TicketFate {
     /// It ended.
@@ -136,7 +136,7 @@ pub struct AttemptRecord {
     pub worker: WorkerId,
     /// The log's next `seq`: how many events there are.
     pub next_seq: u64,
-    /// Whether the log shows that something was touched.
+    /// Whether the log shows a side effect.
     pub touched: bool,
     /// When it began.
     pub started_at: Timestamp,
@@ -146,13 +146,13 @@ pub struct AttemptRecord {
     pub outcome: Option<String>,
     /// Its cause: one of `run_end`'s, the worker's own, `lease_lost` or `released`.
     pub cause: Option<String>,
-    /// What led to it.
+    /// The evidence for the cause.
     pub evidence: Option<Vec<u8>>,
-    /// What it used.
+    /// The tokens and cost of the attempt.
     pub usage: AttemptUsage,
 }
 
-/// How far the log of an attempt is.
+/// The length of an attempt's log, and whether it may still grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogState {
     /// The log's next `seq`.

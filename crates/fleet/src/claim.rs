@@ -17,7 +17,7 @@ pub struct WorkerStart {
     pub host: String,
     /// The version of the program.
     pub version: String,
-    /// What it has, such as `agent:gemini` and `os:linux`. It claims tickets whose needs are among them.
+    /// Its labels, such as `agent:gemini` and `os:linux`. It claims tickets whose needs are among them.
     pub labels: Vec<String>,
     /// How many tickets it runs at a time.
     pub slots: u32,
@@ -26,7 +26,7 @@ pub struct WorkerStart {
 /// A worker as the store has it.
 #[derive(Debug, Clone)]
 pub struct WorkerRecord {
-    /// What it said at its start.
+    /// Its registration: name, machine, version, labels and slots.
     pub start: WorkerStart,
     /// How many tickets it runs.
     pub running: u32,
@@ -74,7 +74,7 @@ pub struct TicketClaim {
     pub lost: u32,
     /// How long the ticket was claimable before it was claimed.
     pub waited: Duration,
-    /// Who submitted it.
+    /// The submitter, for people.
     pub created_by: String,
 }
 
@@ -88,7 +88,7 @@ impl TicketClaim {
     }
 }
 
-/// A ticket under a term: what a worker names in all later requests.
+/// A ticket under a term. A worker names both in all requests after the claim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClaimedTerm {
     /// The ticket.
@@ -140,7 +140,7 @@ pub struct KeptLease {
 /// The order to end a running ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CancelOrder {
-    /// Who gave it.
+    /// The person or program that gave the order.
     pub by: String,
     /// The reason, for people.
     pub why: Option<String>,

@@ -1,4 +1,4 @@
-//! What becomes of a ticket when an attempt ends: the same for each store.
+//! The next state of a ticket when an attempt ends. Both stores use these rules.
 
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ impl AttemptCounts {
         match end.retry {
             RetryAdvice::After(_) if self.is_cancelled => NextState::cancelled(),
             RetryAdvice::After(delay) if self.has_attempts_left() => NextState::Waiting { delay },
-            // With one attempt there is nothing to give up: its own cause says more.
+            // With one attempt, `gave_up` would hide the attempt's own cause.
             RetryAdvice::After(_) if self.attempts_allowed > 1 => NextState::done(FAILED, GAVE_UP),
             RetryAdvice::After(_) | RetryAdvice::Final => NextState::done(&end.outcome, &end.cause),
         }

@@ -46,7 +46,7 @@ impl PostgresStore {
         Ok(Self { pool, doorbell })
     }
 
-    /// Makes the tables, or updates them. Says which versions it applied.
+    /// Makes the tables, or updates them. Returns the versions that it applied.
     pub async fn initialise(address: &PostgresAddress) -> Result<Vec<i64>, StoreError> {
         schema::migrate(&SessionPool::new(address)).await
     }

@@ -26,7 +26,7 @@ pub struct PromptAnswer {
     pub request: String,
     /// The answer: a line of `connect`'s commands (`answer_permission`), as JSON.
     pub answer: Vec<u8>,
-    /// Who gave it.
+    /// The person or program that gave the answer.
     pub by: String,
 }
 
@@ -37,7 +37,7 @@ pub enum AnswerReply {
     Stored,
     /// Another answer came first.
     AlreadyAnswered {
-        /// Who gave it.
+        /// The person or program that gave the answer.
         by: String,
     },
     /// The request was withdrawn, timed out, or its attempt ended.
@@ -61,7 +61,7 @@ pub struct PromptRecord {
     pub body: Vec<u8>,
     /// When it was asked.
     pub asked_at: Timestamp,
-    /// Who answered it.
+    /// The person or program that answered it.
     pub answered_by: Option<String>,
     /// How it ended: the word given to [`crate::FleetStore::settle_prompt`], or `attempt_ended`.
     pub settled: Option<String>,

@@ -1,5 +1,5 @@
-//! What a ticket asks for. It has no command line, no environment and no rule that allows: the worker's configuration bounds
-//! everything, and a ticket only narrows it.
+//! The spec of a ticket: prompt, agent, workspace and limits. It has no command line, no environment and no rule that allows: the
+//! worker's configuration bounds every run, and a ticket only narrows it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -78,12 +78,12 @@ pub struct WorkspaceSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetryPolicy {
-    /// If its log shows that it touched nothing.
+    /// An attempt is repeated if its log shows no side effects.
     #[default]
     Untouched,
-    /// An attempt is repeated even if it changed something.
+    /// An attempt is repeated even if its log shows side effects.
     Always,
-    /// Never.
+    /// An attempt is never repeated.
     Never,
 }
 
@@ -104,7 +104,7 @@ impl RetryPolicy {
         known.unwrap_or(Self::Never)
     }
 
-    /// Whether an attempt may be repeated, by whether it touched something.
+    /// Whether an attempt may be repeated. `touched`: its log shows side effects.
     pub fn allows(self, touched: bool) -> bool {
         match self {
             Self::Untouched => !touched,
@@ -127,7 +127,7 @@ pub enum SpecError {
         /// Its version.
         version: u64,
     },
-    /// It is larger than what is accepted.
+    /// It has more bytes than `LARGEST_SPEC`.
     #[error("the spec has {bytes} bytes; {LARGEST_SPEC} are accepted")]
     TooLarge {
         /// Its size.
@@ -207,7 +207,7 @@ impl TicketSpec {
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
     }
 
-    /// Refuses values that no worker can use. What the worker's configuration refuses is not known here.
+    /// Refuses values that no worker can use. The bounds of a worker's configuration are checked by that worker.
     pub fn check(&self) -> Result<(), SpecError> {
         let field = |field, problem| Err(SpecError::Field { field, problem });
         if self.prompt.trim().is_empty() {

@@ -49,7 +49,7 @@ impl SqliteStore {
         })
     }
 
-    /// Makes the file and its tables, or updates them. Says which versions it applied.
+    /// Makes the file and its tables, or updates them. Returns the versions that it applied.
     pub async fn initialise(path: &Path) -> Result<Vec<i64>, StoreError> {
         let address = format!("sqlite:{}", path.display());
         let path = path.to_owned();
@@ -77,7 +77,7 @@ impl SqliteStore {
         }))
     }
 
-    /// The same, and tells those who poll what it changed.
+    /// Changes ticket state, and raises the change counts that other connections poll.
     fn write_and_ring<T: Send + 'static>(
         &self,
         bell: StoreBell,
@@ -116,7 +116,7 @@ pub(crate) fn initial_sql() -> String {
     connection::MIGRATIONS.concat()
 }
 
-/// `SQLite` waits for the disk and for other writers: not on a thread of the runtime.
+/// Runs an operation on a thread for blocking work: `SQLite` waits for the disk and for other writers.
 async fn on_a_thread<T: Send + 'static>(
     store: String,
     operation: impl FnOnce() -> Result<T, StoreError> + Send + 'static,

@@ -1,8 +1,8 @@
 //! The store of a fleet: one trait, for `PostgreSQL` and `SQLite`.
 //!
 //! **Idempotence.** Every operation can be repeated when its answer was lost ([`StoreError::is_passing`]): the second call finds
-//! what the first one did and answers the same. So the only correct reaction to a passing error is to ask again, and to treat the
-//! effect as unknown until then. A failed heartbeat says nothing about who holds a ticket.
+//! the effect of the first one and answers the same. So the only correct reaction to a passing error is to ask again, and to
+//! treat the effect as unknown until then. A failed heartbeat does not tell which worker holds a ticket.
 //!
 //! **Clock.** All times are the store's. A worker compares no clock of its own with them: it counts its lease from the moment
 //! before it sent the request, on a clock that runs while the machine sleeps.
@@ -85,19 +85,19 @@ pub enum StoreError {
     #[error("the lease of ticket `{}` under term {} is lost", .0.ticket, .0.term)]
     LeaseLost(ClaimedTerm),
     /// The store does not know the worker: it was restored from a backup, or another store has the same address now. The worker
-    /// must end: what it remembers and what the store has do not fit together.
+    /// must end: its memory of terms and tickets contradicts the store.
     #[error("the store does not know worker `{worker}`: it may have been restored from a backup")]
     UnknownWorker {
         /// The worker.
         worker: WorkerId,
     },
-    /// The parts of an artifact are not what its seal says.
+    /// The stored parts of an artifact do not match the count and the hash of its seal.
     #[error("the artifact `{name}` is not stored as it was sent")]
     ArtifactMismatch {
         /// Its name.
         name: String,
     },
-    /// A value of the request is outside what the store takes.
+    /// The store does not accept a value of the request.
     #[error("`{field}` {problem}")]
     BadRequest {
         /// The field.
@@ -105,7 +105,7 @@ pub enum StoreError {
         /// The problem in words.
         problem: String,
     },
-    /// Something that should not happen.
+    /// An unexpected failure, with no variant of its own.
     #[error("the store `{store}` failed: {reason}")]
     Internal {
         /// The store.
@@ -148,7 +148,7 @@ impl StoreError {
     }
 }
 
-/// What may have changed in a store. A listener may say more than what did.
+/// Possible changes in a store. A listener may report changes that did not happen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreChanges {
     /// Tickets may wait that did not before.
@@ -164,7 +164,7 @@ pub struct StoreChanges {
 }
 
 impl StoreChanges {
-    /// Anything may have changed.
+    /// All kinds of change, in all runs.
     pub fn everything() -> Self {
         Self {
             queue: true,
@@ -235,7 +235,7 @@ pub trait FleetStore: fmt::Debug + Send + Sync {
         bytes: usize,
     ) -> StoreFuture<'a, Vec<EventChunk>>;
 
-    /// Says that someone watches a run's log for the next minute: its appends ring.
+    /// Marks a run's log as watched for the next minute: its appends notify listeners.
     fn watch<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, ()>;
 
     /// The sealed artifacts of a run.
@@ -257,7 +257,7 @@ pub trait FleetStore: fmt::Debug + Send + Sync {
 
     // ---- Workers ----
 
-    /// Registers a worker. Once, before anything else.
+    /// Registers a worker: once, before its other requests.
     fn register<'a>(&'a self, worker: &'a WorkerStart) -> StoreFuture<'a, ()>;
 
     /// Claims tickets: those whose needs are among the labels, whose lanes have room, and whose time has come; higher priority
@@ -284,8 +284,8 @@ pub trait FleetStore: fmt::Debug + Send + Sync {
     /// Records a permission request. Again with the same `requestId`: no effect.
     fn record_prompt<'a>(&'a self, prompt: &'a NewPrompt) -> StoreFuture<'a, ()>;
 
-    /// Says how a permission request ended (`answered`, `withdrawn`, `timed_out`): it is not open any more, and its answer does
-    /// not come again.
+    /// Records how a permission request ended (`answered`, `withdrawn`, `timed_out`): it is not open any more, and heartbeats do
+    /// not bring its answer again.
     fn settle_prompt<'a>(
         &'a self,
         run: &'a RunId,
@@ -306,18 +306,18 @@ pub trait FleetStore: fmt::Debug + Send + Sync {
     /// Gives a ticket back before an agent was started. The attempt counts as given back, not against the limit.
     fn release<'a>(&'a self, release: &'a TicketRelease) -> StoreFuture<'a, TicketFate>;
 
-    /// Ends attempts whose lease is over (`lease_lost`), at most `limit`, and says what became of their tickets. Any worker
-    /// does it now and then. A cancelled ticket is done. One whose policy allows it waits again, unless it was lost three times or
-    /// has no attempts left (`gave_up`); others end with `lease_lost`. After a silent fleet nothing is reclaimed until the leases
-    /// were extended once; `lease` is the sweeper's own.
+    /// Ends attempts whose lease is over (`lease_lost`), at most `limit`, and returns the fates of their tickets. Every worker
+    /// calls it from time to time. A cancelled ticket is done. One whose policy allows it waits again, unless it was lost three
+    /// times or has no attempts left (`gave_up`); others end with `lease_lost`. After a silent fleet no attempt is ended until
+    /// the leases were extended once; `lease` is the sweeper's own.
     fn reclaim(
         &self,
         lease: Duration,
         limit: u32,
     ) -> StoreFuture<'_, Vec<(ClaimedTerm, TicketFate)>>;
 
-    /// Whether something is left for a worker with these labels: a ticket that it could claim now or later, or a running one that
-    /// may come back. For `--drain`.
+    /// Whether a worker with these labels may still get a ticket: one that it could claim now or later, or a running one that may
+    /// come back. For `--drain`.
     fn find_work<'a>(&'a self, labels: &'a [String]) -> StoreFuture<'a, bool>;
 
     /// The worker leaves in order. It must hold no ticket.

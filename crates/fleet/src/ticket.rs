@@ -1,4 +1,4 @@
-//! A ticket in the queue: how it is submitted, what is known of it, and the orders that change it.
+//! A ticket in the queue: its submission, its record in the store, and the orders that change it.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
 pub struct NewTicket {
     /// Its id, minted by the submitter: a submission that is repeated after a lost answer gives the same ticket.
     pub id: TicketId,
-    /// What it asks for.
+    /// The task: prompt, agent, workspace and limits.
     pub spec: TicketSpec,
     /// The same key with the same content gives the same ticket; with another content it is a conflict.
     pub request_key: Option<String>,
@@ -30,7 +30,7 @@ pub struct NewTicket {
     pub after: Vec<TicketId>,
     /// How many attempts there may be; at least one.
     pub max_attempts: u32,
-    /// Who submits it, for people.
+    /// The submitter, for people.
     pub created_by: String,
 }
 
@@ -182,7 +182,7 @@ pub struct TicketRecord {
     pub lost: u32,
     /// How many of the attempts were given back before an agent was started.
     pub released: u32,
-    /// How many attempts there may be, those that were given back aside.
+    /// How many attempts there may be. Attempts that were given back do not count.
     pub max_attempts: u32,
     /// The worker that has it.
     pub worker: Option<WorkerId>,
@@ -196,7 +196,7 @@ pub struct TicketRecord {
     pub cause: Option<String>,
     /// The result of the last attempt (`lapidary.result/1`). Left out of lists.
     pub result: Option<Vec<u8>>,
-    /// Who submitted it.
+    /// The submitter, for people.
     pub created_by: String,
     /// When it was submitted.
     pub created_at: Timestamp,
@@ -204,7 +204,7 @@ pub struct TicketRecord {
     pub started_at: Option<Timestamp>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
-    /// What its attempts used that ended.
+    /// The tokens and cost of its attempts that have ended.
     pub usage: AttemptUsage,
     /// Permission requests that wait for an answer.
     pub open_prompts: u32,
@@ -242,7 +242,7 @@ impl Default for TicketFilter {
 /// The order to end a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CancelRequest {
-    /// Who gives it.
+    /// The person or program that gives the order.
     pub by: String,
     /// The reason, for people.
     pub why: Option<String>,
@@ -305,8 +305,8 @@ pub struct FleetOverview {
     pub workers: Vec<WorkerRecord>,
     /// Permission requests that wait for an answer.
     pub open_prompts: u32,
-    /// What attempts used that ended, of tickets that were submitted within the last day. At most so many attempts are added up
-    /// as tickets are counted.
+    /// The tokens and cost of ended attempts, for tickets that were submitted within the last day. At most as many attempts are
+    /// added up as tickets are counted.
     pub last_day: AttemptUsage,
 }
 

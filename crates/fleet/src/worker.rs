@@ -1,4 +1,4 @@
-//! A worker: claims tickets, runs their agents, keeps their leases, and stores what they did.
+//! A worker: claims tickets, runs their agents, keeps their leases, and stores logs and results.
 //!
 //! Three kinds of task share a `WorkerState`: this loop claims tickets, `heartbeat` keeps the leases of all of them with one
 //! statement, and each ticket has an `attempt_task`, which is the only one that changes the ticket.
@@ -37,14 +37,14 @@ use crate::{ClaimRequest, FleetStore, StoreError, WorkerId, WorkerStart, fresh_n
 use attempt_task::AttemptTask;
 use held::{HeldTable, HeldTicket};
 
-/// How often leases of workers that vanished are looked for. Tickets are looked for whenever the listener reports something, which
-/// it does now and then although nothing rang.
+/// The longest pause between two sweeps for leases of vanished workers. New tickets need no poll of their own: the listener
+/// reports the queue, and from time to time does so without a change.
 const RECLAIM_POLL: Duration = Duration::from_secs(10);
 
-/// How often workspaces are looked at.
+/// The pause between two garbage collections.
 const GC_PAUSE: Duration = Duration::from_hours(1);
 
-/// How many attempts whose lease is over one sweep ends.
+/// The most attempts that one sweep ends.
 const RECLAIM_LIMIT: u32 = 100;
 
 /// The options of a worker.
@@ -54,7 +54,7 @@ pub struct WorkerOptions {
     pub name: String,
     /// The machine.
     pub host: String,
-    /// What it has.
+    /// Its labels, such as `agent:gemini` and `os:linux`.
     pub labels: Vec<String>,
     /// How many tickets run at a time.
     pub slots: u32,
@@ -73,11 +73,11 @@ pub struct WorkerOptions {
 /// When a worker ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerEnd {
-    /// When it is told to.
+    /// Only when it is told to.
     Never,
     /// After one ticket.
     Once,
-    /// When nothing is left that it could do.
+    /// When [`FleetStore::find_work`] finds no ticket for it.
     Drained,
 }
 
@@ -86,7 +86,7 @@ pub enum WorkerEnd {
 pub enum WorkerStop {
     /// It may go on.
     None,
-    /// It claims no more tickets, and ends when those that it has are done.
+    /// It claims no more tickets, and ends when its running tickets are done.
     Drain,
     /// It ends its agents, and gives their tickets up.
     Now,
@@ -122,7 +122,7 @@ pub(crate) struct WorkerState {
     pub(crate) unfinished: unfinished::UnfinishedAttempts,
     /// Rings when a heartbeat should be sent at once.
     pub(crate) orders: Notify,
-    /// Rings when a ticket may be there.
+    /// Rings when a ticket may be claimable.
     pub(crate) queue: Notify,
     pub(crate) stop: watch::Receiver<WorkerStop>,
 }
@@ -161,7 +161,7 @@ impl Worker {
         })
     }
 
-    /// Works until it is told to end, or until its end comes by itself. Returns how many tickets it ran.
+    /// Works until it is told to end, or until the condition of [`WorkerOptions::until`] is met. Returns how many tickets it ran.
     pub async fn run(self) -> Result<u64, WorkerError> {
         let state = self.state;
         register(&state).await?;
@@ -219,7 +219,7 @@ async fn register(state: &WorkerState) -> Result<(), WorkerError> {
     Ok(patience::first_contact(|| state.store.register(&start)).await?)
 }
 
-/// Passes on what rings in the store.
+/// Passes changes in the store on to the worker's tasks.
 async fn listen(state: Arc<WorkerState>) {
     loop {
         let Ok(mut listener) = state.store.listen().await else {
@@ -238,7 +238,7 @@ async fn listen(state: Arc<WorkerState>) {
     }
 }
 
-/// Removes workspaces that are not needed any more, now and then.
+/// Removes workspaces that are not needed any more, at every `GC_PAUSE`.
 async fn collect_garbage(state: Arc<WorkerState>) {
     loop {
         let (root, limits) = (state.workspaces.clone(), state.options.gc);
@@ -272,7 +272,7 @@ async fn claim_and_run(
             return Ok(claimed);
         }
         loop {
-            // All of these can be cancelled.
+            // All of these futures are cancellation-safe.
             tokio::select! {
                 Some(_) = attempts.join_next() => break,
                 _ = stop.changed() => break,
@@ -291,7 +291,7 @@ async fn is_drained(state: &WorkerState) -> bool {
     matches!(work, Ok(false))
 }
 
-/// Ends attempts of workers that vanished. Any worker does it now and then.
+/// Ends attempts of workers that vanished. Every worker does it regularly.
 async fn reclaim(state: &WorkerState) {
     if let Ok(ended) = state
         .store

@@ -30,9 +30,9 @@ impl std::fmt::Debug for AccessToken {
 /// Whether the token of the last start is used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenUse {
-    /// It is, if there is one.
+    /// The old token is used, if there is one.
     Kept,
-    /// A new one replaces it: clients that have the old one are refused.
+    /// A new token replaces it: clients with the old one are refused.
     New,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that a command of the command line answers, its output as the response: those that only read, and those about a fleet.
+//! Requests that run a command of the command line and respond with its output: all that only read, and all about a fleet.
 //!
 //! A command runs on a thread of its own and writes into a pipe, so a long list is streamed, and a client that does not read holds up
 //! only its own command.

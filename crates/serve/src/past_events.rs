@@ -62,7 +62,7 @@ struct RecordedStream<'a> {
 }
 
 impl RecordedStream<'_> {
-    /// Reads the recording if it has grown, and sends what is settled. Breaks when no more events will come, or none can be sent.
+    /// Reads the recording if it has grown, and sends the settled events. Breaks when no more events will come or can be sent.
     fn read_again(&mut self) -> ControlFlow<()> {
         let reader = match RecordingReader::open(self.directory) {
             Ok(reader) => reader,

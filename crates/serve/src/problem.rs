@@ -45,7 +45,7 @@ impl HttpProblem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
     }
 
-    /// The same problem with another status, if it has this one.
+    /// Replaces the status `found` by `wanted`; other problems stay as they are.
     pub(crate) fn instead_of(mut self, found: StatusCode, wanted: StatusCode) -> Self {
         if self.0.status == found {
             self.0.status = wanted;

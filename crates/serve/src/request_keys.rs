@@ -53,11 +53,11 @@ struct KeyLine {
 /// The meaning of a request key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyUse {
-    /// No request had it.
+    /// No known request has this key.
     Fresh,
     /// The same request has started this run.
     Started(String),
-    /// Another request has it.
+    /// A request with another body has this key.
     Taken(String),
 }
 

@@ -1,4 +1,4 @@
-//! Parts of a request that handlers take: the query, and a body of JSON. What does not fit is refused with a sentence.
+//! Parts of a request that handlers take: the query, and a body of JSON. An invalid part is refused, with the reason.
 
 use std::time::Duration;
 

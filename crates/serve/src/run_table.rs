@@ -1,4 +1,4 @@
-//! The runs of this server: those that go on, and the last ones that have ended.
+//! The runs of this server: the active ones, and the latest ended ones.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -36,13 +36,13 @@ use crate::tls::{TlsError, TlsFiles, TlsIdentity};
 /// The page in the state directory that leads a browser to the server, with the token.
 const REDIRECT: &str = "open.html";
 
-/// How many connections are served at a time. One more is told so.
+/// How many connections are served at a time. Further ones get an error response.
 const MOST_CONNECTIONS: usize = 256;
 
-/// How many connections are told so at a time. One more is closed without a word.
+/// How many connections get that response at a time. Further ones are closed without a response, and with TLS all of them are.
 const MOST_REFUSALS: usize = 64;
 
-/// How long a refused client may take to read that.
+/// How long a refused client may take to read the error response.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
 /// A client has to send its headers within this time.
@@ -84,10 +84,10 @@ pub struct ServeOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The address is not for us.
+    /// The server does not listen on such an address.
     #[error(transparent)]
     Address(#[from] ListenAddressError),
-    /// The address is taken, or not ours.
+    /// The address is in use, or does not belong to this machine.
     #[error("cannot listen on `{address}`")]
     Listen {
         /// The address.

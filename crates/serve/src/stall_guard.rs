@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A client has to read something within this time.
+/// The longest time that a write may wait for the client to read.
 const STALL_TIME: Duration = Duration::from_mins(1);
 
 /// The bytes of a connection, with a limit for writes that do not get on.

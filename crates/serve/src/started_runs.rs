@@ -1,4 +1,4 @@
-//! The runs that a server has started: the next server finds those that were cut off with it, and writes their end.
+//! The runs that a server has started. If the server is killed, the next one finds its unfinished runs and writes their end.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};

@@ -245,7 +245,7 @@ const PROSE: [&str; 20] = [
 ];
 const FOREIGN_PROSE: [&str; 4] = ["café ", "→ ", "naïve 日本語 ", "😀 "];
 
-/// Pieces of what tools print, already escaped.
+/// Pieces of tool output, already escaped.
 const CODE: [&str; 19] = [
     "fn scan(&mut self) -> Result<Token, Invalid> {\\n",
     "    let start = self.at;\\n",

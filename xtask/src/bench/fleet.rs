@@ -1,4 +1,4 @@
-//! The rates of a fleet's store, beside a maintained queue and what the database itself can do, and how soon workers act.
+//! The rates of a fleet's store, compared with a maintained queue and the limits of the database, and the latency of workers.
 //!
 //! All of it is measured on one `PostgreSQL` that writes to the disk before it answers (`fsync=on`), and again on `SQLite`.
 

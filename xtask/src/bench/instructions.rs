@@ -1,6 +1,6 @@
 //! Counts the instructions of `lapidary translate` and `lapidary run` with `valgrind --tool=callgrind`.
 //!
-//! The count hardly depends on what else the machine does, so two builds can be compared while it is busy. Only the process of
+//! The count hardly depends on other load of the machine, so two builds can be compared while it is busy. Only the process of
 //! `lapidary` counts: neither its supervisor nor the agent, which is a script.
 
 mod stage;
@@ -16,7 +16,7 @@ use stage::{InstructionStage, StageInput};
 /// A run's batches depend on the clock, and hash tables on chance: the least of so many counts is used.
 const COUNTS: usize = 3;
 
-/// What `lapidary` does in one row of the table.
+/// The work of `lapidary` in one row of the table.
 struct Workload {
     name: &'static str,
     input: StageInput,

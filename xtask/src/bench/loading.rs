@@ -66,7 +66,7 @@ pub(super) fn report_loading(
     Ok(verdict)
 }
 
-/// Who lists skills.
+/// The commands that list skills.
 fn listing_commands(workspace: &Workspace, lapidary: &Path) -> Vec<(&'static str, Vec<OsString>)> {
     let list = ["skills".into(), "list".into()];
     let ours = [vec![lapidary.into()], list.to_vec()].concat();

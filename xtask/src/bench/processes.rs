@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
 
-/// What loses its parent becomes a child of this process, so that nothing it started can hide from it.
+/// Makes this process the parent of all orphans below it, so that no process that it started can hide from it.
 pub(super) fn inherit_orphans() -> Result<()> {
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_child_subreaper(true).context("cannot become a subreaper")?;

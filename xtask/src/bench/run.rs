@@ -45,8 +45,8 @@ const TOLD_NOTHING: &str = "the same, as `qwen` with `--yolo`: it is told nothin
 const TOLD: &str = "the same with 20 rules, compiled into its own policy";
 const ACPX: &str = "`acpx` 0.19.1 with Node 24, over ACP";
 
-/// What may be added to the CPU time of a short run, in milliseconds: what adds it, the rows with it, the row without. Of two
-/// rows of the same command, the lesser counts.
+/// Limits for the CPU time that a feature adds to a short run, in milliseconds: the feature, the rows with it, the row without.
+/// Of two rows of the same command, the lesser counts.
 const ADDED: [(&str, &[&str], &str, f64); 2] = [
     (
         "confining it to the workspace",
@@ -169,7 +169,7 @@ impl RunBench<'_> {
         Ok(doubts)
     }
 
-    /// Measures everybody who runs the same agent, in turns, and the agent alone.
+    /// Measures all programs that run the same agent, in turns, and the agent alone.
     fn compare_runners(
         &self,
         case: RunCase,
@@ -289,7 +289,7 @@ impl RunBench<'_> {
     }
 }
 
-/// Prints what rules and confinement add to the shortest run, and fails if it is more than it may be.
+/// Prints the cost that rules and confinement add to the shortest run, and fails if it is above the limit.
 fn report_added(rows: &[&RunRow]) -> Result<()> {
     println!("| added to a run of three lines | CPU ms | goal |\n|---|---:|---:|");
     let cpu_of = |what: &str| added_cpu_seconds(rows.iter().copied(), what);

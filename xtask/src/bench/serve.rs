@@ -1,5 +1,5 @@
-//! The cost of `lapidary serve`: one watcher of a recording, many live runs and watchers, and what is lost when connections are cut
-//! and servers are killed.
+//! The cost of `lapidary serve`: one watcher of a recording, many live runs and watchers, and the events that are lost when
+//! connections are cut and servers are killed.
 
 mod faults;
 mod live;

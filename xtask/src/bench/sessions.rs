@@ -41,7 +41,7 @@ const SHOW: &str = "`sessions show PATH`";
 const CONTROL: &str = "the same again (A/A control)";
 const FLOOR: &str = "reading the files only (floor)";
 
-/// What takes a tenth of a second is measured so many times as often: its least takes longer to settle.
+/// Commands that take a tenth of a second are measured so many times as often: their least takes longer to settle.
 const MORE: u32 = 3;
 
 /// Commands that take seconds are measured in so many rounds.

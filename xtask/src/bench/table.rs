@@ -12,7 +12,7 @@ pub(super) struct TranslateRow {
     pub(super) what: String,
     pub(super) bytes: u64,
     pub(super) cost: ProcessCost,
-    /// What Node needs for the same corpus, where it was measured.
+    /// The CPU time of Node for the same corpus, where it was measured.
     pub(super) node: Option<Duration>,
 }
 

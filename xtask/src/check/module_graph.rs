@@ -2,7 +2,7 @@
 //!
 //! The graph is read from the source text: file names give the modules, paths that start with `crate`, `self`, `super` or the name of a
 //! child module give the references. A module may refer to its ancestors and its descendants (`super::Limits`, `child::Parser`);
-//! what must have a direction are the references between siblings, at every level of the tree.
+//! only references between siblings must have a direction, at every level of the tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

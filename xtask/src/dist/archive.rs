@@ -48,7 +48,7 @@ pub(super) fn write_archive(release: &Release, program: &Path) -> Result<PathBuf
     Ok(path)
 }
 
-/// The manual pages: that of the program, and those that a page refers to.
+/// The manual pages: that of the program, and all pages that it refers to, directly or not.
 fn manual_pages(program: &Path) -> Result<Vec<(String, String)>> {
     let mut pages = Vec::new();
     let mut waiting = vec!["lapidary".to_owned()];

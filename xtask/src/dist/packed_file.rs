@@ -46,7 +46,7 @@ impl PackedFile {
     }
 }
 
-/// What is the same for all archives of a release.
+/// The settings that all archives of a release share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArchiveStyle {
     /// The time of every file, in seconds since 1970.

@@ -53,7 +53,7 @@ pub(crate) enum LinkedLibc {
     Glibc(u32),
 }
 
-/// No wheel tag is older: `manylinux_2_17` is what every `pip` knows, and Rust's own libraries need it.
+/// No wheel tag is older: every `pip` knows `manylinux_2_17`, and Rust's own libraries need it.
 const OLDEST_GLIBC: u32 = 17;
 
 impl ReleasePlatform {

@@ -27,7 +27,7 @@ pub(crate) fn poll_readable(_: &File, _: Duration) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Windows does not tell that a reader is gone before something is written.
+/// Windows reports a closed reader only when a write to it fails.
 pub(crate) fn wait_for_unread_stdout() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

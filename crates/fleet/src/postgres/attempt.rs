@@ -1,4 +1,4 @@
-//! Attempts: their logs, their ends, and what becomes of their tickets.
+//! Attempts: their logs, their ends, and the next states of their tickets.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ pub(super) async fn check_lease(
     }
 }
 
-/// What a ticket that a worker holds needs for its next state.
+/// The columns of a running ticket that decide its next state.
 struct HeldTicket {
     counts: AttemptCounts,
     policy: RetryPolicy,
@@ -201,8 +201,8 @@ pub(super) async fn reclaim(
     Ok(fates)
 }
 
-/// Whether a lease is over, or the fleet was silent: one statement that locks nothing. Each worker asks it now and then, and nearly
-/// always there is nothing to do.
+/// Whether a lease is over, or the fleet was silent. One statement that takes no locks: each worker asks at every sweep, and the
+/// answer is nearly always no.
 async fn find_expired(session: &mut PooledSession, lease: Duration) -> Result<bool, PostgresFault> {
     let query = "select beat_at < now() - $1::bigint / 2 * interval '1 millisecond' or exists (select 1 from lapidary.ticket \
         where state = 'running' and lease_until < now()) from lapidary.fleet";
@@ -340,8 +340,9 @@ async fn free_dependents(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Lets tickets go on whose predecessor completed, or ends them, and those that waited for them. Each one's row is locked before its
-/// other predecessors are counted: two predecessors that end at once must not both see the other one as open.
+/// Makes tickets claimable whose last predecessor completed. If a predecessor did not complete, ends them, and the tickets that
+/// waited for them in turn. Each row is locked before its other predecessors are counted: two predecessors that end at once must
+/// not both see the other one as open.
 async fn move_dependents(
     session: &mut PooledSession,
     dependents: Vec<String>,

@@ -183,8 +183,8 @@ async fn take_of_kind(
     Ok(claims)
 }
 
-/// Locks lanes in the order of their names, and says how many more tickets may run in all of them. Until the commit no other worker
-/// changes them, so limits are exact.
+/// Locks lanes in the order of their names, and returns how many more tickets may run in all of them. Until the commit no other
+/// worker changes them, so limits are exact.
 pub(super) async fn lock_lanes(
     session: &mut PooledSession,
     lanes: &[String],
@@ -382,7 +382,7 @@ pub(super) async fn grant_amnesty(
     Ok(())
 }
 
-/// Whether a worker with these labels has something to do, now or later.
+/// Whether a ticket runs, or a worker with these labels could claim one now or later.
 pub(super) async fn find_work(
     session: &mut PooledSession,
     labels: &[String],

@@ -1,7 +1,7 @@
-//! The doorbell: what changed, told to listeners at most ten times a second.
+//! The doorbell: notifies listeners of changes, at most ten times a second.
 //!
-//! `PostgreSQL` takes a lock on the whole database at each commit that notifies, which costs two thirds of the rate of appends. So no
-//! statement that changes something notifies: changes are collected, and one statement of its own tells all of them.
+//! `PostgreSQL` takes a lock on the whole database at each commit that notifies, which costs two thirds of the rate of appends.
+//! So statements that change rows do not notify. Changes are collected, and a separate statement announces all of them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ pub(super) const CHANNEL: &str = "lapidary";
 /// The pause after each ring.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// `PostgreSQL` takes 7,999 bytes. A longer message is `*`: everything.
+/// `PostgreSQL` takes 7,999 bytes. A longer message is replaced by `*`, which announces every kind of change.
 const LONGEST_PAYLOAD: usize = 7_900;
 
 /// How long [`NotifyDoorbell::flush`] waits. Listeners poll as well.
@@ -121,7 +121,7 @@ async fn announce(shared: Arc<DoorbellState>, pool: Arc<SessionPool>) {
         };
         if !words.is_empty() {
             let payload = payload(&words);
-            // A ring that is lost costs listeners a poll.
+            // Without the notification, listeners find the change by polling.
             let _ = ring(&pool, &payload).await;
         }
         shared.announced.send_replace(noted);
@@ -134,7 +134,8 @@ pub(super) async fn ring(pool: &SessionPool, payload: &str) -> Result<(), StoreE
     on_session!(pool, notify, payload).await
 }
 
-/// Without a wait for the disk, during which the lock of the database would be held: a ring that a crash takes costs a poll.
+/// Notifies without a wait for the disk, during which the lock of the database would be held. If a crash loses the notification,
+/// listeners find the change by polling.
 async fn notify(session: &mut PooledSession, payload: &str) -> Result<(), PostgresFault> {
     let query = "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
     session.query(query, &[&CHANNEL, &payload]).await?;

@@ -23,7 +23,7 @@ const ECHO_TIMEOUT: Duration = Duration::from_secs(2);
 /// The pause between two reports of everything while notifications arrive.
 const LIVE_POLL: Duration = Duration::from_secs(10);
 
-/// The same where they do not arrive.
+/// The pause between two reports of everything while no notifications arrive.
 const BLIND_POLL: Duration = Duration::from_secs(1);
 
 /// The longest pause between two attempts to listen. Behind a pooler each of them is in vain, and costs a connection and a
@@ -93,7 +93,7 @@ impl NotifyListener {
         let next = timeout(LIVE_POLL, connection.inbox.next()).await;
         match next {
             Ok(Some(changes)) => changes,
-            // Nothing for a while: what was missed is seen by polling.
+            // No notification for a while: report everything, in case one was lost.
             Err(_) => StoreChanges::everything(),
             Ok(None) => {
                 self.connection = None;

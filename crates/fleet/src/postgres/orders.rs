@@ -1,4 +1,4 @@
-//! Orders of people: cancel, retry, remove, answer. And the prompts and artifacts of attempts.
+//! Orders of submitters and viewers (cancel, retry, remove, answer), and the prompts and artifacts of attempts.
 
 use sha2::{Digest as _, Sha256};
 

@@ -104,7 +104,7 @@ impl PooledSession {
         row
     }
 
-    /// Runs a statement that gives no rows. Says how many it changed.
+    /// Runs a statement that gives no rows. Returns how many rows it changed.
     pub(super) async fn execute(
         &mut self,
         sql: &str,
@@ -176,8 +176,8 @@ impl SessionPool {
         &self.shown
     }
 
-    /// Takes back a connection after an operation, and says what becomes of its answer: none if it is to be repeated, because
-    /// `PostgreSQL` ended it in favour of another one.
+    /// Takes back a connection after an operation, and returns the operation's result. None if the operation must be repeated,
+    /// because `PostgreSQL` ended it in favour of another one.
     pub(super) async fn settle<T>(
         &self,
         loan: SessionLoan,
@@ -195,7 +195,7 @@ impl SessionPool {
                 tokio::time::sleep(Duration::from_millis(5 << *conflicts)).await;
                 None
             }
-            // These are found outside of transactions, and are no rare events.
+            // Both are detected outside of a transaction, and both are common: keep the connection.
             Err(PostgresFault::Store(
                 error @ (StoreError::LeaseLost(_) | StoreError::UnknownWorker { .. }),
             )) => {

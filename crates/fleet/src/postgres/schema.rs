@@ -29,7 +29,7 @@ fn set_version() -> String {
     format!("update lapidary.fleet set schema_version = {SCHEMA_VERSION};")
 }
 
-/// Makes or updates the tables. Says which versions it applied.
+/// Makes or updates the tables. Returns the versions that it applied.
 pub(super) async fn migrate(pool: &SessionPool) -> Result<Vec<i64>, StoreError> {
     on_session!(pool, migrate_under_lock, pool.shown()).await
 }

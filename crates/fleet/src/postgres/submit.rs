@@ -94,7 +94,7 @@ async fn submit_one(
         (false, false) => "blocked",
     };
     let (lanes, needs) = (lane_names(ticket), need_names(ticket));
-    // Nearly always the kind is there. If it is not, the second round has it.
+    // The kind nearly always exists. If not, the first round adds it, and the second one finds it.
     for _ in 0..2 {
         let new = NewRow {
             ticket,

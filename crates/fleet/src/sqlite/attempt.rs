@@ -1,4 +1,4 @@
-//! Attempts: their logs, their ends, and what becomes of their tickets.
+//! Attempts: their logs, their ends, and the next states of their tickets.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ pub(super) fn check_lease(
     }
 }
 
-/// What a ticket that a worker holds needs for its next state.
+/// The columns of a running ticket that decide its next state.
 struct HeldTicket {
     counts: AttemptCounts,
     policy: RetryPolicy,
@@ -267,7 +267,7 @@ fn move_ticket(
     }
 }
 
-/// Ends a ticket, and lets those that waited for it go on or end.
+/// Ends a ticket. Tickets that waited for it become claimable, or end as well.
 pub(super) fn end_ticket(
     transaction: &Transaction<'_>,
     ticket: &str,

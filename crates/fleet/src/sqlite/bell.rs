@@ -1,13 +1,13 @@
-//! What changed in the file, for those who poll it: counts in the row of the fleet, which transactions that are news for others raise.
+//! Change counts in the row of the fleet. A transaction that concerns other connections raises them, and listeners poll them.
 //!
-//! The data version of `SQLite` says only that something was committed. A worker that acted on that would send heartbeats because of
-//! the heartbeats of others, for ever.
+//! The data version of `SQLite` changes with every commit. A worker that acted on it would answer each heartbeat of another
+//! worker with one of its own, without end.
 
 use rusqlite::{Connection, Transaction};
 
 use crate::StoreChanges;
 
-/// What a transaction changed.
+/// The kinds of change that a transaction announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoreBell {
     /// Tickets may wait.
@@ -22,7 +22,7 @@ pub(super) enum StoreBell {
     Cancels,
 }
 
-/// Raises the counts, in a transaction that changed something.
+/// Raises the counts, in the transaction that makes the change.
 pub(super) fn ring(transaction: &Transaction<'_>, bell: StoreBell) -> rusqlite::Result<()> {
     let (queue, orders, states) = match bell {
         StoreBell::Queue => (true, false, false),
@@ -59,7 +59,7 @@ impl ChangeCounts {
         })
     }
 
-    /// What changed since then. Logs have no count: any may have grown.
+    /// The changes since an earlier reading. Logs have no count: any of them may have grown.
     pub(super) fn since(self, earlier: Self) -> StoreChanges {
         StoreChanges {
             queue: self.queue != earlier.queue,

@@ -40,7 +40,7 @@ pub(super) fn leave(transaction: &Transaction<'_>, worker: &WorkerId) -> Result<
     Ok(())
 }
 
-/// Whether a claim would find something. It only reads: an idle worker writes nothing, and wakes no other one.
+/// Whether a claim would find a ticket. It only reads: an idle worker writes nothing, and wakes no other one.
 pub(super) fn claimable_exists(
     transaction: &Transaction<'_>,
     request: &ClaimRequest,
@@ -308,7 +308,7 @@ pub(super) fn beat(transaction: &Transaction<'_>, lease: Duration) -> rusqlite::
     Ok(())
 }
 
-/// Whether a worker with these labels has something to do, now or later.
+/// Whether a ticket runs, or a worker with these labels could claim one now or later.
 pub(super) fn find_work(
     transaction: &Transaction<'_>,
     labels: &[String],

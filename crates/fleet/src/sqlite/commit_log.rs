@@ -1,9 +1,9 @@
 //! The write-ahead log of a `SQLite` file, synced apart from the commits.
 //!
-//! With `synchronous=full` a commit waits for the disk while it holds the lock of all writers. Here it lets the next writer in, and
-//! waits afterwards: the waits of several processes overlap, and one sync takes the commits of all with it. What a caller is told is on
-//! the disk all the same, and with it whatever it saw of others: their commits are earlier in the same log. Checkpoints sync the log
-//! and the database themselves, so a commit that has left the log is on the disk, too.
+//! With `synchronous=full` a commit waits for the disk while it holds the lock of all writers. Here it releases the lock first,
+//! and waits afterwards: the waits of several processes overlap, and one sync covers the commits of all of them. A call still
+//! returns only after its commit is on the disk, together with every commit that it has read, since those are earlier in the
+//! same log. Checkpoints sync the log and the database themselves, so a commit that has left the log is on the disk, too.
 
 use std::fs::File;
 use std::io;

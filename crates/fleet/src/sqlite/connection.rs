@@ -200,7 +200,8 @@ fn open_error(address: &str, error: &io::Error) -> StoreError {
     }
 }
 
-/// `SQLite` says only that it cannot open a file on a read-only file system: it cannot make the files beside it.
+/// On a read-only file system `SQLite` reports only that it cannot open the file, since it cannot make the files beside it.
+/// Opening the file for writing gives the real cause.
 fn connect_error(path: &Path, address: &str, error: rusqlite::Error) -> StoreError {
     let written = OpenOptions::new().append(true).open(path);
     match (error.sqlite_error_code(), written) {
@@ -209,7 +210,7 @@ fn connect_error(path: &Path, address: &str, error: rusqlite::Error) -> StoreErr
     }
 }
 
-/// Makes the file and its tables, or updates them. Says which versions it applied.
+/// Makes the file and its tables, or updates them. Returns the versions that it applied.
 pub(super) fn initialise(path: &Path, address: &str) -> Result<Vec<i64>, StoreError> {
     create_private(path).map_err(|error| open_error(address, &error))?;
     let connection = connect(path);

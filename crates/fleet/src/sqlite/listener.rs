@@ -1,5 +1,5 @@
-//! Changes of a `SQLite` file, seen by polling its data version: a number in memory that other connections' commits change. The counts
-//! of `bell` say what they were.
+//! Changes of a `SQLite` file, found by polling its data version: a number in memory that other connections' commits change. The
+//! counts of `bell` tell the kinds of change.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) struct DataVersionListener {
     silence: u32,
 }
 
-/// What was seen last.
+/// The data version and the counts at the last look.
 #[derive(Debug, Clone, Copy)]
 struct SeenState {
     version: i64,
@@ -46,7 +46,7 @@ impl DataVersionListener {
         listener
     }
 
-    /// What changed since the last look. After a failure everything may have.
+    /// The changes since the last look. After a failure, the next look reports everything.
     fn look(&mut self) -> Option<StoreChanges> {
         let Ok(found) = self.read_state() else {
             self.connection = None;
@@ -76,8 +76,8 @@ impl DataVersionListener {
         Ok(SeenState { version, counts })
     }
 
-    /// What is worth a report: changes, or a long time without one of the queue, after which tickets may wait whose time has come.
-    /// Heartbeats of others are changes of nothing, and do not put that off.
+    /// The changes to report, if any. After a long time without a change of the queue it reports everything but orders: the
+    /// `not_before` of a ticket may have passed. Heartbeats of other workers raise no count, and do not delay that.
     fn report(&mut self) -> Option<StoreChanges> {
         let changes = self.look();
         self.silence += 1;

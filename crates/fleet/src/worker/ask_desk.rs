@@ -15,10 +15,10 @@ use super::patience;
 use super::upload::RequestEvent;
 use crate::{FleetStore, NewPrompt, PromptAnswer};
 
-/// How often deadlines and withdrawn prompts are looked for.
+/// The pause between two checks for deadlines and withdrawn prompts.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// So many requests are remembered before those that a rule has decided are forgotten.
+/// The most requests that are remembered. Beyond it, requests that a rule has decided are forgotten.
 const MOST_OPEN: usize = 1024;
 
 /// The prompts of a run.
@@ -40,8 +40,8 @@ struct OpenAsk {
     until: Option<Instant>,
 }
 
-/// The answer as a client gives it: the fields of `permission_response` that count here. An answer for the rest of the run is one
-/// for this time only.
+/// The answer as a client gives it: the fields of `permission_response` that count here. An answer for the rest of the run counts
+/// for this request only.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AnswerLine {
@@ -66,7 +66,7 @@ impl AskDesk {
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            // All of these can be cancelled.
+            // All of these futures are cancellation-safe.
             tokio::select! {
                 Some(prompt) = self.prompts.recv() => {
                     let id = prompt.request.request_id.to_string();
@@ -111,11 +111,11 @@ impl AskDesk {
             let reply = read_answer(answer);
             let _ = prompt.reply.send(reply); // the turn may have ended
         }
-        // Also if it was answered before: the answer comes with every heartbeat until it is settled.
+        // Settle it even if it was answered before: its answer comes with every heartbeat until then.
         self.settle(&answer.request, "answered").await;
     }
 
-    /// Denies prompts that waited too long, and settles those that the agent withdrew.
+    /// Denies prompts that waited too long, and settles prompts that the agent withdrew.
     async fn close_ended(&self, open: &mut HashMap<String, OpenAsk>) {
         let now = Instant::now();
         let mut ended = Vec::new();
@@ -153,7 +153,7 @@ impl AskDesk {
     }
 }
 
-/// An answer that cannot be read is a no.
+/// An answer that cannot be read denies the action.
 fn read_answer(answer: &PromptAnswer) -> PermissionAnswer {
     let line: Option<AnswerLine> = serde_json::from_slice(&answer.answer).ok();
     let allowed = line.as_ref().is_some_and(|line| line.allowed);

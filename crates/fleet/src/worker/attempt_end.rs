@@ -13,7 +13,7 @@ use crate::workspace::{CollectedChanges, PushReport};
 pub(crate) struct AttemptReport {
     pub(crate) outcome: Outcome,
     pub(crate) cause: Cause,
-    /// Whether it touched something that another attempt would touch again.
+    /// Whether its log shows a side effect that another attempt would repeat.
     pub(crate) touched: bool,
     pub(crate) result: Option<Vec<u8>>,
     pub(crate) usage: AttemptUsage,
@@ -24,7 +24,7 @@ pub(crate) struct AttemptReport {
     pub(crate) is_complete: bool,
 }
 
-/// What led to the end, for people and programs.
+/// The evidence for the cause, for people and programs.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AttemptEvidence {
@@ -107,7 +107,7 @@ impl AttemptReport {
     }
 }
 
-/// The end of a run that has none: its thread is gone by a mistake of ours.
+/// The end of a run whose thread ended without a `run_end`, which is a bug of ours.
 fn broken_off() -> RunEnd {
     let cause = Cause::Internal;
     RunEnd {

@@ -42,7 +42,7 @@ struct AttemptPlace {
 }
 
 impl AttemptPlace {
-    /// Removes a place in which no agent was.
+    /// Removes the place of an attempt whose agent did not start.
     fn discard(&self) {
         if let Some(own) = &self.own {
             discard(own);
@@ -50,7 +50,7 @@ impl AttemptPlace {
     }
 }
 
-/// No agent was here: nothing in it is worth keeping.
+/// Removes the directory of an attempt whose agent did not start: it has no work to keep.
 fn discard(own: &Path) {
     let _ = std::fs::remove_dir_all(own); // else it stays, as `unsaved`
 }
@@ -357,7 +357,7 @@ fn bounds_report(error: &BoundsError) -> Box<AttemptReport> {
     refused(Cause::BadInput, error, error.hint())
 }
 
-/// A repository that cannot be fetched now may be fetched later; one that cannot be is the ticket's mistake.
+/// The end of an attempt without a workspace: bad input if no worker could do better, else a failed start, which may be repeated.
 fn workspace_report(error: &WorkspaceError) -> Box<AttemptReport> {
     let cause = if error.is_final() {
         Cause::BadInput

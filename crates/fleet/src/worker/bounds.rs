@@ -30,7 +30,7 @@ pub struct WorkerBounds {
     pub options: RunOptions,
     /// Its variables and directories.
     pub surroundings: RunSurroundings,
-    /// What tickets may ask for.
+    /// The repositories, directories, branches and agents that tickets may name.
     pub settings: FleetSettings,
 }
 
@@ -65,7 +65,7 @@ pub enum BoundsError {
         /// The directory.
         directory: PathBuf,
     },
-    /// A wish is refused.
+    /// An option that the ticket sets for its run is refused.
     #[error(transparent)]
     Wish(#[from] WishError),
     /// The output schema cannot be used.
@@ -125,7 +125,7 @@ impl WorkerBounds {
             patterns.iter().any(|pattern| fits_pattern(pattern, text))
         };
         if let Some(repo) = &workspace.repo {
-            // A path that leads elsewhere again fits no pattern.
+            // A path with `..` may leave the directory that a pattern names, so no pattern fits it.
             let is_straight = !repo.split(['/', '\\']).any(|part| part == "..");
             if !is_straight || !fits(&self.settings.repositories, repo) {
                 let repo = lapidary::engine::git::shown(repo);

@@ -13,12 +13,12 @@ use crate::{HeartbeatReply, StoreError, WorkerHeartbeat};
 /// How often leases are checked between heartbeats: the store may be out of reach.
 const LEASE_LOOK: Duration = Duration::from_secs(1);
 
-/// Sends heartbeats until the store does not know this worker any more. A heartbeat that fails says nothing about who holds a
+/// Sends heartbeats until the store does not know this worker any more. A failed heartbeat does not tell which worker holds a
 /// ticket: it is repeated, and the leases go on until their end.
 pub(super) async fn keep_leases(state: Arc<WorkerState>) -> StoreError {
     let mut next = BootTime::now().after(state.options.heartbeat());
     loop {
-        // Both can be cancelled.
+        // Both futures are cancellation-safe.
         let is_ordered = tokio::select! {
             () = state.orders.notified() => true,
             () = sleep(next.left().min(LEASE_LOOK)) => false,

@@ -48,7 +48,7 @@ impl HeldTicket {
         state.pass_on();
     }
 
-    /// Someone wants the ticket to end.
+    /// Passes on the order to end the ticket.
     pub(crate) fn cancel(&self, order: CancelOrder) {
         let mut state = self.lock();
         state.cancel = Some(order);

@@ -19,16 +19,16 @@ use super::retry::{WorkspaceLife, touches};
 use super::unfinished::UnfinishedAttempt;
 use super::upload::LogWriter;
 
-/// How often abandoned attempts are looked for.
+/// The pause between two searches for abandoned attempts.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// So many bytes of a log go together.
+/// Bytes of waiting events at which a chunk is appended.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Events that were read, and that may wait for the store.
 const WAITING_EVENTS: usize = 256;
 
-/// Looks for abandoned attempts now and then, for as long as the worker lives.
+/// Searches for abandoned attempts after every `LOOK`, for as long as the worker lives.
 pub(super) async fn upload_late_history(state: Arc<WorkerState>) {
     loop {
         upload_abandoned(&state).await;
@@ -43,7 +43,7 @@ pub(super) async fn upload_abandoned(state: &Arc<WorkerState>) {
     }
 }
 
-/// Uploads what the store lacks of one attempt. If the store cannot be reached, it is tried again later.
+/// Uploads the events of one attempt that the store lacks. If the store cannot be reached, the next search tries again.
 async fn upload_attempt(state: &Arc<WorkerState>, attempt: &UnfinishedAttempt) {
     let Some(claimed) = attempt.claimed() else {
         return;

@@ -16,7 +16,7 @@ use crate::{FleetStore, TicketState};
 /// The bounds of the claim latency's buckets, in seconds.
 const BUCKETS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0];
 
-/// So much of a request is read.
+/// The most bytes of a request that are read.
 const LONGEST_REQUEST: usize = 8 * 1024;
 
 /// How long a client may take.
@@ -125,7 +125,7 @@ pub enum MetricsError {
         /// The address.
         address: SocketAddr,
     },
-    /// The address is taken, or not ours.
+    /// The address is in use, or does not belong to this machine.
     #[error("cannot listen on `{address}`")]
     Listen {
         /// The address.

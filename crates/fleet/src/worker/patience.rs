@@ -1,4 +1,4 @@
-//! Patience with a store that cannot be reached: an outage is no failure of a ticket.
+//! Retries of requests to a store that cannot be reached: an outage of the store is no failure of a ticket.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(500);
 /// A request that takes longer is given up and repeated: the connection may be half open.
 const LONGEST_REQUEST: Duration = Duration::from_secs(20);
 
-/// How often a worker that starts tries to reach the store.
+/// How many times a worker tries to reach the store at its start.
 const FIRST_TRIES: u32 = 20;
 
-/// A request to the store, of which nothing is known if it takes too long.
+/// Sends a request to the store. Without an answer within `longest` it fails as unavailable, and its effect is unknown.
 pub(crate) async fn request<T>(
     operation: StoreFuture<'_, T>,
     longest: Duration,

@@ -1,4 +1,4 @@
-//! Whether an attempt is repeated by itself: only for causes that may pass, and only if its log shows that it touched nothing.
+//! Whether an attempt is repeated by itself: only for causes that may pass, and only if the retry policy allows its side effects.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ const FIRST_PAUSE: Duration = Duration::from_secs(5);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_mins(10);
 
-/// Whether a workspace goes with its attempt: then changed files in it are not there any more.
+/// Whether the files that an attempt changed are still there for the next attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkspaceLife {
-    /// It is the attempt's own.
+    /// The workspace is the attempt's own: the next attempt starts without the changes.
     OfAttempt,
-    /// Later attempts find it as this one leaves it.
+    /// Later attempts work in the same directory, with the changes of this one.
     Shared,
 }
 
-/// Whether an event shows that something was touched that a second attempt would touch again.
+/// Whether an event shows a side effect that a second attempt would repeat.
 pub(crate) fn touches(event: &Event, life: WorkspaceLife) -> bool {
     let Body::ToolInvocation(call) = &event.body else {
         return false;
@@ -32,7 +32,7 @@ pub(crate) fn touches(event: &Event, life: WorkspaceLife) -> bool {
             false
         }
         ToolKind::Edit | ToolKind::Delete | ToolKind::Move => life == WorkspaceLife::Shared,
-        // A kind that is not known may be anything.
+        // All other kinds, unknown ones included, may have side effects outside of the workspace.
         _ => true,
     }
 }

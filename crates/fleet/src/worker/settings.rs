@@ -1,4 +1,5 @@
-//! `[fleet]` in the user's `lapidary.toml`: what tickets may ask of this machine. A project's file has no such part.
+//! `[fleet]` in the user's `lapidary.toml`: the repositories, directories, branches and agents that tickets may name on this
+//! machine. A project's file has no such part.
 
 use std::fs;
 use std::io;
@@ -12,7 +13,7 @@ use crate::workspace::SetupCommand;
 /// How long a setup command may take unless configured otherwise.
 const SETUP_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// The settings of a fleet's worker. What is not listed is not allowed.
+/// The settings of a fleet's worker. Repositories, directories and branches that are not listed are refused.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FleetSettings {
@@ -69,7 +70,7 @@ struct FleetPart {
 }
 
 impl FleetSettings {
-    /// Reads the user's file. Without one nothing is set.
+    /// Reads the user's file. A missing file gives the default settings.
     pub fn read(file: &Path) -> Result<Self, SettingsError> {
         match fs::read_to_string(file) {
             Ok(text) => Self::parse(&text, file),

@@ -1,5 +1,5 @@
-//! Attempts that this machine began and has not reported yet: a file for each. A worker that starts later uploads the history of
-//! those whose worker is dead.
+//! Attempts that this machine began and has not reported yet: a file for each. If the worker of an attempt is dead, a later
+//! worker uploads the history.
 
 use std::fs::{self, File};
 use std::io;
@@ -35,7 +35,7 @@ pub(crate) struct UnfinishedAttempt {
 }
 
 impl UnfinishedAttempt {
-    /// The ticket and the term. None if the file was changed by someone else.
+    /// The ticket and the term. None if the file has no valid run id, because another program changed it.
     pub(crate) fn claimed(&self) -> Option<ClaimedTerm> {
         let (ticket, term) = RunId::parse(&self.run).ok()?;
         Some(ClaimedTerm { ticket, term })
@@ -50,7 +50,7 @@ impl UnfinishedAttempt {
 }
 
 impl UnfinishedAttempts {
-    /// The attempts below the worker's directory. Locks the worker's own file, by which others see that it lives.
+    /// The attempts below the worker's directory. Locks the worker's own file: other workers take it for dead without that lock.
     pub(crate) fn open(root: &Path, worker: &WorkerId) -> Result<Self, WorkerError> {
         let directory = root.join("unfinished");
         let open = || {
@@ -97,7 +97,7 @@ impl UnfinishedAttempts {
         fs::rename(new, path)
     }
 
-    /// The store has everything of an attempt.
+    /// Removes the file of an attempt: no history is left to upload.
     pub(crate) fn forget(&self, run: &str) {
         let _ = fs::remove_file(self.path(run)); // else it is looked at once more
     }
@@ -120,7 +120,8 @@ impl UnfinishedAttempts {
             .collect()
     }
 
-    /// A worker without a file has removed it itself, or is none.
+    /// Whether no process holds the lock of another worker. If there is no lock file, the worker removed it at its end, or is
+    /// `NO_WORKER`.
     fn is_dead(&self, worker: &str) -> bool {
         let is_unlocked = match File::open(lock_path(&self.directory, worker)) {
             Ok(lock) => lock.try_lock().is_ok(),

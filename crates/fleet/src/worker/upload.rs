@@ -17,10 +17,10 @@ use super::patience;
 use super::retry::{WorkspaceLife, touches};
 use crate::{AppendReply, AttemptUsage, EventAppend, FleetStore, LeaseUse, StoreError};
 
-/// So many bytes of events go together.
+/// Bytes of waiting events at which a chunk is appended.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// An event waits at most so long for others.
+/// The longest time that an event waits for others in its chunk.
 const CHUNK_WAIT: Duration = Duration::from_millis(200);
 
 /// A `permission_request` event, for the prompt of the same id.
@@ -31,7 +31,7 @@ pub(crate) struct RequestEvent {
     pub(crate) body: String,
 }
 
-/// The way of a run's events into the store.
+/// The upload of a run's events into the store.
 pub(crate) struct EventUpload {
     log: LogWriter,
     life: WorkspaceLife,
@@ -48,11 +48,11 @@ pub(crate) struct UploadedRun {
     pub(crate) end: Option<RunEnd>,
     /// The result of the run.
     pub(crate) result: lapidary::vocab::RunResult,
-    /// Whether the run touched something.
+    /// Whether the run's events show a side effect.
     pub(crate) touched: bool,
     /// Whether the store has all events.
     pub(crate) is_complete: bool,
-    /// What the run used.
+    /// The tokens and cost of the run.
     pub(crate) usage: AttemptUsage,
 }
 
@@ -77,7 +77,7 @@ impl EventUpload {
     pub(crate) async fn upload(mut self, mut events: Subscription) -> UploadedRun {
         let mut due: Option<Instant> = None;
         loop {
-            // Can be cancelled.
+            // This future is cancellation-safe.
             let next = match due {
                 Some(due) => timeout_at(due, events.next()).await,
                 None => Ok(events.next().await),
@@ -145,7 +145,7 @@ pub(crate) struct LogWriter {
     first: u64,
     lines: VecDeque<String>,
     bytes: usize,
-    /// Whether an event shows that something was touched.
+    /// Whether one of the events shows a side effect.
     pub(crate) touched: bool,
     lease: LeaseUse,
     /// Set when the store does not take the log any more. Its recording has it.

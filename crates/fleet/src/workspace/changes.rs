@@ -12,10 +12,10 @@ use sha2::{Digest as _, Sha256};
 use super::{AttemptWorkspace, WorkspaceError, files_error};
 use crate::{BUNDLE_ARTIFACT, FILES_ARTIFACT, PATCH_ARTIFACT};
 
-/// So many directories and files are searched for repositories that the agent made below its workspace.
+/// The most directories and files that are searched for repositories that the agent made below its workspace.
 const MOST_SEARCHED: usize = 200_000;
 
-/// The options of the patch: complete, and independent of anyone's configuration.
+/// The options of the patch: complete, and independent of any git configuration.
 const PATCH_OPTIONS: [&str; 9] = [
     "diff-tree",
     "-r",
@@ -120,7 +120,7 @@ impl AttemptWorkspace {
             .with_variable("GIT_ATTR_SOURCE", &self.empty_tree)
     }
 
-    /// The tree of the files in the workspace, those that were never committed included. Files that the repository ignores are not.
+    /// The tree of the files in the workspace, untracked ones included. Files that the repository ignores are left out.
     async fn write_tree(&self, left_out: &mut Vec<String>) -> Result<String, WorkspaceError> {
         let tree = self.tree();
         let git = self.private_git("index");

@@ -11,7 +11,7 @@ use lapidary::engine::process::is_alive;
 use super::mirror::USED;
 use super::{WorkspaceRecord, WorkspaceRoot};
 
-/// How long things are kept.
+/// How long workspaces and mirrors are kept.
 #[derive(Debug, Clone, Copy)]
 pub struct GcLimits {
     /// Workspaces of attempts that ended well.
@@ -73,7 +73,7 @@ pub struct CollectedGarbage {
 }
 
 impl WorkspaceRoot {
-    /// Looks at every workspace and mirror, and removes those that are not needed; with `dry_run` only says so.
+    /// Removes workspaces and mirrors that are not needed, and returns a verdict for each one. With `dry_run` it removes none.
     pub fn collect_garbage(&self, limits: GcLimits, dry_run: bool) -> Vec<CollectedGarbage> {
         let now = Timestamp::now().as_second();
         let workspaces = directories(&self.directory.join("workspaces"));

@@ -10,10 +10,10 @@ use tokio::time::sleep;
 
 use super::{WorkspaceError, files_error, make_directories, reference};
 
-/// How often a lock that another worker holds is tried.
+/// The pause between two attempts to take a lock that another worker holds.
 const LOCK_LOOK: Duration = Duration::from_millis(50);
 
-/// Its time of change is the time of the mirror's last use.
+/// A file in the mirror. Its modification time is the time of the mirror's last use.
 pub(super) const USED: &str = "lapidary-used";
 
 /// A mirror of a repository.

@@ -1,4 +1,4 @@
-//! The record of a workspace, for garbage collection: what it belongs to, and whether its changes are safe elsewhere.
+//! The record of a workspace, for garbage collection: its run, its worker, and whether the store has its changes.
 
 use std::fs;
 use std::io;

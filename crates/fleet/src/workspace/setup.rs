@@ -9,7 +9,7 @@ use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::process::{Command, Exit, StartError, Stdio, Supervisor};
 use tokio::time::timeout;
 
-/// So much of the end of its output goes into the message.
+/// The most bytes of the end of its output that go into the message.
 const TAIL: u64 = 2048;
 
 /// A command that runs in each workspace before the agent does. It is the worker's: no ticket and no repository names one.

@@ -1,4 +1,4 @@
-//! Workers: claims, leases, and what becomes of tickets whose attempts end.
+//! Workers: claims, leases, and the fates of tickets whose attempts end.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::support::{
     end, failed_for_now, heartbeat, in_lanes, record, submit, texts, ticket, worker,
 };
 
-/// What becomes of the tickets whose lease is over.
+/// Ends attempts whose lease is over, and returns the fates of their tickets.
 async fn reclaim(store: &dyn FleetStore) -> Vec<TicketFate> {
     let fates = store.reclaim(LEASE, 100).await.unwrap();
     fates.into_iter().map(|(_, fate)| fate).collect()
@@ -311,7 +311,7 @@ pub(crate) async fn a_ticket_is_given_up_with_its_attempts_counted(test: &TestSt
     );
     let given_up = record(store, &id).await;
     assert_eq!((given_up.attempts, given_up.attempt_records.len()), (2, 2));
-    // With a single attempt its own cause says more.
+    // With a single attempt, `gave_up` would hide the attempt's own cause.
     let new = NewTicket {
         max_attempts: 1,
         ..ticket("x")

@@ -75,7 +75,7 @@ async fn claim_all(store: &dyn FleetStore, watches: &[LaneWatch]) -> Vec<TicketI
                 );
             }
             tokio::task::yield_now().await;
-            // Free in our eyes before it is free in the store: else another claimer could be counted first.
+            // Lower the count before the store frees the lane: else another claimer could be counted first.
             for watch in mine() {
                 watch.running.fetch_sub(1, Ordering::SeqCst);
             }

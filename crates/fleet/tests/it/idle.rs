@@ -1,4 +1,4 @@
-//! Workers of a `SQLite` file that have nothing to do: they do not wake each other, and write nothing but heartbeats.
+//! Idle workers of a `SQLite` file: they do not wake each other, and write nothing but heartbeats.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ async fn heartbeats_of_others_do_not_put_off_a_look_at_the_queue() {
     panic!("tickets whose time has come would wait for ever");
 }
 
-/// Merges what a listener reports until it has reported something that `is_enough`.
+/// Opens a listener, makes the change, and returns the first report that satisfies `is_enough`.
 async fn heard(
     store: Arc<dyn FleetStore>,
     change: impl Future<Output = ()>,

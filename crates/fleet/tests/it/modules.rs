@@ -1,4 +1,4 @@
-//! No test file is forgotten.
+//! Checks that `main.rs` declares every test file of this directory.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Orders of people, and what they see.
+//! Orders of submitters and viewers, and the records that they read.
 
 use lapidary_fleet::{
     AnswerReply, AttemptEnd, AttemptUsage, CancelReply, CancelRequest, NewPrompt, PromptAnswer,

@@ -1,4 +1,4 @@
-//! The roles of `PostgreSQL`: what each kind of user does, and what the database refuses it.
+//! The roles of `PostgreSQL`: the requests that each kind of user may make, and the ones that the database refuses.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use tokio_postgres::NoTls;
 /// Long enough for every test, however busy the machine is.
 pub(crate) const LEASE: Duration = Duration::from_mins(15);
 
-/// An empty store, and what holds it.
+/// An empty store, with the directory or server that holds it.
 pub(crate) struct TestStore {
     pub(crate) store: Arc<dyn FleetStore>,
     pub(crate) address: StoreAddress,

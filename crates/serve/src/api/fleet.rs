@@ -110,8 +110,8 @@ pub(crate) async fn events(
     }
 }
 
-/// The open permission requests of all tickets, with the markup that shows what is to be approved. Every page asks for them all the
-/// time, so a fleet that is not there is no error: the list is empty, and `problem` has the reason.
+/// The open permission requests of all tickets, each with the markup that shows its action. Every page polls this list, so a
+/// missing fleet is no error: the list is empty, and `problem` has the reason.
 pub(crate) async fn permissions(State(state): Shared, _: NoQuery) -> Answer {
     let printed = match command_output::collect(&state.commands, overview_command()).await {
         Ok(printed) => printed,
@@ -170,8 +170,8 @@ pub(crate) async fn cancel(
     change_ticket(&state, ticket_command("cancel", &id, options)?).await
 }
 
-/// Runs a command that changes a ticket. What it refuses is in conflict with the ticket's state: another answer came first, or
-/// the ticket has ended.
+/// Runs a command that changes a ticket. A refusal is a conflict with the ticket's state: another answer came first, or the
+/// ticket has ended.
 async fn change_ticket(state: &Arc<ServerState>, args: Vec<String>) -> Answer {
     state.check_writable()?;
     let changed = command_output::respond(&state.commands, JSON, args).await;

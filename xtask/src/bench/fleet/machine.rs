@@ -1,4 +1,4 @@
-//! What the database itself can do, by `pgbench`, and the disk, by waiting for it: the limits of any queue on them.
+//! The rates of the database itself, by `pgbench`, and of the disk, by syncs: the limits of any queue on them.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};

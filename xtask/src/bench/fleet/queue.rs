@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 const NAME: &str = "Graphile Worker 0.18.0, 16 clients in one process";
 
-/// What was measured.
+/// The measured rate and latencies of the queue.
 pub(super) struct QueueFigures {
     rate: f64,
     median: f64,

@@ -32,7 +32,7 @@ impl FleetStage {
         printed_numbers(&mut self.rates_command(what, args))
     }
 
-    /// The sum of what several processes count at a time.
+    /// The sum of the counts of several processes that run at a time.
     pub(super) fn sum_of_processes(
         &self,
         what: &str,

@@ -18,7 +18,7 @@ exec cat "$CG_INPUT"
 
 const DELTAS: usize = 20_000;
 const CALLS: usize = 2_000;
-/// Characters of what each call returns.
+/// Characters of each call's result.
 const OUTPUT: usize = 400;
 
 /// The translated input, or the agent's output.

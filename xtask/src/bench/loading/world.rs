@@ -36,7 +36,7 @@ pub(super) fn make_home(folder: &Path, skills: u32) -> Result<(PathBuf, PathBuf)
     Ok((home, project))
 }
 
-/// Four kilobytes of what people write.
+/// A skill of about four kilobytes.
 fn skill_text(nth: u32) -> String {
     let mut text = format!(
         "---\nname: skill-{nth:04}\ndescription: Reviews the changes of part {nth} for mistakes, style and missing tests\nlicense: MIT\nmetadata:\n  version: \"{nth}.0\"\n---\n\n"

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(20);
 const SHORT_LOOK: Duration = Duration::from_millis(1);
 
-/// What runs that were held side by side needed.
+/// The memory, CPU time and outcomes of runs that were held side by side.
 #[derive(Debug)]
 pub(super) struct HeldRuns {
     /// Bytes, of each: our process and its supervisor.

@@ -15,7 +15,7 @@ use super::stage::AgentStage;
 
 /// How often the time is told.
 const TIMES: usize = 200;
-/// Between two of these everybody falls asleep, as they do while a model thinks.
+/// The pause between two lines. All processes fall asleep in it, as they do while a model thinks.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The agent's part.

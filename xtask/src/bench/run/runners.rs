@@ -12,7 +12,7 @@ use super::stage::{AgentStage, AgentTransport};
 use crate::peers;
 use crate::workspace::Workspace;
 
-/// The programs, and the folder that is everybody's home.
+/// The programs, and the folder that is the home of all of them.
 pub(super) struct Runners {
     lapidary: PathBuf,
     node: PathBuf,

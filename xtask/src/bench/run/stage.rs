@@ -157,7 +157,7 @@ impl AgentStage {
 pub(super) struct StartGate(PathBuf);
 
 impl StartGate {
-    /// Lets everybody through for as long as the file is kept. Opened for both, so as not to wait for an agent.
+    /// Lets all agents through for as long as the file is kept. Opened for reading and writing, so as not to wait for an agent.
     pub(super) fn open(&self) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).open(&self.0)
     }

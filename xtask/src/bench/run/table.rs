@@ -1,4 +1,4 @@
-//! What everybody adds to the agent, as a Markdown table.
+//! The cost that each program adds to that of the agent, as a Markdown table.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::table::in_megabytes;
 use super::NODE;
 
-/// One line of the table: what running an agent adds to its own cost.
+/// One line of the table: the cost that a program adds to that of the agent.
 #[derive(Debug)]
 pub(super) struct RunRow {
     pub(super) case: &'static str,

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::super::measure::ProcessCost;
 
-/// Everybody who runs one agent, the agent alone first, with the least that each run of them cost so far.
+/// The commands that run one agent, the agent alone first, with the least cost of each one so far.
 pub(super) struct RunTurns(Vec<(&'static str, Vec<OsString>, Option<ProcessCost>)>);
 
 impl RunTurns {
@@ -30,7 +30,7 @@ impl RunTurns {
         Ok(())
     }
 
-    /// What each of them costs over the agent alone. Peaks stay whole: they do not add up.
+    /// The cost of each command over the agent alone. Peaks stay whole: they do not add up.
     pub(super) fn costs_over_agent(&self) -> impl Iterator<Item = (&'static str, ProcessCost)> {
         let alone = self.0[0].2.unwrap_or_default();
         self.0[1..].iter().map(move |(what, _, least)| {

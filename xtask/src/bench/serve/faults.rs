@@ -31,7 +31,7 @@ impl Dice {
     }
 }
 
-/// What went wrong.
+/// Counts of the faults.
 #[derive(Debug, Default)]
 struct FaultCount {
     lost: usize,
@@ -110,7 +110,7 @@ fn cut_streams(server: &BenchServer, dice: &mut Dice, count: &mut FaultCount) ->
     Ok(())
 }
 
-/// Kills the server somewhere in a run with a question, and watches the run to its end on the next one.
+/// Kills the server at a random point of a run with a question, and watches the run to its end on the next one.
 fn kill_once(
     server: BenchServer,
     lapidary: &Path,
@@ -199,7 +199,7 @@ fn event_ids(text: &[u8]) -> Vec<u64> {
 }
 
 impl FaultCount {
-    /// Counts what is missing from 0, 1, 2, …, and what is there twice.
+    /// Counts the missing and the repeated numbers of 0, 1, 2, ….
     fn compare(&mut self, seen: &[u64]) {
         let mut next = 0;
         for &seq in seen {

@@ -38,13 +38,13 @@ pub(super) struct SessionsContestant {
     pub(super) expected: Option<BTreeSet<String>>,
 }
 
-/// All who read the same files, and what each cost so far.
+/// The commands that read the same files, and the cost of each one so far.
 pub(super) struct SessionsContest {
     over: String,
     entries: Vec<(SessionsContestant, Option<Result<ProcessCost, String>>)>,
     /// How many of them had their turns.
     measured: usize,
-    /// Who has to be so many times as fast as whom.
+    /// A command, another command, and how many times as fast as that one it must be.
     comparisons: Vec<(&'static str, &'static str, f64)>,
 }
 
@@ -227,7 +227,7 @@ impl SessionsContestant {
         Ok(ids_in(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// Who skips the work is fast: all sessions that should be named must be, and no others.
+    /// Fails unless the command names exactly the expected sessions: a command that skips the work would be fast.
     fn check(&self) -> Result<()> {
         let Some(expected) = &self.expected else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What else lists and searches sessions.
+//! Other programs that list and search sessions.
 
 use std::ffi::OsString;
 use std::fs;
@@ -113,7 +113,7 @@ impl PeerPrograms {
         }
     }
 
-    /// Adds what `agentsview` takes to read the sessions, and returns it for more.
+    /// Adds the run of `agentsview` that reads the sessions, and returns the program for further commands.
     pub(super) fn add_agentsview(
         &self,
         contest: &mut SessionsContest,

@@ -1,4 +1,4 @@
-//! What everybody costs and what ours may cost, as a Markdown table.
+//! The costs of all commands, and the limits of ours, as a Markdown table.
 
 use std::fmt;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use super::super::lexer::{self, SourcePiece};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeclaredType {
     pub(crate) name: String,
-    /// True for `pub` and for `pub(crate)`: what another module may refer to.
+    /// True for `pub` and for `pub(crate)`: other modules may refer to the type.
     pub(crate) is_public: bool,
 }
 

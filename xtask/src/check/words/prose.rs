@@ -1,4 +1,4 @@
-//! What comments are made of: words, vague words, and clauses that stand in for a noun.
+//! Counts of words, vague words, and clauses that stand in for a noun, in comments.
 
 /// Words that name no thing and no person.
 const VAGUE: [&str; 9] = [

@@ -1,4 +1,4 @@
-//! `fleet events`: what a ticket's agent said, as `run` prints it.
+//! `fleet events`: the events of a ticket's attempts, as `run` prints them.
 
 use std::io::Write as _;
 
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         let mut sink = EventSink::new(format, args.ticket.as_str(), false, out);
         while let Some(lines) = log.next_lines().await? {
             match format {
-                // As they are stored: a worker may have stored what is no JSON.
+                // Printed as they are stored: a worker may have stored a line that is no JSON.
                 OutputFormat::Events => {
                     let mut stored = out.foreign_bytes();
                     stored.write_all(&lines)?;

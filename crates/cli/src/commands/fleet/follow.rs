@@ -41,7 +41,7 @@ pub(super) struct LogFollower<'a> {
 }
 
 impl<'a> LogFollower<'a> {
-    /// From this event on. Without `is_following` only what is there already.
+    /// Reads from this event on. Without `is_following` it ends with the last stored event.
     pub(super) fn new(
         store: &'a dyn FleetStore,
         ticket: TicketId,
@@ -64,7 +64,7 @@ impl<'a> LogFollower<'a> {
     /// The next lines: whole events, each with its `\n`. None at the end.
     pub(super) async fn next_lines(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         loop {
-            // Looked at before the log: what an attempt that has ended appended is in the log by then.
+            // Read the ticket before the log: if it shows an attempt as ended, the log has all events from before the end.
             let ticket = find_ticket(self.store, &self.ticket).await?;
             self.choose_run(&ticket);
             if let Some(run) = self.run.clone()

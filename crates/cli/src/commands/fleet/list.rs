@@ -110,7 +110,7 @@ fn print_table(tickets: &[TicketRecord], out: &mut Printer) -> Result<(), Failur
     Ok(())
 }
 
-/// The state in a few words: how a ticket ended, or what it waits for.
+/// The state in a few words: how a ticket ended, or the reason why it waits.
 pub(super) fn state_words(ticket: &TicketRecord) -> String {
     let cause = ticket.cause.as_deref().unwrap_or_default();
     match (ticket.state, ticket.outcome.as_deref()) {

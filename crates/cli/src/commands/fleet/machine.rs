@@ -1,4 +1,4 @@
-//! This machine as a worker: its name, its labels, its directory, and what tickets may ask of it.
+//! This machine as a worker: its name, its labels, its directory, and its bounds for tickets.
 
 use std::fs;
 use std::path::PathBuf;

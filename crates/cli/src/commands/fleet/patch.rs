@@ -1,4 +1,4 @@
-//! `fleet patch`: what an attempt changed, as a patch.
+//! `fleet patch`: the changes of an attempt, as a patch.
 
 use anyhow::anyhow;
 use lapidary_fleet::{ArtifactRecord, FleetStore, PATCH_ARTIFACT, RunId, TicketId};

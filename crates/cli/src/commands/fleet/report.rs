@@ -98,7 +98,7 @@ pub(super) fn prompt_report(record: &PromptRecord) -> FleetPrompt {
     }
 }
 
-/// JSON as it is, and anything else as a text.
+/// JSON as it is, and all other bytes as a text.
 pub(super) fn json_or_text(bytes: &[u8]) -> Value {
     let text = || Value::String(String::from_utf8_lossy(bytes).into_owned());
     serde_json::from_slice(bytes).unwrap_or_else(|_| text())
@@ -164,7 +164,7 @@ fn worker_report(record: &WorkerRecord) -> FleetWorker {
     }
 }
 
-/// A change without anything special.
+/// A change without versions and without a directory.
 pub(super) fn change(store: &str, ticket: Option<String>, what: &str) -> FleetChange {
     FleetChange {
         schema: FLEET_CHANGE_SCHEMA.to_owned(),

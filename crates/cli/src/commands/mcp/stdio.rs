@@ -62,7 +62,7 @@ pub(in crate::commands) fn serve_stdio<T: Send + 'static, F: Future<Output = T>>
     let _ = written.send(()); // the server's thread may have ended
     match copied {
         Ok(()) => Ok(is_done.recv().ok()),
-        // The server is told by the end of its pipe, if it has anything to write.
+        // The next write of the server fails, since its pipe has ended.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(is_done.recv_timeout(LAST_ANSWERS).ok())
         }

@@ -53,7 +53,7 @@ pub(super) struct TerminalPrompter {
     waiting: VecDeque<PermissionPrompt>,
     /// The question on the terminal. An answer is for this one only, even if others come or are withdrawn.
     put: Option<PermissionPrompt>,
-    /// Whether a question was withdrawn while it was on the terminal: what is typed next may be meant for that one.
+    /// Whether a question was withdrawn while it was on the terminal: the next typed line may be meant for that one.
     was_withdrawn: bool,
     /// Whether a yes to the question on the terminal counts only when it is typed again.
     needs_second_yes: bool,

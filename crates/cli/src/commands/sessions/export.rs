@@ -243,7 +243,7 @@ fn write_session(
     Ok(())
 }
 
-/// One session as Markdown in a new file, for who asks on a screen of its own.
+/// Writes one session as Markdown to a new file, for callers with a screen of their own.
 pub(super) fn export_markdown(
     from: &Path,
     to: &Path,

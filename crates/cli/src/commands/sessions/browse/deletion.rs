@@ -111,7 +111,7 @@ impl PlannedDeletion {
 
 #[cfg(test)]
 impl DeletionPlan {
-    /// A file and its tools' outputs, to try things with.
+    /// A sample for tests: a session file and the outputs of its tools.
     pub(super) fn sample_plan() -> Self {
         Self {
             count: 2,

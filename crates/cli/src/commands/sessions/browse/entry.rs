@@ -182,7 +182,7 @@ fn start_of(text: &str) -> &str {
 
 #[cfg(test)]
 impl BrowseEntry {
-    /// A session to try things with.
+    /// A sample session for tests.
     pub(super) fn sample_entry(number: u64, title: &str, messages: u64, updated_ms: i64) -> Self {
         let id = format!("{number:08x}-0000-4000-8000-000000000000");
         Self {

@@ -76,7 +76,7 @@ impl BrowsedProjects {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `sessions search` finds. None if it was given up, or there is no word to look for.
+    /// The hits of `sessions search`. None if the search was given up, or there is no word to look for.
     pub(super) fn search_sessions(
         &self,
         query: &str,

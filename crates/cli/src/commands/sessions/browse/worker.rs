@@ -202,7 +202,7 @@ impl BrowserWorkers {
     }
 }
 
-/// One who writes, until it is dropped.
+/// A writer that is counted until it is dropped.
 struct CountedWriter(Arc<AtomicUsize>);
 
 impl CountedWriter {

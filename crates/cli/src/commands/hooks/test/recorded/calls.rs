@@ -56,7 +56,7 @@ pub(super) struct RecordedCalls {
     displays: CallDisplays,
     /// The places of the calls that have not ended.
     open: HashMap<CallKey, usize>,
-    /// The agent has its client do things for it, which belong to some call: not even the agent says to which.
+    /// The agent sends requests to its client on behalf of its calls, and does not report which request belongs to which call.
     pub(super) is_served: bool,
 }
 
