@@ -516,7 +516,7 @@ export interface PermissionRequest extends AgentEventBase {
   requestId: string;
   /** The tool's name as in its `tool_invocation`, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
   toolName: string;
-  /** What sort of tool. Upstream over ACP, else derived from its name. */
+  /** What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name. */
   toolKind: ToolKind;
   /**
    * The arguments it would be called with. Upstream; where the agent sends none, derived from the diff or the command that it shows:
@@ -856,7 +856,7 @@ export interface PermissionDecision extends AgentEventBase {
   toolUseId?: string;
   /** The subject of the request: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
   toolName: string;
-  /** What sort of tool. Upstream over ACP, else derived from its name. */
+  /** What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name. */
   toolKind: ToolKind;
   /** The arguments, as in `permission_request`. Upstream or derived, as there. */
   toolInput: unknown;
@@ -2451,7 +2451,7 @@ export interface JudgedCall {
   callId: string;
   /** The tool's name. Upstream. */
   toolName: string;
-  /** What sort of tool. Upstream over ACP, else derived from its name. */
+  /** What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name. */
   kind: ToolKind;
   /** A title for people. Upstream. */
   title?: string;

@@ -38,7 +38,7 @@ pub struct JudgedCall {
     pub call_id: Text,
     /// The tool's name. Upstream.
     pub tool_name: Text,
-    /// What sort of tool. Upstream over ACP, else derived from its name.
+    /// What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name.
     pub kind: ToolKind,
     /// A title for people. Upstream.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -984,7 +984,7 @@ class _PermissionRequest(AgentEventBase):
     requestId: str
     # The tool's name as in its `tool_invocation`, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     toolName: str
-    # What sort of tool. Upstream over ACP, else derived from its name.
+    # What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name.
     toolKind: ToolKind
     # The arguments it would be called with. Upstream; where the agent sends none, derived from the diff or the command that it shows:
     # then `extensions["lapidary.derived"]` names this field.
@@ -1183,7 +1183,7 @@ class _PermissionDecision(AgentEventBase):
     requestId: str
     # The subject of the request: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     toolName: str
-    # What sort of tool. Upstream over ACP, else derived from its name.
+    # What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name.
     toolKind: ToolKind
     # The arguments, as in `permission_request`. Upstream or derived, as there.
     toolInput: Any
@@ -2639,7 +2639,7 @@ class _JudgedCall(TypedDict):
     callId: str
     # The tool's name. Upstream.
     toolName: str
-    # What sort of tool. Upstream over ACP, else derived from its name.
+    # What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name.
     kind: ToolKind
     # What would become of it. Derived.
     effect: PolicyEffect

@@ -439,9 +439,9 @@ fn parse_inputs(
     request: &TaskRequest<'_>,
 ) -> Result<AgentInputs, AgentTaskError> {
     let known = || config.names().into_iter().map(str::to_owned).collect();
-    let input = |source| AgentTaskError::Input {
+    let input = |problem| AgentTaskError::Input {
         name: name.to_owned(),
-        source,
+        problem,
     };
     let mut inputs = AgentInputs::new();
     for (key, text) in request.inputs {

@@ -32,12 +32,12 @@ pub enum AgentTaskError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// An argument does not fit.
-    #[error("agent `{name}`: {source}")]
+    #[error("agent `{name}`: {problem}")]
     Input {
         /// The agent.
         name: String,
         /// The problem.
-        source: InputError,
+        problem: InputError,
     },
     /// The arguments do not fit their schema.
     #[error("agent `{name}`: {violation}")]
@@ -91,7 +91,7 @@ impl AgentTaskError {
                     .to_owned()
             }
             Self::Inactive { name, state } => return remedy_command(name, state),
-            Self::Input { name, source } => input_hint(name, source),
+            Self::Input { name, problem } => input_hint(name, problem),
             Self::Schema { name, .. } => format!("`lapidary agents show {name}` lists its inputs"),
             Self::NoPromptInput { known, .. } => {
                 let given: Vec<_> = known.iter().map(|it| format!("--input {it}=…")).collect();

@@ -14,12 +14,13 @@ use crate::printer::Printer;
 
 /// Delete recorded runs
 ///
-/// A run is named by its id, or by four or more characters of its beginning or end that only one run has. Only the recording goes: the agent's session stays, and so do the files that the agent wrote.
+/// A run is named by its id. Where you are asked first, four or more characters of its beginning or end are enough if only one run has them; with --yes they are not. Only the recording goes: the agent's session stays, and so do the files that the agent wrote.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   lapidary runs delete 20261117T080000-1a2b3c4d
   lapidary runs delete 1a2b3c4d
+  lapidary runs delete 20261117T080000-1a2b3c4d --yes
   lapidary runs delete 20261117T080000-1a2b3c4d --dry-run
 
 On a terminal it shows what goes, and asks. Elsewhere it takes --yes.")]
@@ -37,7 +38,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
     let all = store.list_runs()?.len();
-    let mut ids = named_run_ids(&args.runs, &store, &out.invocation)?;
+    let mut ids = named_run_ids(args, &store, &out.invocation)?;
     ids.sort();
     ids.dedup();
     let going = ids.iter().map(|id| expired_run(&store, id));
@@ -50,15 +51,22 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     runs.carry_out(&args.removal, out)
 }
 
-/// The whole ids of the named runs. A name that is not the whole id is printed with its id before any run is deleted.
+/// The whole ids of the named runs. A name that is not the whole id is printed with its id before any run is deleted, and refused
+/// where no person sees that.
 fn named_run_ids(
-    runs: &[String],
+    args: &Args,
     store: &RunStore,
     invocation: &Invocation,
 ) -> Result<Vec<String>, Failure> {
     let mut ids = Vec::new();
-    for run in runs {
+    for run in &args.runs {
         let id = store.find_run_id(run, RunName::ToDelete)?;
+        if id != *run && args.removal.yes {
+            let failure = Failure::bad_input(anyhow!("`{run}` is not the whole id of a run"));
+            return Err(failure.with_hint(format!(
+                "with --yes write the whole id: `{id}`; nothing was deleted"
+            )));
+        }
         if id != *run {
             invocation.print_message(&format!("note: `{run}` is the run `{id}`"));
         }

@@ -35,7 +35,7 @@ pub(super) struct RunsToRemove {
 pub(super) struct RemovalArgs {
     /// Do not ask
     #[arg(short, long)]
-    yes: bool,
+    pub(super) yes: bool,
     /// Only show what would go
     #[arg(short = 'n', long, conflicts_with = "yes")]
     dry_run: bool,

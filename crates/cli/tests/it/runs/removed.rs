@@ -47,6 +47,14 @@ fn a_run_is_deleted_by_its_id_or_a_part_that_only_it_has_and_with_its_prompt() {
         (&preview["applied"], &preview["removed"][0]["id"]),
         (&Value::Bool(false), &"login".into())
     );
+    let part = shelf.run(&["runs", "delete", "in-2", "--yes"]);
+    assert_eq!(
+        (part.code, part.stderr.as_str()),
+        (
+            Some(13),
+            "error: `in-2` is not the whole id of a run\nhint: with --yes write the whole id: `login-2`; nothing was deleted\n"
+        )
+    );
     assert_eq!(ids(&shelf.list(&[])).len(), 2);
     let deleted = shelf.run(&[
         "runs", "delete", "login", "login", "--yes", "--format", "text",

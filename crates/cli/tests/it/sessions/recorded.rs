@@ -91,9 +91,13 @@ fn a_search_finds_recorded_sessions_once() {
 #[test]
 fn a_search_with_hits_of_several_agents_names_the_agent_of_each() {
     let home = both();
-    let claude = home.home().join(".claude/projects/-tmp-project");
-    std::fs::create_dir_all(&claude).unwrap();
     let project = home.project();
+    // As Claude Code names the folder of a project.
+    let folder = project
+        .to_string_lossy()
+        .replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    let claude = home.home().join(".claude/projects").join(folder);
+    std::fs::create_dir_all(&claude).unwrap();
     let record = serde_json::json!({
         "type": "user", "uuid": "u", "parentUuid": null, "isSidechain": false, "sessionId": "c1a0de00",
         "timestamp": "2026-01-03T10:00:00.000Z", "version": "2.1.312", "cwd": project,

@@ -227,11 +227,13 @@ const scenes = {
     }));
     const request = { event: "permission_request", requestId: "p", provider: "claude", toolName: "rm" };
     const waiting = { elicitations, permissions: [{ runId: "none", request, html: "" }] };
+    await page.route("**/api/v1/runs/none", (route) => route.fulfill({ json: { run: { id: "none" } } }));
     await page.route("**/api/v1/permissions", (route) => route.fulfill({ json: waiting }));
     await page.waitForSelector("#tray section.ask");
     assert.equal(await page.locator("#tray form.ask").count(), malformed.length);
     assert.equal(await page.locator("#tray form.ask .notice").count(), malformed.length - 1);
     await page.waitForFunction(() => document.title.startsWith("(5)"));
+    await page.unroute("**/api/v1/runs/none");
     await page.unroute("**/api/v1/permissions");
     await page.waitForSelector("#tray", { state: "hidden" });
   },
