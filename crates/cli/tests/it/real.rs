@@ -1,4 +1,4 @@
-//! `lapidary run` with the real Gemini CLI, on a scripted model: the agent here is no script of ours.
+//! `lapidary run` and the library with the real Gemini CLI, on a scripted model: the agent here is no script of ours.
 //!
 //! A start of the CLI costs seconds of CPU, so each run checks several properties at once.
 
@@ -11,6 +11,7 @@ mod failures;
 mod fleet;
 mod hooks;
 mod leftovers;
+mod library;
 mod lossless;
 mod parity;
 mod quiet;

@@ -400,6 +400,27 @@ async fn agents_that_a_prompt_names_are_pointed_out_to_the_model() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_initial_messages_of_an_agent_reach_the_model_filled_in_and_before_its_query() {
+    let mut stage = Stage::new(Script::new().stream(done("x")));
+    let prompt = &mut stage.definition.prompt_config;
+    prompt.system_prompt = None;
+    prompt.initial_messages = vec![
+        json!({"role": "user", "parts": [{"text": "Your task will be: ${query}"}]}),
+        json!({"role": "model", "parts": [{"text": "I wait for it."}]}),
+    ];
+    let scene = stage.play().await;
+    let body = &scene.requests[0].body;
+    let expected = json!([
+        {"role": "user", "parts": [{"text": "Your task will be: Find it."}]},
+        {"role": "model", "parts": [{"text": "I wait for it."}]},
+        {"role": "user", "parts": [{"text": "Find it."}]},
+    ]);
+    assert_eq!(body["contents"], expected);
+    assert_eq!(body["systemInstruction"], Value::Null);
+    assert_eq!(scene.outcome.terminate_reason, TerminateReason::Goal);
+}
+
+#[tokio::test(start_paused = true)]
 async fn by_default_an_agent_calls_no_other() {
     let script = Script::new()
         .stream(Turn::call(

@@ -151,6 +151,21 @@ fn progress_is_told_once_for_each_change() {
     );
 }
 
+/// The kinds of `specs/2`.
+#[test]
+fn each_of_the_thirteen_tool_kinds_of_acp_is_the_kind_of_its_event() {
+    for kind in [
+        "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "browse", "ask",
+        "memory", "mcp", "other",
+    ] {
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "kind": kind});
+        let told = acp_turn(&[&call.to_string()]);
+        assert_eq!(told[0]["event"], "tool_invocation", "{told:?}");
+        assert_eq!(told[0]["kind"], kind, "{told:?}");
+        assert_eq!(told[0]["extensions"]["acp.kind"], Value::Null, "{told:?}");
+    }
+}
+
 #[test]
 fn kinds_are_the_agents_own_and_only_a_missing_one_is_told_by_the_name() {
     let kind_of = |call: Value| {

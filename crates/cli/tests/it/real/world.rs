@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use lapidary::engine::RunHost;
+use lapidary::engine::process::Supervisor;
+use lapidary::engine::run::RecordingOptions;
 use lapidary_standin::api::{FakeApi, Script};
 use lapidary_testkit::gemini::{self, GeminiVersion};
 use serde_json::Value;
@@ -60,6 +63,22 @@ impl Real {
             .env("LAPIDARY_STATE_DIR", self.path("state"))
             .env(MARK, self.mark.value());
         command
+    }
+
+    /// The host that a program needs to run the CLI of this world through the library.
+    pub(crate) fn host(&self) -> RunHost {
+        let vars = self.lapidary(&[]);
+        let vars = vars
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.into(), value?.into())));
+        let supervisor = Supervisor::at(env!("CARGO_BIN_EXE_lapidary"));
+        let records = RecordingOptions::below(self.path("state/runs"));
+        RunHost::new(
+            vars.collect::<Vec<_>>(),
+            self.world.project(),
+            supervisor,
+            records,
+        )
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Told {

@@ -77,6 +77,22 @@ fn a_provider_returns_the_response_and_the_files() {
     );
 }
 
+#[test] // P25
+fn a_malformed_line_is_counted_and_returned_beside_the_response_of_a_provider() {
+    let world =
+        World::with_agent(r#"init; say one; echo '{"type":"message",'; say ' and two'; success"#);
+    let generated = provider(&world, world.config())
+        .generate("go", &PromptContext::default())
+        .unwrap();
+    assert_eq!(generated.response, "one and two");
+    let lines = generated.malformed_lines.iter();
+    let lines: Vec<_> = lines
+        .map(|it| (it.kind.as_str(), it.line.as_str()))
+        .collect();
+    assert_eq!(lines, [("malformed_line", r#"{"type":"message","#)]);
+    assert_eq!(generated.diagnostics.get("malformed_line"), Some(&1));
+}
+
 #[test] // P32, P33, P36
 fn a_file_is_used_instead_of_the_text_and_the_system_prompt_comes_first() {
     let world = World::with_agent(NOTES);

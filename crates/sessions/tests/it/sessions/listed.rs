@@ -4,9 +4,9 @@ use std::time::{Duration, SystemTime};
 
 use lapidary_gemini::GeminiHome;
 use lapidary_sessions::{
-    SelectionMode, SessionListing, SessionProject, SessionStore, select, session_file,
+    SelectionMode, SessionListing, SessionProject, SessionStore, project_hash, select, session_file,
 };
-use lapidary_testkit::recorded::{RecordedHome, header, log};
+use lapidary_testkit::recorded::{RecordedHome, file_name, header, log};
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 /// Begins with the same eight letters.
@@ -37,6 +37,31 @@ fn a_selected_session_is_shown_as_gemini_cli_shows_it() {
         found.display_info(noon(5)),
         "Session 2: fix the tests (4 messages, 3 days ago)"
     );
+}
+
+#[test]
+fn sessions_below_projects_hash_and_its_chats_are_listed_behind_those_that_gemini_cli_lists() {
+    const IN_USE: &str = "bbbbbbbb-0000-4000-8000-000000000003";
+    let home = RecordedHome::new();
+    home.session(IN_USE, "2026-01-03T10:00:00.000Z", &["in use"]);
+    let hash = project_hash(&home.project());
+    for (directory, id, start) in [
+        ("chats/", ONE, "2026-01-01T10:00:00.000Z"),
+        ("", OTHER, "2026-01-02T10:00:00.000Z"),
+    ] {
+        let name = format!("projects/{hash}/{directory}{}", file_name(id, start));
+        home.put(&name, &log(id, start, &["of old"]));
+    }
+    let store = SessionStore::new(GeminiHome::at(home.home()));
+    for projects in [vec![project(&home)], store.projects()] {
+        let listing = SessionListing::read(&projects, noon(5));
+        let sessions = listing.sessions.iter();
+        let found: Vec<_> = sessions
+            .map(|session| (session.id(), session.index(), session.is_cli_listed()))
+            .collect();
+        let expected = [(IN_USE, 1, true), (ONE, 2, false), (OTHER, 3, false)];
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]
