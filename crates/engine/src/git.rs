@@ -214,7 +214,7 @@ fn clone_command(git: PathBuf, request: &CloneRequest<'_>, protocols: &str) -> C
 }
 
 /// These settings override the user's configuration: no code of the repository is executed, and no other protocol is used. Git LFS
-/// would ask the server that the repository's `.lfsconfig` names, whatever it is.
+/// would ask the server that the repository's `.lfsconfig` names.
 const SETTINGS: [&str; 7] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
