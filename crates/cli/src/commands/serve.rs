@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use lapidary::directories;
 use lapidary::engine::detect::SearchEnvironment;
+use lapidary::engine::process::platform::share_heap;
 use lapidary::engine::process::start_detached;
 use lapidary::engine::recording::private_directories;
 use lapidary::normalize::NormalizeOptions;
@@ -89,6 +90,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         &given,
         "`--root` has the directory of agents; events are read from recordings",
     )?;
+    share_heap(); // each run has a thread
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::internal(anyhow!(error)))?;
     let stopped = CancellationToken::new();

@@ -48,6 +48,22 @@ pub fn wait_for_input(file: &File) {
     let _ = poll(&mut [PollFd::new(file, PollFlags::IN)], None);
 }
 
+/// Lets all threads of this process share one heap, instead of a heap for each of the first sixteen threads. For a process with a
+/// thread for each run: a heap keeps the memory that its run needed at its busiest, and no other thread can use it. Threads then
+/// wait for the heap's lock, so a command that computes with several threads does not call it. Has an effect with glibc only, and
+/// only before the second thread starts.
+pub fn share_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[expect(
+        unsafe_code,
+        reason = "glibc has no other way but variables, which would reach agents"
+    )]
+    // SAFETY: `mallopt` changes a parameter of the allocator under its own lock, and has no other effect.
+    unsafe {
+        nix::libc::mallopt(nix::libc::M_ARENA_MAX, 1);
+    }
+}
+
 /// True if nothing more can be written there.
 pub fn is_full(directory: &Path) -> bool {
     free_space(directory) == Some(0)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use lapidary::engine::process::platform::share_heap;
 use lapidary::normalize::NormalizeOptions;
 use lapidary_fleet::worker::{
     MetricsServer, Worker, WorkerBounds, WorkerEnd, WorkerError, WorkerMetrics, WorkerOptions,
@@ -87,6 +88,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     };
     let bounds = worker_bounds(args, out)?;
     let options = worker_options(args, lease, &bounds)?;
+    share_heap(); // each run has a thread
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::internal(anyhow!(error)))?;
     let ended = runtime.block_on(work(args, options, bounds, out));
