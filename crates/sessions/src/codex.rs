@@ -21,7 +21,7 @@ use crate::agent_summary::{IdentifiedSummary, SkippedBecause};
 use crate::line_source::SessionLines;
 use crate::listing::{ListedSession, SessionListing};
 use crate::provider::{
-    ProviderCapabilities, SessionAbility, SessionProvider, UsageReader, VaultSource,
+    NO_DELETE_HINT, ProviderCapabilities, SessionProvider, UsageReader, VaultSource,
 };
 use crate::provider_scope::{ProviderScope, WantedDirectories};
 use crate::replay_error::ReplaySessionError;
@@ -51,18 +51,7 @@ impl SessionProvider for CodexSessions {
     }
 
     fn capabilities(&self) -> ProviderCapabilities {
-        ProviderCapabilities {
-            has_numbers: false,
-            resume: SessionAbility::Supported,
-            delete: SessionAbility::Unsupported {
-                reason: OF_CODEX,
-                hint: "`lapidary sessions show {id}` shows it; Lapidary deletes sessions of Gemini CLI only",
-            },
-            records: SessionAbility::Unsupported {
-                reason: OF_CODEX,
-                hint: "use `--to markdown` or `--to html`; `lapidary sessions show {id} --format events` prints its records",
-            },
-        }
+        ProviderCapabilities::read_only(OF_CODEX, NO_DELETE_HINT)
     }
 
     fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing {

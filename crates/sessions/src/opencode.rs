@@ -31,9 +31,7 @@ use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
 use crate::agent_summary::{AgentSummary, IdentifiedSummary, SkippedBecause};
 use crate::listing::{ListedSession, SessionListing};
-use crate::provider::{
-    ProviderCapabilities, RawReplay, SessionAbility, SessionProvider, UsageReader,
-};
+use crate::provider::{ProviderCapabilities, RawReplay, SessionProvider, UsageReader};
 use crate::provider_scope::{ProviderScope, WantedDirectories};
 use crate::replay_error::ReplaySessionError;
 use crate::store_files::{FoundFiles, StoreFile, hidden};
@@ -170,18 +168,8 @@ impl SessionProvider for OpencodeSessions {
     }
 
     fn capabilities(&self) -> ProviderCapabilities {
-        ProviderCapabilities {
-            has_numbers: false,
-            resume: SessionAbility::Supported,
-            delete: SessionAbility::Unsupported {
-                reason: OF_OPENCODE,
-                hint: "`opencode session delete {id}` deletes it; Lapidary deletes sessions of Gemini CLI only",
-            },
-            records: SessionAbility::Unsupported {
-                reason: OF_OPENCODE,
-                hint: "use `--to markdown` or `--to html`; `lapidary sessions show {id} --format events` prints its records",
-            },
-        }
+        let hint = "`opencode session delete {id}` deletes it; Lapidary deletes sessions of Gemini CLI only";
+        ProviderCapabilities::read_only(OF_OPENCODE, hint)
     }
 
     fn list(&mut self, scope: &ProviderScope<'_>) -> SessionListing {

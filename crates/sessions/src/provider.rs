@@ -24,6 +24,7 @@ use crate::provider_scope::ProviderScope;
 use crate::replay_error::ReplaySessionError;
 use crate::stored_sessions::StoredSessions;
 
+pub(crate) use capabilities::NO_DELETE_HINT;
 pub use capabilities::{ProviderCapabilities, SessionAbility, UnsupportedOperation};
 pub use gemini::GeminiSessions;
 pub(crate) use others::DynProvider;

@@ -2,6 +2,10 @@
 
 use crate::listing::ListedSession;
 
+/// The hint for sessions that no command deletes.
+pub(crate) const NO_DELETE_HINT: &str =
+    "`lapidary sessions show {id}` shows it; Lapidary deletes sessions of Gemini CLI only";
+
 /// The operations that the sessions of a provider support. All of them can be listed, shown, searched, counted, and exported as a
 /// transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +18,24 @@ pub struct ProviderCapabilities {
     pub delete: SessionAbility,
     /// They are records in Gemini CLI's format, which `sessions export --to json|session` writes.
     pub records: SessionAbility,
+}
+
+impl ProviderCapabilities {
+    /// Sessions that their own agent resumes and Lapidary only reads. The hint names the way to delete one.
+    pub(crate) fn read_only(reason: &'static str, delete_hint: &'static str) -> Self {
+        Self {
+            has_numbers: false,
+            resume: SessionAbility::Supported,
+            delete: SessionAbility::Unsupported {
+                reason,
+                hint: delete_hint,
+            },
+            records: SessionAbility::Unsupported {
+                reason,
+                hint: "use `--to markdown` or `--to html`; `lapidary sessions show {id} --format events` prints its records",
+            },
+        }
+    }
 }
 
 /// Whether the sessions of a provider support an operation.
