@@ -28,9 +28,9 @@ pub(crate) struct Args {
     /// Build for this target [default: that of this machine]
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
-    /// Link against this glibc, such as 2.17; needs the Python packages `cargo-zigbuild` and `ziglang`
-    #[arg(long, value_name = "VERSION", conflicts_with = "binary")]
-    glibc: Option<String>,
+    /// The oldest glibc that the binary runs on, or `host` for that of this machine. Other targets than Linux with glibc ignore it
+    #[arg(long, value_name = "VERSION", default_value = build::OLD_GLIBC, conflicts_with = "binary")]
+    glibc: String,
     /// Build with this profile
     #[arg(long, default_value = "dist")]
     profile: String,
@@ -73,7 +73,8 @@ pub(crate) fn write_release(workspace: &Workspace, args: &Args) -> Result<()> {
             &BuildRequest {
                 profile: &args.profile,
                 target: &target,
-                glibc: args.glibc.as_deref(),
+                glibc: Some(args.glibc.as_str())
+                    .filter(|glibc| *glibc != "host" && target.ends_with("-linux-gnu")),
                 time,
             },
         )?,

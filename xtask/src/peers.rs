@@ -156,6 +156,14 @@ pub(crate) fn install_oracle(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs the linker of releases under `target/peers-dist`, unless it is there already.
+pub(crate) fn install_linker(workspace: &Workspace) -> Result<PathBuf> {
+    install_wheels(
+        &workspace.root.join("peers/dist/requirements.txt"),
+        workspace.target.join("peers-dist"),
+    )
+}
+
 /// Installs the peers of the bench under `target/bench-peers`, unless they are there already.
 pub(crate) fn install_for_bench(workspace: &Workspace) -> Result<PathBuf> {
     let pinned = workspace.root.join("peers/bench");
@@ -248,6 +256,7 @@ mod tests {
         check_wheels("bench");
         check_wheels("a2a");
         check_wheels("clients");
+        check_wheels("dist");
         check_wheels("mcp");
         check_wheels("openapi");
     }

@@ -5,14 +5,18 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::peers;
 use crate::workspace::{Workspace, run};
+
+/// The oldest glibc that Rust's standard library supports.
+pub(super) const OLD_GLIBC: &str = "2.17";
 
 /// How the binary is built.
 #[derive(Debug)]
 pub(super) struct BuildRequest<'a> {
     pub(super) profile: &'a str,
     pub(super) target: &'a str,
-    /// The glibc to link against, such as `2.17`, by `cargo zigbuild`.
+    /// The glibc to link against, such as `2.17`, by `cargo zigbuild`. None for that of this machine.
     pub(super) glibc: Option<&'a str>,
     /// Seconds since 1970.
     pub(super) time: u64,
@@ -20,11 +24,20 @@ pub(super) struct BuildRequest<'a> {
 
 /// Builds the binary, and gives its path.
 pub(super) fn build_binary(workspace: &Workspace, request: &BuildRequest<'_>) -> Result<PathBuf> {
-    let (subcommand, target) = match request.glibc {
-        Some(version) => ("zigbuild", format!("{}.{version}", request.target)),
-        None => ("build", request.target.to_owned()),
-    };
-    let mut cargo = workspace.cargo_command(subcommand);
+    let mut cargo;
+    let target;
+    if let Some(version) = request.glibc {
+        target = format!("{}.{version}", request.target);
+        cargo = workspace.cargo_command("zigbuild");
+        let linker = peers::install_linker(workspace);
+        add_linker(
+            &mut cargo,
+            &linker.context("`--glibc host` needs no other linker")?,
+        )?;
+    } else {
+        target = request.target.to_owned();
+        cargo = workspace.cargo_command("build");
+    }
     cargo
         .args(["--profile", request.profile, "--target", &target])
         .args(["--package", "lapidary-cli", "--bin", "lapidary"])
@@ -45,6 +58,15 @@ pub(super) fn build_binary(workspace: &Workspace, request: &BuildRequest<'_>) ->
         "lapidary"
     };
     Ok(folder.join(file))
+}
+
+/// Lets cargo find `cargo-zigbuild`, and that its Python module.
+fn add_linker(cargo: &mut Command, folder: &Path) -> Result<()> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::split_paths(&path);
+    let path = std::env::join_paths(std::iter::once(folder.join("bin")).chain(path))?;
+    cargo.env("PATH", path).env("PYTHONPATH", folder);
+    Ok(())
 }
 
 /// Flags that keep the paths of this machine out of the binary, for Rust and for C.
