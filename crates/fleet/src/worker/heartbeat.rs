@@ -6,30 +6,51 @@ use std::time::Duration;
 use lapidary::engine::process::BootTime;
 use tokio::time::sleep;
 
+use super::held::HeldTable;
 use super::patience::{self, request};
 use super::{WorkerState, WorkerStop};
 use crate::{HeartbeatReply, StoreError, WorkerHeartbeat};
 
-/// How often leases are checked between heartbeats: the store may be out of reach.
+/// The longest pause between two looks at the leases. An agent in this process has no supervisor that holds the end of its lease.
 const LEASE_LOOK: Duration = Duration::from_secs(1);
 
-/// Sends heartbeats until the store does not know this worker any more. A failed heartbeat does not tell which worker holds a
-/// ticket: it is repeated, and the leases go on until their end.
+/// Keeps leases until the store does not know this worker any more.
 pub(super) async fn keep_leases(state: Arc<WorkerState>) -> StoreError {
+    while_looking(&state.held, send_heartbeats(&state)).await
+}
+
+/// Loses tickets whose leases have ended, also while a heartbeat waits for its answer: the store may be out of reach.
+async fn while_looking<T>(held: &HeldTable, heartbeats: impl Future<Output = T>) -> T {
+    let looks = async {
+        loop {
+            let held = held.all();
+            held.iter().for_each(|held| held.check_lease());
+            let kept = held.iter().filter(|held| !held.is_lost());
+            let ends = kept.map(|held| held.lease.until().left());
+            sleep(ends.min().unwrap_or(LEASE_LOOK).min(LEASE_LOOK)).await;
+        }
+    };
+    tokio::select! {
+        ended = heartbeats => ended,
+        never = looks => never,
+    }
+}
+
+/// Sends heartbeats. A failed one does not tell which worker holds a ticket: it is repeated, and the leases go on until their end.
+async fn send_heartbeats(state: &WorkerState) -> StoreError {
     let mut next = BootTime::now().after(state.options.heartbeat());
     loop {
         // Both futures are cancellation-safe.
-        let is_ordered = tokio::select! {
-            () = state.orders.notified() => true,
-            () = sleep(next.left().min(LEASE_LOOK)) => false,
-        };
-        for held in state.held.all() {
-            held.check_lease();
+        tokio::select! {
+            () = state.orders.notified() => {}
+            () = sleep(next.left().min(LEASE_LOOK)) => {
+                // In steps: `sleep` does not count the time during which the machine sleeps.
+                if !next.left().is_zero() {
+                    continue;
+                }
+            }
         }
-        if !is_ordered && !next.left().is_zero() {
-            continue;
-        }
-        let pause = match send_heartbeat(&state).await {
+        let pause = match send_heartbeat(state).await {
             Ok(()) => state.options.heartbeat(),
             Err(error @ StoreError::UnknownWorker { .. }) => return error,
             Err(_) => patience::PAUSE,
@@ -75,6 +96,36 @@ fn apply_reply(state: &WorkerState, sent: BootTime, reply: HeartbeatReply) {
         let mut held = state.held.all().into_iter();
         if let Some(held) = held.find(|it| it.claimed.run() == answer.run) {
             held.answer(answer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+    use crate::worker::held::HeldTicket;
+    use crate::{ClaimedTerm, TicketId};
+
+    #[tokio::test]
+    async fn a_lease_that_ends_while_a_heartbeat_waits_is_lost() {
+        let claimed = ClaimedTerm {
+            ticket: TicketId::fresh(),
+            term: 1,
+        };
+        let until = BootTime::now().after(Duration::from_millis(20));
+        let table = HeldTable::default();
+        let held = table.insert(HeldTicket::new(claimed, until));
+        let lost = async {
+            while !held.is_lost() {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        // The answer never comes, and no other one is needed.
+        tokio::select! {
+            never = while_looking(&table, pending::<()>()) => never,
+            () = lost => {}
         }
     }
 }

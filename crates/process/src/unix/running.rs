@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::order_line::OrderLine;
 use super::protocol::{
@@ -20,7 +20,7 @@ use super::protocol::{
 };
 use super::supervisor::{ARGUMENT, FOREGROUND, VARIABLE};
 use super::tree;
-use crate::{Command, Exit, LandlockAbi, Lease, StartError, Stdio, Supervisor, TreeExit};
+use crate::{BootTime, Command, Exit, LandlockAbi, Lease, StartError, Stdio, Supervisor, TreeExit};
 
 /// How often, and how far apart, what lost its supervisor is looked for.
 const HUNTS: u32 = 100;
@@ -52,6 +52,8 @@ pub struct Running {
     /// How often what lost its supervisor was looked for.
     hunts: u32,
     lease: Option<Lease>,
+    /// When the supervisor of a leased run is looked at next. A wait that is called again goes on towards it.
+    next_look: Instant,
 }
 
 impl Supervisor {
@@ -118,8 +120,20 @@ impl Supervisor {
             mark: command.mark.clone(),
             hunts: 0,
             lease: self.lease.clone(),
+            next_look: Instant::now() + LEASE_LOOK,
         };
-        let lost = match timeout(self.patience, running.report()).await {
+        let report = tokio::select! {
+            biased;
+            report = timeout(self.patience, running.report()) => report,
+            () = long_over(self.lease.as_ref()) => {
+                // It may have started the agent before it was stopped.
+                running.set_lease_enforced();
+                running.abandon().await;
+                let program = command.program.clone();
+                return Err(StartError::LeaseOver { program });
+            }
+        };
+        let lost = match report {
             Ok(Some(SupervisorReport::Started { pid })) => {
                 running.pid = pid;
                 running.hold_lease(); // not earlier: it would send an order behind the start order, which may be read with it
@@ -189,13 +203,14 @@ impl Running {
     /// Waits until the agent has ended and nothing that it started is left. Can be cancelled and called again.
     pub async fn wait(&mut self) -> TreeExit {
         while self.gone.is_none() {
-            let is_leased = self.lease.is_some();
+            let (is_leased, next_look) = (self.lease.is_some(), self.next_look);
             // Both can be cancelled.
             let report = tokio::select! {
                 biased;
                 report = self.report() => report,
-                () = lease_look(is_leased) => {
+                () = sleep_until(next_look), if is_leased => {
                     self.check_supervisor().await;
+                    self.next_look = Instant::now() + LEASE_LOOK;
                     continue;
                 }
             };
@@ -247,7 +262,7 @@ impl Running {
     /// Ends the agent of a leased run if its supervisor cannot: it is stopped, or did not act when the lease ended.
     async fn check_supervisor(&mut self) {
         let Some(lease) = &self.lease else { return };
-        let is_late = lease.until().after(LEASE_DELAY).left().is_zero();
+        let is_late = last_moment(lease).left().is_zero();
         let is_stopped = self.supervisor_pid().is_some_and(tree::is_stopped);
         if !is_late && !is_stopped {
             return;
@@ -329,11 +344,21 @@ impl Running {
     }
 }
 
-/// Waits for the next look at the supervisor of a leased run; for ever if there is no lease.
-async fn lease_look(is_leased: bool) {
-    if is_leased {
-        sleep(LEASE_LOOK).await;
-    } else {
-        std::future::pending::<()>().await;
+/// The moment from which a supervisor that has not acted is taken for one that cannot.
+fn last_moment(lease: &Lease) -> BootTime {
+    lease.until().after(LEASE_DELAY)
+}
+
+/// Waits until a lease has been over for long enough for its supervisor to act; for ever if there is no lease. Can be cancelled.
+async fn long_over(lease: Option<&Lease>) {
+    let Some(lease) = lease else {
+        return std::future::pending().await;
+    };
+    loop {
+        let left = last_moment(lease).left();
+        if left.is_zero() {
+            return;
+        }
+        sleep(left.min(LEASE_LOOK)).await;
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary_fleet::worker::{WorkerError, WorkerOptions};
-use lapidary_fleet::{StoreAddress, StoreError, TicketSpec, TicketState, WorkspaceSpec};
+use lapidary_fleet::{
+    NewTicket, StoreAddress, StoreError, TicketFilter, TicketSpec, TicketState, WorkspaceSpec,
+};
 use lapidary_testkit::patience::wait_until;
 use lapidary_testkit::postgres::PostgresServer;
 use serde_json::Value;
-use tokio_postgres::NoTls;
+use tokio_postgres::{Client, NoTls};
 
 use super::work::{FleetWorld, verdict};
 use crate::run::world::World;
@@ -167,21 +169,31 @@ fn a_sqlite_file_that_is_read_only_is_refused_in_words() {
     assert_eq!(listed.stdout.split(|byte| *byte == b'\n').count(), 2);
 }
 
-/// A database whose clock is this much ahead of the machine's: its own `now()` comes before `PostgreSQL`'s.
-async fn database_with_another_clock(server: &PostgresServer, offset: &str) -> StoreAddress {
-    let (client, connection) = tokio_postgres::connect(server.url(), NoTls).await.unwrap();
-    let connection = tokio::spawn(connection);
-    let name = format!("clock_{}", lapidary_fleet::fresh_nonce());
+/// The address of a new database, and an administrator's connection to it.
+pub(crate) async fn new_database(server: &PostgresServer) -> (String, Client) {
+    let name = format!("bad_{}", lapidary_fleet::fresh_nonce());
+    let client = administrator(server.url()).await;
     let create = format!("create database {name}");
     client.batch_execute(&create).await.unwrap();
-    let alter = format!("alter database {name} set search_path = other_clock, pg_catalog");
-    client.batch_execute(&alter).await.unwrap();
-    drop(client);
-    connection.await.unwrap().unwrap();
     let (address, _) = server.url().rsplit_once('/').unwrap();
     let url = format!("{address}/{name}");
-    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
-    let connection = tokio::spawn(connection);
+    let client = administrator(&url).await;
+    (url, client)
+}
+
+/// The task of a connection ends with its client.
+async fn administrator(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// A database whose clock is this much ahead of the machine's: its own `now()` comes before `PostgreSQL`'s.
+async fn database_with_another_clock(server: &PostgresServer, offset: &str) -> StoreAddress {
+    let (url, client) = new_database(server).await;
+    let (_, name) = url.rsplit_once('/').unwrap();
+    let alter = format!("alter database {name} set search_path = other_clock, pg_catalog");
+    client.batch_execute(&alter).await.unwrap();
     client
         .batch_execute("create schema other_clock")
         .await
@@ -193,8 +205,6 @@ async fn database_with_another_clock(server: &PostgresServer, offset: &str) -> S
         );
         client.batch_execute(&function).await.unwrap();
     }
-    drop(client);
-    connection.await.unwrap().unwrap();
     StoreAddress::parse(&url, Path::new("/")).unwrap()
 }
 
@@ -232,4 +242,62 @@ async fn a_store_whose_clock_is_five_minutes_off_costs_no_lease() {
         assert!(apart > 200, "the store's clock is another one");
         fleet.world.assert_nothing_is_left();
     }
+}
+
+#[tokio::test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs a real PostgreSQL: run `cargo xtask test`"
+)]
+async fn a_database_whose_disk_is_full_for_a_while_refuses_tickets_and_loses_no_event() {
+    let server = tokio::task::spawn_blocking(PostgresServer::shared)
+        .await
+        .unwrap();
+    let (url, client) = new_database(&server).await;
+    let address = StoreAddress::parse(&url, Path::new("/")).unwrap();
+    address.initialise().await.unwrap();
+    let fleet = FleetWorld {
+        world: World::with_agent(
+            "init; touch $HOME/../started; while [ ! -e $HOME/../later ]; do sleep 0.02; done; say x; success",
+        ),
+        store: address.open().await.unwrap(),
+    };
+    let id = fleet.submit(TicketSpec::new("go")).await;
+    // The server's own code for a disk without space.
+    let full = "create function full_disk() returns trigger language plpgsql \
+        as $$ begin raise exception 'no space is left' using errcode = '53100'; end $$; \
+        create trigger full_disk before insert on lapidary.chunk execute function full_disk(); \
+        create trigger full_disk before insert on lapidary.spec execute function full_disk();";
+    client.batch_execute(full).await.unwrap();
+    let refused = NewTicket::new(TicketSpec::new("go"), "me");
+    let error = fleet.store.submit(&[refused]).await.unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
+
+    let (worker, _stopper) = fleet.worker("");
+    let working = tokio::spawn(worker.run());
+    let (started, later) = (fleet.world.path("started"), fleet.world.path("later"));
+    tokio::task::spawn_blocking(move || {
+        wait_until("the agent", || started.exists());
+        std::fs::write(later, "").unwrap();
+    })
+    .await
+    .unwrap();
+    fleet.world.assert_nothing_is_left();
+    assert_eq!(fleet.ticket(&id).await.state, TicketState::Running);
+    let room = "drop function full_disk() cascade";
+    client.batch_execute(room).await.unwrap();
+    assert_eq!(working.await.unwrap().unwrap(), 1);
+    let ticket = fleet.ticket(&id).await;
+    assert_eq!(verdict(&ticket), ("completed", "end_turn"));
+    let events = fleet.events(&ticket.attempt_records[0].run).await;
+    assert_eq!(events.last().unwrap()["event"], "run_end");
+    assert_eq!(
+        fleet
+            .store
+            .list(&TicketFilter::default())
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
 }

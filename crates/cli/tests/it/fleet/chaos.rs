@@ -19,6 +19,7 @@ mod workers;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use lapidary_fleet::{
@@ -29,6 +30,8 @@ use lapidary_testkit::patience::HANG;
 use tokio::time::timeout;
 
 use super::work::FleetWorld;
+use crate::run::world::World;
+use crate::support::output;
 use checks::OrderedCancel;
 use database::ChaosDatabase;
 use disk::SmallDisk;
@@ -47,13 +50,22 @@ const LONGEST_REQUEST: Duration = Duration::from_secs(2);
 const MOST_LINES: usize = 20;
 
 /// The agent: it locks, journals, writes some lines to stdout and the same to a file of its own, and has a grandchild that holds the
-/// lock as long as it does. The prompt is the number of lines. An agent whose stdout takes no more, because the disk is full, ends.
+/// lock as long as it does. The prompt is the number of lines. An agent whose stdout takes no more, because the disk is full, ends, and
+/// so does one whose `flock` was killed in its place: only the status of a lock that is held is a violation.
 const AGENT: &str = r#"
 world='WORLD'
 read -r lines
 attempt="$LAPIDARY_TICKET-$LAPIDARY_TERM"
-exec 9>>"$world/locks/$LAPIDARY_TICKET"
-flock -n 9 || echo "$attempt" >> "$world/violations"
+lock="$world/locks/$LAPIDARY_TICKET"
+exec 9>>"$lock"
+flock -n -E 99 9
+status=$?
+if [ $status = 99 ]; then {
+    echo "$attempt at $(date +%s.%N), while $(tail -n 1 "$lock"):"
+    ps -A -o pid,ppid,stat,args
+} >> "$world/violations"; fi
+[ $status = 0 ] || exit 7
+echo "$attempt runs as $$ below $PPID since $(date +%s.%N)" >&9
 setsid sh -c 'echo "grandchild $1" >> "$2/journal"; exec sleep 661' sh "$attempt" "$world" &
 echo "begin $attempt" >> "$world/journal"
 tell() { "$@" || exit 7; "$@" >> "$world/bytes/$attempt"; }
@@ -61,7 +73,7 @@ tell init
 n=0
 while [ $n -lt $lines ]; do n=$((n + 1)); tell say "part $n of $attempt"; sleep 0.2; done
 tell success
-sum=$(sha256sum < "$world/bytes/$attempt")
+sum=$(sha256sum < "$world/bytes/$attempt") || exit 7
 echo "end $attempt ${sum%% *}" >> "$world/journal"
 "#;
 
@@ -115,6 +127,8 @@ struct FleetChaos {
     /// Agents that are stopped, and when they go on.
     stopped_agents: Vec<(i32, Instant)>,
     faults: BTreeMap<&'static str, usize>,
+    /// The faults with their times: evidence for a check that failed.
+    history: Vec<String>,
     /// How often workers ended by themselves.
     ended_workers: BTreeMap<String, usize>,
     dice: ChaosDice,
@@ -126,12 +140,7 @@ struct FleetChaos {
 
 impl FleetChaos {
     fn new(plan: ChaosPlan, database: ChaosDatabase, fleet: FleetWorld) -> Self {
-        let root = fleet.world.path("");
-        let script = AGENT.replace("WORLD", root.to_str().unwrap().trim_end_matches('/'));
-        fleet.world.agent(&script);
-        for name in ["locks", "bytes"] {
-            fs::create_dir(fleet.world.path(name)).unwrap();
-        }
+        furnish(&fleet.world);
         // A recording and a workspace take some pages each.
         let size = 32 + plan.tickets / 4;
         let mut chaos = Self {
@@ -141,6 +150,7 @@ impl FleetChaos {
             workers: Vec::new(),
             stopped_agents: Vec::new(),
             faults: BTreeMap::new(),
+            history: Vec::new(),
             ended_workers: BTreeMap::new(),
             dice: ChaosDice(plan.seed | 1),
             submitted: 0,
@@ -225,6 +235,16 @@ impl FleetChaos {
     }
 }
 
+/// Gives a world the agent, and the directories that it writes to.
+fn furnish(world: &World) {
+    let root = world.path("");
+    let script = AGENT.replace("WORLD", root.to_str().unwrap().trim_end_matches('/'));
+    world.agent(&script);
+    for name in ["locks", "bytes"] {
+        fs::create_dir(world.path(name)).unwrap();
+    }
+}
+
 fn in_states(states: &[TicketState]) -> TicketFilter {
     TicketFilter {
         states: states.to_vec(),
@@ -247,7 +267,7 @@ fn run_chaos(plan: ChaosPlan, open: fn(&Path) -> ChaosDatabase) -> String {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().unwrap();
     runtime.block_on(async {
-        let world = crate::run::world::World::with_agent("");
+        let world = World::with_agent("");
         let database = open(&world.path("fleet.db"));
         let address = database.address();
         address.initialise().await.unwrap();
@@ -258,6 +278,35 @@ fn run_chaos(plan: ChaosPlan, open: fn(&Path) -> ChaosDatabase) -> String {
         chaos.settle(plan).await;
         chaos.check().await
     })
+}
+
+/// Runs the agent of a ticket without a worker. Its programs may be replaced by those of the world.
+fn run_agent(world: &World) -> Output {
+    let mut path = world.path("").into_os_string();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap());
+    let mut agent = Command::new(world.path("gemini"));
+    agent.envs([("LAPIDARY_TICKET", "t"), ("LAPIDARY_TERM", "1")]);
+    agent.env("PATH", path);
+    output(agent, b"0\n")
+}
+
+#[test]
+fn an_agent_reports_a_second_tree_only_if_another_process_has_its_lock() {
+    let world = World::with_agent("");
+    furnish(&world);
+    let held = fs::File::create(world.path("locks/t")).unwrap();
+    held.lock().unwrap();
+    run_agent(&world);
+    let violations = fs::read_to_string(world.path("violations")).unwrap();
+    assert!(violations.starts_with("t-1 at "), "{violations}");
+
+    // A fault that kills `flock` instead of the agent.
+    drop(held);
+    fs::remove_file(world.path("violations")).unwrap();
+    world.program("flock", "#!/bin/sh\nkill -9 $$");
+    assert_eq!(run_agent(&world).status.code(), Some(7));
+    assert!(!world.path("violations").exists());
 }
 
 #[test]

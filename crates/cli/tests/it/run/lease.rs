@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lapidary::engine::gemini_cli::PromptText;
 use lapidary::engine::headless::Job;
-use lapidary::engine::process::{BootTime, Command, Lease, Stdio, Supervisor};
+use lapidary::engine::process::{BootTime, Command, Lease, StartError, Stdio, Supervisor};
 use lapidary::vocab::{Body, Cause};
 use lapidary_testkit::patience::wait_until;
 use nix::sys::signal::{Signal, kill};
@@ -15,6 +15,10 @@ use super::world::{MARK, World};
 
 /// An agent with a process in another session, and one that keeps only its own environment.
 const BUSY: &str = "init; setsid sleep 621 & sleep 622 & touch ../started; sleep 623; success";
+
+/// An agent that says something all the time, for far longer than a stopped supervisor may go unnoticed.
+const CHATTY: &str = "init; touch ../started; n=0; \
+    while [ $n -lt 2000 ]; do n=$((n + 1)); say x; sleep 0.02; done; touch ../finished; success";
 
 /// Long enough for an agent to start on a busy machine.
 const LEASE: Duration = Duration::from_secs(4);
@@ -76,6 +80,26 @@ async fn a_supervisor_ends_the_tree_by_itself_when_its_parent_does_not_run() {
     assert!(lease.is_enforced());
 }
 
+#[tokio::test]
+async fn a_supervisor_that_never_says_that_it_started_its_agent_is_ended_after_the_lease() {
+    let world = World::with_agent("");
+    // What it starts is there before any report, as if it had been stopped in between.
+    world.program("keeper", "#!/bin/sh\nsetsid sleep 626 &\nexec sleep 627");
+    let mark = world.lapidary(&[]);
+    let mark = mark.get_envs().find(|(name, _)| *name == MARK);
+    let mark = mark.and_then(|(_, value)| value).unwrap().to_owned();
+    let mut command = Command::new("/bin/true", world.path("project"));
+    command.envs([("PATH", std::env::var_os("PATH").unwrap())]);
+    command.mark(MARK, mark);
+    let lease = Lease::new(BootTime::now());
+    let supervisor = Supervisor::at(world.path("keeper")).leased(lease.clone());
+    let started = supervisor.start(command, Stdio::null().unwrap()).await;
+    let error = started.unwrap_err();
+    assert!(matches!(error, StartError::LeaseOver { .. }), "{error}");
+    assert!(lease.is_enforced());
+    world.assert_nothing_is_left();
+}
+
 #[test]
 fn a_renewed_lease_reaches_the_supervisor_of_a_running_agent() {
     let world = World::with_agent(
@@ -107,6 +131,21 @@ fn a_run_whose_supervisor_is_stopped_ends_before_its_lease_does() {
         kill(supervisor(&world), Signal::SIGSTOP).unwrap();
         assert_eq!(run.join().unwrap(), (Cause::LeaseLost, 15));
     });
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn a_stopped_supervisor_is_noticed_although_its_agent_never_falls_silent() {
+    let world = World::with_agent(CHATTY);
+    let lease = Lease::new(BootTime::now().after(Duration::from_hours(1)));
+    let job = job(&world, &lease);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| cause(&job));
+        world.wait_for("started");
+        kill(supervisor(&world), Signal::SIGSTOP).unwrap();
+        assert_eq!(run.join().unwrap(), (Cause::LeaseLost, 15));
+    });
+    assert!(!world.path("finished").exists(), "it was let go on");
     world.assert_nothing_is_left();
 }
 

@@ -61,7 +61,12 @@ impl FleetChaos {
     pub(super) async fn check(&self) -> String {
         self.fleet.world.assert_nothing_is_left();
         let read = |name| fs::read_to_string(self.fleet.world.path(name)).unwrap_or_default();
-        assert_eq!(read("violations"), "", "two trees of one ticket at a time");
+        let violations = read("violations");
+        assert!(
+            violations.is_empty(),
+            "two trees of one ticket at a time: {violations}{}",
+            self.evidence(&violations).await
+        );
         let journal = AgentJournal::parse(&read("journal"));
         for (attempt, count) in &journal.begun {
             assert_eq!(*count, 1, "{attempt} began so often");
@@ -82,6 +87,23 @@ impl FleetChaos {
         let (faults, ended) = (&self.faults, &self.ended_workers);
         let cancels = self.cancels.len();
         format!("{tally:?}, {cancels} cancels; faults: {faults:?}; workers that ended: {ended:?}")
+    }
+
+    /// The attempts of the tickets that a text names, and the faults.
+    async fn evidence(&self, text: &str) -> String {
+        let mut evidence = String::new();
+        for ticket in self.fleet.store.list(&in_states(&[])).await.unwrap() {
+            if text.contains(ticket.id.as_str()) {
+                for attempt in self.fleet.ticket(&ticket.id).await.attempt_records {
+                    let AttemptRecord {
+                        run, worker, cause, ..
+                    } = &attempt;
+                    let (from, to) = (attempt.started_at, attempt.ended_at);
+                    let _ = writeln!(evidence, "{run} of {worker}: {from} to {to:?}, {cause:?}"); // a string takes all
+                }
+            }
+        }
+        evidence + &self.history.join("\n")
     }
 
     fn check_ticket(&self, ticket: &TicketRecord) {

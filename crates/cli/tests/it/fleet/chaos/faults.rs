@@ -1,7 +1,9 @@
 //! The faults of the chaos.
 
+use std::fmt::Display;
 use std::time::Instant;
 
+use jiff::Timestamp;
 use lapidary_fleet::{CancelRequest, TicketState};
 use nix::sys::signal::Signal;
 
@@ -24,7 +26,7 @@ impl FleetChaos {
             _ => {
                 let fault = self.database.strike(&mut self.dice).await;
                 if let Some(fault) = fault {
-                    self.note(fault.name());
+                    self.note(fault.name(), &"");
                 }
             }
         }
@@ -45,8 +47,11 @@ impl FleetChaos {
         self.mend_workers(Instant::now() + 3 * LEASE);
     }
 
-    fn note(&mut self, fault: &'static str) {
+    /// Counts a fault of a worker, a process or a ticket, or of all.
+    fn note(&mut self, fault: &'static str, target: &dyn Display) {
         *self.faults.entry(fault).or_default() += 1;
+        let now = Timestamp::now();
+        self.history.push(format!("{now} {fault} {target}"));
     }
 
     fn hit_worker(&mut self, signal: Signal) {
@@ -60,10 +65,10 @@ impl FleetChaos {
         worker.signal(signal);
         if signal == Signal::SIGSTOP {
             worker.stopped_until = Some(Instant::now() + stop);
-            self.note("worker stopped");
+            self.note("worker stopped", &at);
         } else {
             worker.is_killed = true;
-            self.note("worker killed");
+            self.note("worker killed", &at);
         }
     }
 
@@ -76,11 +81,11 @@ impl FleetChaos {
         let which = supervisors[self.dice.roll(supervisors.len())];
         self.workers[at].hit = Some(Instant::now());
         processes::signal(which, signal);
-        self.note(if signal == Signal::SIGSTOP {
-            "supervisor stopped"
-        } else {
-            "supervisor killed"
-        });
+        let fault = match signal {
+            Signal::SIGSTOP => "supervisor stopped",
+            _ => "supervisor killed",
+        };
+        self.note(fault, &format_args!("{which} of worker {at}"));
     }
 
     fn hit_agent(&mut self, signal: Signal) {
@@ -97,9 +102,9 @@ impl FleetChaos {
         processes::signal(which, signal);
         if signal == Signal::SIGSTOP {
             self.stopped_agents.push((which, Instant::now() + stop));
-            self.note("agent stopped");
+            self.note("agent stopped", &which);
         } else {
-            self.note("agent killed");
+            self.note("agent killed", &which);
         }
     }
 
@@ -108,7 +113,7 @@ impl FleetChaos {
         if self.dice.roll(4) == 0 {
             let time = self.dice.millis(500, 3_000);
             if self.disk.fill(Instant::now() + time) {
-                self.note("disk full");
+                self.note("disk full", &"");
             }
         }
     }
@@ -138,7 +143,7 @@ impl FleetChaos {
             reply,
             attempts: found.attempts,
         };
+        self.note("ticket cancelled", &ticket);
         self.cancels.insert(ticket, cancel);
-        self.note("ticket cancelled");
     }
 }
