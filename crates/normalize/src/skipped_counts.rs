@@ -1,4 +1,4 @@
-//! Counts of the records of a session file that no event carries, by the reason.
+//! Counts of the records of a session file that no event carries, by the reason, and of those whose place is in doubt.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use lapidary_json::Token;
 use lapidary_vocab::Json;
 use lapidary_vocab::event::{Diagnostic, DiagnosticKind};
 
-/// Counts of the records that no event carries.
+/// Counts of the records that no event carries, and of those whose place is in doubt.
 #[derive(Debug, Default)]
 pub(crate) struct SkippedCounts {
     /// Records outside of the conversation, by type; of attachments and notes of the program with their own type behind a slash.
@@ -18,6 +18,8 @@ pub(crate) struct SkippedCounts {
     pub(crate) unnamed_agents: u64,
     /// Records of sub-agents that repeat their call.
     pub(crate) in_call: u64,
+    /// Records that have events, though their parents form a circle: which of them were taken back is unknown.
+    pub(crate) in_circle: u64,
 }
 
 impl SkippedCounts {
@@ -70,23 +72,33 @@ impl SkippedCounts {
             ),
         ];
         let counted: Vec<_> = counts.iter().filter(|(count, _)| *count > 0).collect();
-        if counted.is_empty() {
-            return None;
-        }
         let words = counted.iter().map(|(count, [one, many])| {
             let noun = if *count == 1 { one } else { many };
             format!("{count} {noun}")
         });
         let words: Vec<_> = words.collect();
+        let skipped = (!words.is_empty()).then(|| format!("not shown: {}", words.join(", ")));
+        let circle = match self.in_circle {
+            0 => None,
+            1 => Some("shown in the order of the file: 1 record that is its own parent".to_owned()),
+            count => Some(format!(
+                "shown in the order of the file: {count} records whose parents form a circle"
+            )),
+        };
+        let message: Vec<_> = skipped.into_iter().chain(circle).collect();
+        if message.is_empty() {
+            return None;
+        }
         let body = Diagnostic {
             kind: DiagnosticKind::SessionRecords,
-            message: format!("not shown: {}", words.join(", ")),
+            message: message.join("; "),
             count: Some(counts.iter().map(|(count, _)| count).sum()),
         };
         let reasons = [
             ("abandoned", self.abandoned),
             ("repeated", self.repeated),
             ("in their call", self.in_call),
+            ("in a circle", self.in_circle),
             (
                 "files of sub-agents that no call names",
                 self.unnamed_agents,

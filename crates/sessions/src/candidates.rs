@@ -15,6 +15,7 @@ use lapidary_vocab::session::HiddenReason;
 
 use super::projects::{SessionProject, directories_in};
 use super::scan::FileScanner;
+use crate::store_files::nearest_visible;
 use entries::{DirectoryEntry, FileFacts};
 pub(crate) use names::NoMemory;
 pub use names::{DirectoryMemory, DirectoryNames, DirectoryState};
@@ -108,10 +109,13 @@ pub(super) fn session_sightings(
             {
                 Ok(seen) => found.push(seen),
                 Err(error) if is_absent(&error) => {}
-                Err(error) => warnings.push(format!(
-                    "cannot look into `{}`: {error}",
-                    directory.display()
-                )),
+                Err(error) => {
+                    let closed = nearest_visible(&directory).display();
+                    let warning = format!("cannot look into `{closed}`: {error}");
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
             }
         }
     }

@@ -19,6 +19,7 @@ mod snapshot;
 mod usage;
 
 use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 #[cfg(feature = "index")]
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +35,7 @@ use crate::listing::{ListedSession, SessionListing};
 use crate::provider::{ProviderCapabilities, RawReplay, SessionProvider, UsageReader};
 use crate::provider_scope::{ProviderScope, WantedDirectories};
 use crate::replay_error::ReplaySessionError;
-use crate::store_files::{FoundFiles, StoreFile, hidden};
+use crate::store_files::{FoundFiles, StoreFile, add_warning, hidden};
 use crate::stored_sessions::{ListMemory, NoIndex, StoredSessions, list_stored, replay_options};
 use crate::sweep::ByteFilter;
 use json_storage::JsonStorage;
@@ -130,8 +131,10 @@ impl OpencodeSessions {
 
     fn add_database(&self, found: &mut FoundSessions, memory: &mut dyn ListMemory) {
         let path = self.home.join(DATABASE);
-        let Ok(about) = path.symlink_metadata() else {
-            return;
+        let about = match path.symlink_metadata() {
+            Ok(about) => about,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return add_warning(&mut found.warnings, &path, &error),
         };
         let state = DatabaseState::read(&path, &about);
         let noted = memory.recall_list(&path, &state.to_bytes());

@@ -15,6 +15,8 @@ use sha2::{Digest as _, Sha256};
 use lapidary_gemini::GeminiHome;
 use lapidary_gemini::file;
 
+use crate::store_files::nearest_visible;
+
 /// The file that says whose directory it is in.
 const MARKER: &str = ".project_root";
 
@@ -65,6 +67,7 @@ impl SessionStore {
         let root = normal_path(root);
         let registry = self.read_registry();
         let mut warnings: Vec<_> = registry.warning.iter().cloned().collect();
+        warnings.extend(self.base_entries().err());
         let mut names: Vec<String> = Vec::new();
         if let Some(name) = registry.names.get(&root) {
             match self.other_owner(name, &root) {
@@ -173,13 +176,12 @@ impl SessionStore {
 
     /// Links that may lead to sessions and are not followed, a sentence each.
     fn not_looked_into(&self) -> Vec<String> {
-        let base = self.base();
-        let entries = match fs::read_dir(&base) {
+        let entries = match self.base_entries() {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
-            Err(error) => return vec![format!("cannot look into `{}`: {error}", base.display())],
+            Err(warning) => return vec![warning],
         };
-        let links = entries.filter_map(Result::ok).filter(|entry| {
+        let entries = entries.into_iter().flatten().filter_map(Result::ok);
+        let links = entries.filter(|entry| {
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             is_link && entry.path().is_dir()
         });
@@ -193,6 +195,17 @@ impl SessionStore {
             .collect()
     }
 
+    /// The entries of the directory with those of projects; none if it cannot be reached: then the registry cannot be, either, and
+    /// has the warning. The error is a sentence.
+    fn base_entries(&self) -> Result<Option<fs::ReadDir>, String> {
+        let base = self.base();
+        match fs::read_dir(&base) {
+            Ok(entries) => Ok(Some(entries)),
+            Err(_) if base.symlink_metadata().is_err() => Ok(None),
+            Err(error) => Err(format!("cannot look into `{}`: {error}", base.display())),
+        }
+    }
+
     /// Reads `projects.json`. A file without usable content counts as empty, as for the CLI: the markers in the directories
     /// hold the same facts.
     fn read_registry(&self) -> ProjectRegistry {
@@ -201,8 +214,15 @@ impl SessionStore {
             Ok(None) => return ProjectRegistry::default(),
             Ok(Some(object)) => object,
             Err(error) => {
+                let warning = match path.symlink_metadata() {
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        let closed = nearest_visible(&path).display();
+                        format!("cannot look into `{closed}`: {error}")
+                    }
+                    _ => format!("`{}` {error}", path.display()),
+                };
                 return ProjectRegistry {
-                    warning: Some(format!("`{}` {error}", path.display())),
+                    warning: Some(warning),
                     ..ProjectRegistry::default()
                 };
             }

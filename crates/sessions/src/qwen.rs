@@ -61,7 +61,7 @@ impl QwenSessions {
         let subagents = directory.join("subagents");
         let names = found.directory_names(&subagents);
         for place in [chats.join("archive"), chats] {
-            if !place.is_dir() {
+            if found.reach(&place).is_none() {
                 continue;
             }
             let from = found.files.len();

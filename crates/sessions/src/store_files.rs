@@ -85,7 +85,7 @@ impl FoundFiles {
         projects: &Path,
         scope: &ProviderScope<'_>,
     ) -> Vec<PathBuf> {
-        let Ok(inside) = projects.canonicalize() else {
+        let Some(inside) = self.reach(projects) else {
             return Vec::new();
         };
         let mut directories = Vec::new();
@@ -111,7 +111,7 @@ impl FoundFiles {
         store: &Path,
     ) -> OtherEntries {
         let mut others = OtherEntries::default();
-        let Ok(inside) = store.canonicalize() else {
+        let Some(inside) = self.reach(store) else {
             return others;
         };
         for (path, about) in self.directory_entries(directory) {
@@ -172,17 +172,27 @@ impl FoundFiles {
     /// The entries of a directory, by name. A directory that cannot be read is a warning.
     pub(crate) fn directory_entries(&mut self, directory: &Path) -> Vec<(PathBuf, Metadata)> {
         sorted_entries(directory).unwrap_or_else(|error| {
-            let directory = directory.display();
-            let warning = format!("sessions in `{directory}` are not listed: {error}");
-            self.warnings.push(warning);
+            add_warning(&mut self.warnings, directory, &error);
             Vec::new()
         })
     }
 
+    /// The real path of a directory; none if it is not there. One that cannot be reached is a warning.
+    pub(crate) fn reach(&mut self, directory: &Path) -> Option<PathBuf> {
+        match directory.canonicalize() {
+            Ok(directory) => Some(directory),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                add_warning(&mut self.warnings, directory, &error);
+                None
+            }
+        }
+    }
+
     /// The names of the directories in a directory; none if it is not there.
     pub(crate) fn directory_names(&mut self, directory: &Path) -> HashSet<String> {
-        let is_there = directory.is_dir();
-        let entries = is_there.then(|| self.directory_entries(directory));
+        let place = self.reach(directory);
+        let entries = place.map(|_| self.directory_entries(directory));
         let entries = entries.into_iter().flatten();
         let directories = entries.filter(|(_, about)| about.is_dir());
         directories
@@ -209,6 +219,22 @@ pub(crate) struct OtherEntries {
     pub(crate) directories: HashSet<String>,
     /// Files of sub-agents.
     pub(crate) subagents: Vec<(PathBuf, Metadata)>,
+}
+
+/// Warns of a path that cannot be reached, once for the directory that does not let anything through.
+pub(crate) fn add_warning(warnings: &mut Vec<String>, path: &Path, error: &io::Error) {
+    let closed = nearest_visible(path).display();
+    let warning = format!("sessions in `{closed}` are not listed: {error}");
+    if !warnings.contains(&warning) {
+        warnings.push(warning);
+    }
+}
+
+/// A path, or the nearest directory above it that can be seen: the one that has to be opened to get to the path.
+pub(crate) fn nearest_visible(path: &Path) -> &Path {
+    let mut ancestors = path.ancestors();
+    let visible = ancestors.find(|it| it.symlink_metadata().is_ok());
+    visible.unwrap_or(path)
 }
 
 fn sorted_entries(directory: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {

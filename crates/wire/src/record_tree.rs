@@ -16,6 +16,8 @@ use lapidary_json::Token;
 pub enum RecordFate {
     /// It belongs to the conversation, or is no part of one.
     Kept,
+    /// Kept, though its parents lead back to itself: nothing shows whether it was taken back.
+    InCircle,
     /// It follows a prompt that the user took back.
     Abandoned,
     /// The same record stands in the file before.
@@ -65,8 +67,8 @@ enum BranchEnd {
 }
 
 impl RecordTree {
-    /// Adds the next record, with its text.
-    pub fn add(&mut self, link: &RecordLink<'_>, text: &str) {
+    /// Adds the next record, with its text. Returns whether it is a new one, and not the same once more.
+    pub fn add(&mut self, link: &RecordLink<'_>, text: &str) -> bool {
         let mut node = TreeNode {
             parent: id_fingerprint(link.parent),
             fingerprint: fingerprint(text),
@@ -84,7 +86,9 @@ impl RecordTree {
                 self.last = (!link.is_sidechain).then_some(place).or(self.last);
             }
         }
+        let is_new = !node.is_repeated;
         self.nodes.push(node);
+        is_new
     }
 
     /// What becomes of each record.
@@ -95,15 +99,27 @@ impl RecordTree {
             ends[place] = Some(BranchEnd::OnPath);
             at = self.parent(place);
         }
+        let mut in_circle = vec![false; self.nodes.len()];
+        self.mark_circle(at, &mut in_circle);
         for place in 0..self.nodes.len() {
-            self.follow(place, &mut ends);
+            self.follow(place, &mut ends, &mut in_circle);
         }
-        let nodes = self.nodes.iter().zip(ends);
-        nodes.map(|(node, end)| fate(node, end)).collect()
+        let nodes = self.nodes.iter().zip(ends).zip(in_circle);
+        let fates = nodes.map(|((node, end), in_circle)| fate(node, end, in_circle));
+        fates.collect()
+    }
+
+    /// Marks the records of the circle that a record is in.
+    fn mark_circle(&self, from: Option<usize>, in_circle: &mut [bool]) {
+        let mut at = from;
+        while let Some(place) = at.filter(|place| !in_circle[*place]) {
+            in_circle[place] = true;
+            at = self.parent(place);
+        }
     }
 
     /// Walks up from a record until an end is known, and notes the end of each record on the way.
-    fn follow(&self, from: usize, ends: &mut [Option<BranchEnd>]) {
+    fn follow(&self, from: usize, ends: &mut [Option<BranchEnd>], in_circle: &mut [bool]) {
         let mut way = Vec::new();
         let mut at = Some(from);
         while let Some(place) = at.filter(|place| ends[*place].is_none()) {
@@ -112,6 +128,7 @@ impl RecordTree {
             way.push(place);
             at = self.parent(place);
         }
+        self.mark_circle(at.filter(|place| way.contains(place)), in_circle);
         let mut end = at.and_then(|place| ends[place]).unwrap_or(BranchEnd::Apart);
         while let Some(place) = way.pop() {
             if self.nodes[place].is_prompt && end == BranchEnd::OnPath {
@@ -127,9 +144,10 @@ impl RecordTree {
     }
 }
 
-fn fate(node: &TreeNode, end: Option<BranchEnd>) -> RecordFate {
+fn fate(node: &TreeNode, end: Option<BranchEnd>, in_circle: bool) -> RecordFate {
     match end {
         _ if node.is_repeated => RecordFate::Repeated,
+        _ if in_circle => RecordFate::InCircle,
         Some(BranchEnd::Abandoned) => RecordFate::Abandoned,
         _ => RecordFate::Kept,
     }

@@ -142,6 +142,10 @@ impl ClaudeNormalizer<'_> {
                 self.records.report_unreadable(line, place, is_last, sink);
             }
             (Some(record), RecordFate::Kept) => self.translate_record(record, place, sink),
+            (Some(record), RecordFate::InCircle) => {
+                self.records.skipped.in_circle += 1;
+                self.translate_record(record, place, sink);
+            }
             (Some(_), RecordFate::Abandoned) => self.records.skipped.abandoned += 1,
             (Some(_), RecordFate::Repeated) => self.records.skipped.repeated += 1,
         }

@@ -15,7 +15,7 @@ pub(super) fn find_in_home(home: &Path) -> FoundFiles {
     let mut found = FoundFiles::default();
     for place in ["sessions", "archived_sessions"] {
         let place = home.join(place);
-        if place.is_dir() {
+        if found.reach(&place).is_some() {
             add_directory(&mut found, &place, 0);
         }
     }

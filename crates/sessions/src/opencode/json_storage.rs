@@ -50,6 +50,7 @@ impl JsonStorage {
             }
         }
         found.hidden.append(&mut files.hidden);
+        files.warnings.retain(|it| !found.warnings.contains(it));
         found.warnings.append(&mut files.warnings);
     }
 
@@ -63,7 +64,7 @@ impl JsonStorage {
     fn found_files(&self) -> FoundFiles {
         let mut files = FoundFiles::default();
         let place = self.storage.join("session");
-        if !place.is_dir() {
+        if files.reach(&place).is_none() {
             return files;
         }
         for (path, about) in files.directory_entries(&place) {
@@ -97,7 +98,8 @@ impl JsonStorage {
             title: given_title(string("title")),
             ..AgentSummary::default()
         };
-        self.count_messages(&file.id, &mut summary);
+        self.count_messages(&file.id, &mut summary)
+            .map_err(unreadable)?;
         if summary.messages == 0 {
             return Err((HiddenReason::NoContent, "it has no messages".to_owned()));
         }
@@ -109,8 +111,8 @@ impl JsonStorage {
         })
     }
 
-    fn count_messages(&self, session: &str, summary: &mut AgentSummary) {
-        for path in self.files_in("message", session) {
+    fn count_messages(&self, session: &str, summary: &mut AgentSummary) -> io::Result<()> {
+        for path in self.files_in("message", session)? {
             let Ok(text) = read_plain(&path) else {
                 continue;
             };
@@ -123,6 +125,7 @@ impl JsonStorage {
                 summary.messages += 1;
             }
         }
+        Ok(())
     }
 
     /// The words of a prompt.
@@ -130,6 +133,7 @@ impl JsonStorage {
         let texts = self
             .files_in("part", message)
             .into_iter()
+            .flatten()
             .filter_map(|path| {
                 let text = read_plain(&path).ok()?;
                 let part = OpencodeRow::from_token(object(&text)?);
@@ -140,19 +144,22 @@ impl JsonStorage {
     }
 
     /// The files of a directory by name, which is their order; none for an id that is no plain name.
-    fn files_in(&self, kind: &str, id: &str) -> Vec<PathBuf> {
+    fn files_in(&self, kind: &str, id: &str) -> io::Result<Vec<PathBuf>> {
         if !is_plain_name(id) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let entries = fs::read_dir(self.storage.join(kind).join(id));
-        let entries = entries.into_iter().flatten().flatten();
+        let entries = match fs::read_dir(self.storage.join(kind).join(id)) {
+            Ok(entries) => entries.flatten(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
         let mut files: Vec<_> = entries
             .filter(|entry| entry.file_type().is_ok_and(|it| it.is_file()))
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|it| it == "json"))
             .collect();
         files.sort();
-        files
+        Ok(files)
     }
 
     fn session_file(&self, id: &str) -> Option<PathBuf> {
@@ -174,9 +181,9 @@ impl OpencodeRows for JsonStorage {
         session_id: &str,
         take: &mut dyn FnMut(MessageRows),
     ) -> Result<(), RowsError> {
-        for path in self.files_in("message", session_id) {
+        for path in self.files_in("message", session_id)? {
             let id = path.file_stem().unwrap_or_default().to_string_lossy();
-            let parts = self.files_in("part", &id).into_iter();
+            let parts = self.files_in("part", &id)?.into_iter();
             let parts = parts.map(|part| read_plain(&part));
             take(MessageRows {
                 message: read_plain(&path)?,

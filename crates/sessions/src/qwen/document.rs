@@ -24,14 +24,14 @@ pub(super) fn is_document(path: &Path) -> bool {
 
 /// Adds the documents of the scope's projects.
 pub(super) fn add_documents(found: &mut FoundFiles, tmp: &Path, scope: &ProviderScope<'_>) {
-    if !tmp.is_dir() {
+    if found.reach(tmp).is_none() {
         return;
     }
     for (path, about) in found.directory_entries(tmp) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_wanted = scope.reach == ProjectReach::Everywhere || is_of_project(&name, scope);
         let chats = path.join("chats");
-        if about.is_dir() && is_wanted && chats.is_dir() {
+        if about.is_dir() && is_wanted && found.reach(&chats).is_some() {
             found.add_directory(&chats, ".json", tmp);
         }
     }

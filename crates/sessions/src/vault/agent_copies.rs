@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -57,6 +58,7 @@ impl Vault {
                 folders.entry(folder).or_default();
             }
         }
+        folders.retain(|folder, files| !files.is_empty() || !hides_files(folder));
         let naming = FileNaming {
             source,
             most_bytes: request.most_bytes,
@@ -106,6 +108,11 @@ impl Vault {
         let sizes = files.filter_map(|file| Some(file.metadata().ok()?.len()));
         sizes.fold(0, u64::saturating_add)
     }
+}
+
+/// True for a directory that cannot be read: its files are not gone.
+fn hides_files(folder: &Path) -> bool {
+    fs::read_dir(folder).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
 }
 
 /// A directory as it is named, and as the place that links lead to.

@@ -164,7 +164,7 @@ fn a_prompt_that_was_taken_back_is_counted_and_not_told() {
         "from elsewhere",
         "well done",
         "the last record is cut off",
-        "not shown: 2 records after a prompt that was taken back, 1 record that stands twice",
+        "not shown: 2 records after a prompt that was taken back, 1 record that stands twice; shown in the order of the file: 2 records whose parents form a circle",
     ];
     assert_eq!(told, expected);
 }

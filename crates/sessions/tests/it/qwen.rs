@@ -268,7 +268,7 @@ fn a_rewound_prompt_of_qwen_code_is_counted_and_a_circle_of_parents_ends() {
         "and round",
         "right way",
         "the last record is cut off",
-        "not shown: 2 records after a prompt that was taken back, 1 record that stands twice",
+        "not shown: 2 records after a prompt that was taken back, 1 record that stands twice; shown in the order of the file: 2 records whose parents form a circle",
     ];
     assert_eq!(told, expected);
 }

@@ -62,7 +62,8 @@ impl RequestTarget {
 }
 
 /// Gemini CLI streams its conversation and no other request. Other agents stream their side requests as well: only the
-/// conversation offers tools, and leaves it to the model whether it uses one.
+/// conversation offers tools, and leaves it to the model whether it uses one. The ACP adapter of Codex names a session after a turn,
+/// with all tools (2.6.0): its request is known by the one member of the JSON that it wants.
 fn asked_for(body: &Value) -> RequestKind {
     let is_full = |tools: &Value| tools.as_array().is_some_and(|all| !all.is_empty());
     // Codex tells newer models of its tools by an item of the conversation.
@@ -70,8 +71,12 @@ fn asked_for(body: &Value) -> RequestKind {
     let has_tools = is_full(&body["tools"]) || items.any(|item| is_full(&item["tools"]));
     let choice = &body["tool_choice"];
     let choice = choice["type"].as_str().or(choice.as_str());
+    let wanted = body.pointer("/text/format/schema/properties");
+    let is_title = wanted
+        .and_then(Value::as_object)
+        .is_some_and(|members| members.keys().eq(["title"]));
     match choice.unwrap_or("auto") {
-        "auto" if has_tools => RequestKind::Stream,
+        "auto" if has_tools && !is_title => RequestKind::Stream,
         _ => RequestKind::Generate,
     }
 }

@@ -42,8 +42,8 @@ pub enum RequestKind {
     /// The conversation itself: `streamGenerateContent`, or a message or chat completion that offers
     /// tools.
     Stream,
-    /// A side request of the agent: `generateContent`, or a message or chat completion without tools, or with one that must be
-    /// used.
+    /// A side request of the agent: `generateContent`, or a message or chat completion without tools, with one that must be used,
+    /// or for the title of a session.
     Generate,
     /// `countTokens`, `count_tokens`.
     Count,

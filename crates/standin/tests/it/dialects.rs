@@ -308,3 +308,19 @@ fn json_and_counts_are_what_was_asked_for() {
     let count = aside(&api, "/v1/messages/count_tokens", &json!({})).json();
     assert!(count["input_tokens"].as_u64().unwrap() > 5, "{count}");
 }
+
+#[test]
+fn a_title_that_is_asked_for_with_tools_takes_no_turn_of_the_conversation() {
+    let api = start(Script::new().stream("A plum."));
+    let schema = json!({ "type": "object", "properties": { "title": { "type": "string" } } });
+    let body = json!({
+        "model": "m", "stream": true, "tools": [{ "name": "ls" }], "tool_choice": "auto", "input": [{ "role": "user" }],
+        "text": { "format": { "type": "json_schema", "schema": schema } },
+    });
+    let title = post(&api, RESPONSES, &body).body;
+    assert!(
+        title.contains("stand-in") && !title.contains("A plum."),
+        "{title}"
+    );
+    assert!(converse(&api, RESPONSES).body.contains("A plum."));
+}

@@ -68,7 +68,7 @@ pub(super) fn not_found(error: SelectError) -> Failure {
         }
         SelectError::Ambiguous { .. } => "write more of the id",
         _ => {
-            "`lapidary sessions list` prints numbers and ids; the beginning of an id is enough, except to delete"
+            "`lapidary sessions list` prints numbers and ids, and `--all` finds those of other projects; the beginning of an id is enough, except to delete"
         }
     };
     let code = error.code();

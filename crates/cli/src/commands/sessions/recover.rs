@@ -33,7 +33,7 @@ Examples:
   lapidary sessions recover 4f1c2b3a --everything
   lapidary sessions recover ~/.gemini/tmp/project/chats/session-2026-11-15T18-24-aff58d5c.jsonl --apply
 
-With --agent claude|codex|all: sessions that the agent has deleted, from the vault, and prompts that Claude Code's history still has. A session of which no file is left comes from the vault, if it was ever there. Exits with 13 if there is no such session or file.")]
+With --agent claude|codex|qwen|all: sessions that the agent has deleted, from the vault, and prompts that Claude Code's history still has. A session of which no file is left comes from the vault, if it was ever there. Exits with 13 if there is no such session or file.")]
 pub(crate) struct Args {
     /// A file, `latest`, a number of the list, an id or the beginning of one [default: every file of the project]
     #[arg(value_name = "SESSION|FILE", conflicts_with = "all")]
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Write it
     #[arg(long, visible_alias = "yes", short_alias = 'y')]
     apply: bool,
-    /// Sessions of an agent other than Gemini CLI: `claude`, `codex`, or `all`
+    /// Sessions of other agents: `claude`, `codex`, `qwen`, or `all`
     #[arg(long, value_name = "AGENT", conflicts_with = "everything")]
     agent: Option<String>,
     #[command(flatten)]

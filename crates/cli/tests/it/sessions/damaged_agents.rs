@@ -1,9 +1,10 @@
 //! Damaged session files of other agents: the vault copies them, a briefing is made of them, their agent continues them, and nothing
-//! is written.
+//! is written. Stores that cannot be read: they are named, and the others are listed.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use lapidary_testkit::captures::fixtures;
 use lapidary_testkit::recorded::RecordedHome;
@@ -50,7 +51,10 @@ fn damaged_homes() -> Vec<(&'static str, RecordedHome)> {
     });
     let repeated = home(|lines| [&lines[..], &lines[..]].concat().join("\n"));
     let circle = home(|mut lines| {
-        let last: Value = serde_json::from_str(lines.last().unwrap()).unwrap();
+        // The last records are notes of the program, without an id.
+        let last = lines.iter().rfind(|it| it.contains("\"uuid\":"));
+        let last: Value = serde_json::from_str(last.unwrap()).unwrap();
+        assert!(last["uuid"].is_string(), "{last}");
         let first = lines
             .iter()
             .position(|it| it.contains("\"parentUuid\":null"));
@@ -63,6 +67,76 @@ fn damaged_homes() -> Vec<(&'static str, RecordedHome)> {
         ("repeated", repeated),
         ("circle", circle),
     ]
+}
+
+/// The messages of the session, without the original records and the place of the home.
+fn messages(home: &RecordedHome) -> Vec<Value> {
+    let ran = sessions(home, &["show", "--all", SESSION, "--format", "messages"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let text = ran.stdout.replace(home.root().to_str().unwrap(), "");
+    let messages = text.lines().map(|line| {
+        let mut message: Value = serde_json::from_str(line).unwrap();
+        message.as_object_mut().unwrap().remove("_original");
+        message
+    });
+    messages.collect()
+}
+
+/// Copies a directory with everything in it.
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_tree(&path, &target);
+        } else {
+            fs::copy(&path, target).unwrap();
+        }
+    }
+}
+
+/// A home with a session of each of five agents.
+fn home_of_all() -> RecordedHome {
+    let home = RecordedHome::new();
+    home.session("gemini", "2026-01-02T10:00:00.000Z", &["said"]);
+    let captures = [
+        ("claude-2.1.312/text/projects", ".claude/projects"),
+        ("codex-0.60.1/text/sessions", ".codex/sessions"),
+        ("qwen-0.24.0/text/projects", ".qwen/projects"),
+        (
+            "opencode-1.1.65/text/storage",
+            ".local/share/opencode/storage",
+        ),
+    ];
+    for (scene, place) in captures {
+        let scene = fixtures().join("sessions").join(scene);
+        copy_tree(&scene, &home.home().join(place));
+    }
+    home
+}
+
+/// A command that may read no more than the permissions of a file say, root or not.
+fn unprivileged(home: &RecordedHome, args: &[&str]) -> Ran {
+    let wanted = command(home, args);
+    let mut command = Command::new("unshare");
+    command
+        .args(["--user", env!("CARGO_BIN_EXE_lapidary")])
+        .args(wanted.get_args())
+        .current_dir(home.project())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .envs(
+            wanted
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+    let ran = output(command, b"");
+    Ran {
+        code: ran.status.code(),
+        stdout: String::from_utf8(ran.stdout).unwrap(),
+        stderr: String::from_utf8(ran.stderr).unwrap(),
+    }
 }
 
 /// `sessions resume` where `claude` is a script that notes its arguments and plays a capture.
@@ -170,8 +244,98 @@ fn sessions_that_cannot_be_reached_are_not_called_deleted() {
     let log = sessions(&home, &["vault", "log", "--agent", "claude"]);
     let log = object(&log, "vault");
     assert_eq!(log["onlyInVault"], Value::Null, "{log}");
+    let copied = sessions(&home, &["vault", "add", "--agent", "claude"]);
+    let copied = object(&copied, "vault");
+    assert_eq!(copied["snapshots"], Value::Null, "{copied}");
     fs::remove_file(&project).unwrap();
     let log = sessions(&home, &["vault", "log", "--agent", "claude"]);
     let log = object(&log, "vault");
     assert_eq!(log["onlyInVault"][0]["sessionId"], SESSION, "{log}");
+}
+
+#[test]
+fn each_record_of_a_damaged_file_is_shown_once_and_a_note_says_what_is_off() {
+    let whole = messages(&home(|lines| lines.join("\n")));
+    assert!(whole.len() > 4, "{whole:?}");
+    let notes = [
+        ("cut off", "the last record is cut off"),
+        ("repeated", "32 records that stand twice"),
+        (
+            "circle",
+            "shown in the order of the file: 28 records whose parents form a circle",
+        ),
+    ];
+    for (what, home) in damaged_homes() {
+        assert_eq!(messages(&home), whole, "{what}");
+        let note = notes.iter().find(|(of, _)| *of == what).unwrap().1;
+        let shown = sessions(&home, &["show", "--all", SESSION, "--format", "text"]);
+        assert!(shown.stdout.contains(note), "{what}: {}", shown.stdout);
+    }
+}
+
+#[test]
+fn a_directory_without_permission_is_named_once_and_the_other_agents_are_listed() {
+    let stores = [
+        ("gemini", ".gemini"),
+        ("gemini", ".gemini/tmp"),
+        ("gemini", ".gemini/tmp/project"),
+        ("gemini", ".gemini/tmp/project/chats"),
+        ("claude", ".claude"),
+        ("claude", ".claude/projects"),
+        ("claude", ".claude/projects/-tmp-project"),
+        ("codex", ".codex"),
+        ("codex", ".codex/sessions"),
+        ("codex", ".codex/sessions/2026/11"),
+        ("qwen", ".qwen"),
+        ("qwen", ".qwen/projects"),
+        ("qwen", ".qwen/projects/-tmp-project"),
+        ("qwen", ".qwen/projects/-tmp-project/chats"),
+        ("opencode", ".local/share/opencode"),
+        ("opencode", ".local/share/opencode/storage"),
+        ("opencode", ".local/share/opencode/storage/session"),
+    ];
+    let home = home_of_all();
+    let agents = ["gemini", "claude", "codex", "qwen", "opencode"];
+    for (agent, place) in stores {
+        let place = home.home().join(place);
+        let shut = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+        shut(0o000);
+        let all = unprivileged(&home, &["list", "--all"]);
+        let text = unprivileged(&home, &["list", "--all", "--format", "text"]);
+        let here = unprivileged(&home, &["list"]);
+        shut(0o700);
+        let all = object(&all, "sessions");
+        let listed = all["sessions"].as_array().unwrap();
+        for other in agents {
+            let is_listed = listed.iter().any(|it| it["provider"] == other);
+            assert_eq!(is_listed, other != agent, "{place:?}: {all}");
+        }
+        let name = place.display().to_string();
+        let [warning] = &all["warnings"].as_array().unwrap()[..] else {
+            panic!("one warning: {all}");
+        };
+        let warning = warning.as_str().unwrap();
+        let denied = "Permission denied (os error 13)";
+        assert!(
+            warning.contains(&name) && warning.ends_with(denied),
+            "{warning}"
+        );
+        let told = format!("warning: {warning}\n");
+        assert_eq!(
+            (text.code, text.stderr.matches(&told).count()),
+            (Some(0), 1),
+            "{text:?}"
+        );
+        let here = object(&here, "sessions");
+        let is_of_all = ["-tmp-project", "/chats"]
+            .iter()
+            .any(|end| name.ends_with(end));
+        if !is_of_all {
+            assert_eq!(
+                here["warnings"].as_array().unwrap().len(),
+                1,
+                "{place:?}: {here}"
+            );
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! `sessions resume` with the real agents on a scripted model: each continues its own session by its own means, and the vault has a
 //! copy from before.
 
-use lapidary_standin::api::{Script, Turn};
+use lapidary_standin::api::{RequestKind, Script, Turn};
 use lapidary_testkit::acp::Peer;
 use serde_json::Value;
 
@@ -27,7 +27,9 @@ fn check(peer: Peer, transport: StageTransport) {
     assert_eq!(again["sessionId"], session, "{again}");
     assert_eq!(again["response"], "A pear.", "{again}");
     let requests = stage.api.requests();
-    let asked = requests.iter().map(|request| format!("{request:?}"));
+    // The ACP adapter of Codex also asks for a title, in a conversation of its own.
+    let asked = requests.iter().filter(|it| it.kind == RequestKind::Stream);
+    let asked = asked.map(|request| format!("{request:?}"));
     let asked = asked.filter(|request| request.contains("And another fruit."));
     let asked: Vec<_> = asked.collect();
     assert!(!asked.is_empty(), "the model was not asked");

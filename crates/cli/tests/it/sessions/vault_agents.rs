@@ -71,7 +71,9 @@ fn a_deleted_session_of_claude_code_is_listed_and_written_only_with_apply() {
     assert!(!file(&home).exists());
     let recovered = sessions(&home, &["recover", "--agent", "all", "--format", "text"]);
     assert!(
-        recovered.stdout.contains("in the vault, last seen"),
+        recovered
+            .stdout
+            .contains("in the vault, last seen just now: Say hello\n"),
         "{}",
         recovered.stdout
     );
@@ -85,6 +87,16 @@ fn a_deleted_session_of_claude_code_is_listed_and_written_only_with_apply() {
     let restored = sessions(&home, &["vault", "restore", SESSION, "--apply"]);
     assert_eq!(object(&restored, "vault")["applied"], true);
     assert_eq!(fs::read(file(&home)).unwrap(), whole);
+}
+
+#[test]
+fn the_only_copy_of_a_named_agent_has_its_folder() {
+    let home = home();
+    let args = ["vault", "add", "--agent", "claude", "--format", "text"];
+    let added = sessions(&home, &args).stdout;
+    assert_eq!(added.lines().count(), 1, "{added}");
+    let folder = "/.claude/projects/-tmp-project\n";
+    assert!(added.ends_with(folder), "{added}");
 }
 
 #[test]

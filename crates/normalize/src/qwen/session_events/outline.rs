@@ -23,7 +23,8 @@ impl QwenOutline {
             return;
         }
         let Some(record) = line.object() else {
-            return self.tree.add(&RecordLink::default(), "");
+            self.tree.add(&RecordLink::default(), "");
+            return;
         };
         let read = QwenRecord::from_token(record);
         self.tree.add(&read.link(), record.as_str());

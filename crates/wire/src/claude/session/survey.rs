@@ -64,11 +64,12 @@ impl ClaudeSurvey {
         let place = self.lines;
         self.lines += 1;
         let Some(record) = line.object() else {
-            return self.tree.add(&RecordLink::default(), "");
+            self.tree.add(&RecordLink::default(), "");
+            return;
         };
         let read = ClaudeRecord::from_token(record);
-        self.tree.add(&read.link(), record.as_str());
-        if let Some(id) = usage_id(&read) {
+        let is_new = self.tree.add(&read.link(), record.as_str());
+        if is_new && let Some(id) = usage_id(&read) {
             self.usage.insert(fingerprint(id.as_str()), place);
         }
         self.has_record = self.has_record || ClaudeRecord::is_record(record);

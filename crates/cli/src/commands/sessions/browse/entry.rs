@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use lapidary::render::live::MarkSet;
 use lapidary::sessions::{
     HiddenFile, ListedSession, OtherSession, OtherSessions, SessionAbility, SessionListing,
+    UnlistedPlace,
 };
 
 use super::text::one_line;
@@ -25,7 +26,12 @@ pub(super) struct BrowseEntry {
     pub(super) id: String,
     /// Its title: filtered, one line.
     pub(super) title: String,
-    pub(super) messages: u64,
+    /// How many messages it has, if they are counted.
+    pub(super) messages: Option<u64>,
+    /// Its agent, if that is not Gemini CLI: filtered, one line.
+    pub(super) agent: Option<String>,
+    /// True for a session that only a recording has.
+    pub(super) is_recorded: bool,
     pub(super) updated_ms: Option<i64>,
     pub(super) path: PathBuf,
     pub(super) size: u64,
@@ -81,9 +87,12 @@ impl BrowseEntry {
     }
 
     fn other_entry(session: &OtherSession<'_>, marks: MarkSet) -> Self {
+        let agent = session.listed.provider().as_str();
         Self {
             number: None,
             refusals: Some(EntryRefusals::of_other_session(session, marks)),
+            agent: Some(one_line(start_of(agent), marks)),
+            is_recorded: session.listed.unlisted() == Some(&UnlistedPlace::Recording),
             ..Self::session_entry(session.listed, marks)
         }
     }
@@ -100,7 +109,9 @@ impl BrowseEntry {
             refusals: None,
             id: info.id.clone(),
             title,
-            messages: info.message_count,
+            messages: listed.message_count(),
+            agent: None,
+            is_recorded: false,
             updated_ms: listed.updated_ms,
             path: listed.path.clone(),
             size: info.size,
@@ -125,7 +136,9 @@ impl BrowseEntry {
             id: file.session_id.clone().unwrap_or_default(),
             words: TitleText::new(&[&title, &project]),
             title,
-            messages: 0,
+            messages: None,
+            agent: None,
+            is_recorded: false,
             updated_ms: None,
             path,
             size: file.size,
@@ -190,7 +203,9 @@ impl BrowseEntry {
             refusals: None,
             words: TitleText::new(&[title, &id, "project"]),
             title: one_line(title, MarkSet::Unicode),
-            messages,
+            messages: Some(messages),
+            agent: None,
+            is_recorded: false,
             updated_ms: Some(updated_ms),
             path: PathBuf::from(format!("/chats/session-{id}.jsonl")),
             size: 1000,
@@ -210,6 +225,9 @@ impl BrowseEntry {
                 resume: refused("show it"),
                 delete: refused("delete the run"),
             }),
+            messages: None,
+            agent: Some("qwen".to_owned()),
+            is_recorded: true,
             ..Self::sample_entry(9, title, 0, updated_ms)
         }
     }

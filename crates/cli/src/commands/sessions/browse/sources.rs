@@ -194,6 +194,7 @@ mod tests {
         assert_eq!(rows, [(Some(1), OWN), (None, RECORDED)]);
         assert!(entries[1].is_session());
         assert_eq!(entries[1].title, "find the lighthouse");
+        assert!(entries[1].is_recorded && !entries[0].is_recorded);
         let refusals = entries[1].refusals.as_ref().unwrap();
         let delete = refusals.delete.as_deref();
         let expected = "it is in a recording only: use `lapidary runs delete 20260103T110000-bb`";

@@ -94,7 +94,9 @@ fn draw_rule(state: &BrowserState, area: Rect, brush: &mut ScreenBrush<'_>) {
         return;
     }
     let id = super::text::one_line(&entry.id, state.setup.marks);
-    let about = format!(" {id}  {} ", super::transcript::size_text(entry.size));
+    let agent = entry.agent.iter().map(|agent| format!("{agent}  "));
+    let size = super::transcript::size_text(entry.size);
+    let about = format!(" {id}  {}{size} ", agent.collect::<String>());
     brush.put_text(inner, &about, BrowserInk::DIM);
 }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use lapidary::engine::session_guard::agent_home;
 use lapidary::render::plain::{one_line, sanitize};
 use lapidary::sessions::vault::{RestoreTarget, Vault};
-use lapidary::sessions::{ClaudeSessions, ForgottenSession, WantedDirectories};
+use lapidary::sessions::{ClaudeSessions, ForgottenSession, WantedDirectories, age};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::{
     FoundMessage, RECOVER_SCHEMA, RecoverReport, RecoveredSession, VaultSession,
@@ -46,7 +46,7 @@ pub(super) fn recover_agents(
     report.applied = args.apply;
     match SessionsFormat::or_usual(args.format, out.is_terminal) {
         SessionsFormat::Json => line::write(out, &report)?,
-        SessionsFormat::Text => print_report(&report, out)?,
+        SessionsFormat::Text => print_report(&report, place, out)?,
     }
     Ok(CommandExit::Success)
 }
@@ -147,7 +147,11 @@ fn restore_sessions(
     Ok(())
 }
 
-fn print_report(report: &RecoverReport, out: &mut Printer) -> Result<(), Failure> {
+fn print_report(
+    report: &RecoverReport,
+    place: &SessionsContext,
+    out: &mut Printer,
+) -> Result<(), Failure> {
     for warning in &report.warnings {
         out.print_message(&format!("warning: {}", sanitize(warning)));
     }
@@ -160,7 +164,9 @@ fn print_report(report: &RecoverReport, out: &mut Printer) -> Result<(), Failure
             sanitize(&session.session_id)
         )?;
         let seen = session.last_seen.as_deref().unwrap_or_default();
-        writeln!(out, "  in the vault, last seen {}: {title}", sanitize(seen))?;
+        let seen = seen.parse::<Timestamp>().ok();
+        let seen = age(seen.map(Timestamp::as_millisecond), place.now).to_lowercase();
+        writeln!(out, "  in the vault, last seen {seen}: {title}")?;
     }
     for session in &report.sessions {
         writeln!(out, "session {} (claude)", sanitize(&session.session_id))?;

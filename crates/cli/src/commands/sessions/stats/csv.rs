@@ -30,7 +30,9 @@ pub(super) fn write_rows(rows: &[UsageRow], out: &mut dyn Write) -> io::Result<(
             used.total,
         ];
         let numbers = numbers.map(|number| number.to_string());
-        let cost = row.cost.map(|cost| cost.to_string()).unwrap_or_default();
+        // The sum of many products has digits beyond those of any price.
+        let cost = row.cost.map(|cost| (cost * 1e9).round() / 1e9);
+        let cost = cost.map(|cost| cost.to_string()).unwrap_or_default();
         let (texts, numbers) = (texts.join(","), numbers.join(","));
         write!(out, "{texts},{numbers},{cost}\r\n")?;
     }
@@ -75,7 +77,7 @@ mod tests {
                 total: 37,
                 ..TokenCounts::default()
             },
-            cost: Some(0.5),
+            cost: Some(0.1 + 0.2),
         };
         let mut out = Vec::new();
         write_rows(&[row, UsageRow::default()], &mut out).unwrap();
@@ -83,7 +85,7 @@ mod tests {
         assert_eq!(lines[0], HEADER);
         assert_eq!(
             lines[1],
-            "2026-11-01,claude,\"/a,\"\"b\"\"\",'=1+1,2,30,20,5,7,0,0,37,0.5"
+            "2026-11-01,claude,\"/a,\"\"b\"\"\",'=1+1,2,30,20,5,7,0,0,37,0.3"
         );
         assert!(lines[2].ends_with(",,,0,0,0,0,0,0,0,0,"), "{}", lines[2]);
     }

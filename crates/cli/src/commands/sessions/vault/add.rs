@@ -42,7 +42,7 @@ pub(crate) struct Args {
     sessions: Vec<String>,
     #[command(flatten)]
     scope: ProjectScope,
-    /// The agent whose sessions are copied: `gemini`, `claude`, `codex`, or `all` [default: gemini]
+    /// The agent whose sessions are copied: `gemini`, `claude`, `codex`, `qwen`, or `all` [default: gemini]
     #[arg(long, value_name = "AGENT", conflicts_with = "sessions")]
     agent: Option<String>,
     /// Go on copying whenever session files change, until SIGTERM or Ctrl-C
@@ -223,9 +223,10 @@ fn print_text(
             size::short_size(bytes)
         );
         let id = &added.snapshot.id;
-        let folder = match taken.len() {
-            1 => String::new(),
-            _ => format!("  {}", sanitize(&added.snapshot.project)),
+        let folder = if taken.len() > 1 || args.agent.is_some() {
+            format!("  {}", sanitize(&added.snapshot.project))
+        } else {
+            String::new()
         };
         if added.changed {
             writeln!(out, "{id}  {what}, {} new{folder}", added.new)?;

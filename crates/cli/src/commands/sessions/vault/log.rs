@@ -41,7 +41,7 @@ pub(crate) struct Args {
     session: Option<String>,
     #[command(flatten)]
     scope: ProjectScope,
-    /// Copies of an agent other than Gemini CLI: `claude`, `codex`, or `all`; of every project
+    /// Copies of an agent other than Gemini CLI: `claude`, `codex`, `qwen`, or `all`; of every project
     #[arg(long, value_name = "AGENT", conflicts_with_all = ["session", "all", "project"])]
     agent: Option<String>,
     /// What to print [default: text on a terminal, json when piped]

@@ -107,14 +107,14 @@ fn draw_row(
     let number = entry
         .number
         .map_or_else(|| "-".to_owned(), |number| number.to_string());
-    let messages = entry.messages.to_string();
-    // The messages of other providers' sessions are not counted for a list.
-    let messages = entry.number.map_or("", |_| &messages);
-    let start = columns.row_start(&number, &entry.age_text(state.setup.now), messages);
+    // Those of a recorded session are not counted for a list.
+    let messages = entry.messages.map(|count| count.to_string());
+    let messages = messages.unwrap_or_default();
+    let start = columns.row_start(&number, &entry.age_text(state.setup.now), &messages);
     brush.put_at(area, 2, &start, BrowserInk::DIM);
     if entry.endangered_by.is_some() {
         brush.put_at(area, 1, "!", BrowserInk::STRONG);
-    } else if entry.refusals.is_some() {
+    } else if entry.is_recorded {
         brush.put_at(area, 1, "r", BrowserInk::DIM);
     }
     if columns.project > 0 {

@@ -49,6 +49,26 @@ fn drawn(state: &BrowserState) -> (String, Canvas) {
 }
 
 #[test]
+fn a_session_of_another_agent_has_its_messages_and_agent_and_only_a_recorded_one_is_marked() {
+    let mut state = state(80, 16);
+    let now = i64::try_from(NOW_MS).unwrap();
+    let mut stored = BrowseEntry::sample_other("Plan the work", now);
+    stored.messages = Some(7);
+    stored.agent = Some("claude".to_owned());
+    stored.is_recorded = false;
+    let recorded = BrowseEntry::sample_other("Find the lighthouse", now - 7_200_000);
+    state.take_input(BrowserInput::Listed(vec![stored, recorded], None));
+    let (text, _) = drawn(&state);
+    let rows = [
+        ">   -    now     7  Plan the work\n r  -     2h        Find the lighthouse\n",
+        "-0000-4000-8000-000000000000  claude  ",
+    ];
+    for row in rows {
+        assert!(text.contains(row), "{row}\n{text}");
+    }
+}
+
+#[test]
 fn a_usual_terminal_shows_list_preview_and_keys() {
     let (text, _) = drawn(&state(80, 16));
     let expected = "\
