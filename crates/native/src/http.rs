@@ -12,6 +12,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,6 +25,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use connector::ProxyConnector;
 pub use origin::UrlOrigin;
@@ -31,6 +33,9 @@ pub use upgrade::{HttpSwitch, UpgradedStream};
 
 /// How much of an error's body is read.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
+/// How many interim answers (1xx) a server may send before its answer. A server that sends them without end keeps a connection busy, and
+/// is otherwise given up only at the deadline of the request.
+const MOST_INTERIM_ANSWERS: usize = 64;
 
 /// The proxies, certificates and timeouts of a client.
 #[derive(Debug, Clone)]
@@ -279,7 +284,8 @@ impl HttpClient {
         request: &HttpRequest<'_>,
         waited: Duration,
     ) -> Result<(Arc<str>, Response<Incoming>), HttpError> {
-        let request = self.build_request(request)?;
+        let mut request = self.build_request(request)?;
+        let flooded = watch_interim_answers(&mut request);
         let host: Arc<str> = request.uri().host().unwrap_or_default().into();
         let port = request.uri().port_u16();
         let is_tls = request.uri().scheme_str() == Some("https");
@@ -290,7 +296,15 @@ impl HttpClient {
                 Ok(self.plain.request(request).await)
             }
         };
-        let answer = timeout(waited, answer).await;
+        // Both arms may be dropped: a request that is dropped ends its connection.
+        let answer = tokio::select! {
+            biased;
+            () = flooded.cancelled() => return Err(HttpError::Broken {
+                host: host.to_string(),
+                reason: format!("more than {MOST_INTERIM_ANSWERS} interim answers (1xx)"),
+            }),
+            answer = timeout(waited, answer) => answer,
+        };
         let answer = answer.map_err(|_| HttpError::Silent {
             host: host.to_string(),
             waited,
@@ -417,6 +431,18 @@ impl HttpResponse {
         body.truncate(ERROR_BODY_BYTES);
         body
     }
+}
+
+/// Is cancelled once the server has sent too many interim answers.
+fn watch_interim_answers(request: &mut Request<Full<Bytes>>) -> CancellationToken {
+    let (flooded, count) = (CancellationToken::new(), AtomicUsize::new(0));
+    let tell = flooded.clone();
+    hyper::ext::on_informational(request, move |_| {
+        if count.fetch_add(1, Ordering::Relaxed) == MOST_INTERIM_ANSWERS {
+            tell.cancel();
+        }
+    });
+    flooded
 }
 
 fn redirect_error(host: &str, headers: &HeaderMap) -> HttpError {

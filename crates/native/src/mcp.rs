@@ -12,6 +12,7 @@ mod http_link;
 mod process;
 mod tool;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -108,7 +109,25 @@ impl McpServers {
                 }
             }
         }
+        servers.remove_ambiguous_tools();
         servers
+    }
+
+    /// Removes tools whose names are the same for the model. Tool `b_c` of the server `a` and tool `c` of the server `a_b` are both
+    /// `mcp_a_b_c`: one server would get the calls, and the permission, of the other.
+    fn remove_ambiguous_tools(&mut self) {
+        let mut counts = BTreeMap::new();
+        for tool in &self.tools {
+            let count: &mut usize = counts.entry(tool.declaration().name.clone()).or_default();
+            *count += 1;
+        }
+        counts.retain(|_, count| *count > 1);
+        let tools = &mut self.tools;
+        tools.retain(|tool| !counts.contains_key(&tool.declaration().name));
+        let notice = |(name, count)| {
+            format!("the MCP tool `{name}` is not available: {count} tools have this name")
+        };
+        self.notices.extend(counts.iter().map(notice));
     }
 
     async fn add_server(
@@ -123,7 +142,15 @@ impl McpServers {
         let started = tokio::time::timeout(waited, starting).await;
         let (client, listed) = started.map_err(|_| McpError::Silent { waited })??;
         let client = Arc::new(client);
+        if listed.left_out > 0 {
+            self.notices.push(format!(
+                "the MCP server `{name}` lists {} tools that are not available: {}",
+                listed.left_out,
+                client::TOOL_LIMITS
+            ));
+        }
         let chosen = listed
+            .tools
             .into_iter()
             .filter(|tool| is_wanted(definition, &tool.name));
         let tools = chosen.map(|tool| -> Arc<dyn Tool> {
@@ -146,7 +173,7 @@ async fn start_client(
     settings: Option<&McpSettings>,
     definition: &McpServer,
     waited: Duration,
-) -> Result<(McpClient, Vec<client::ListedTool>), McpError> {
+) -> Result<(McpClient, client::ToolList), McpError> {
     let settings = settings.ok_or(McpError::NoCommand)?;
     let address = ServerAddress::from_definition(definition, &settings.environment)?;
     let client = match (address, &definition.command) {

@@ -34,6 +34,8 @@ const MOST_VIOLATIONS: usize = 5;
 pub struct OutcomeJudge {
     manner: AgentKind,
     result: Option<AgentReport>,
+    /// A report before the last one was an error.
+    has_failed_turn: bool,
     last_error: Option<Text>,
     /// A warning that takes back a success, and its cause.
     spoiler: Option<(Cause, Text)>,
@@ -85,8 +87,9 @@ impl OutcomeJudge {
         };
     }
 
-    /// The agent reported how it went.
+    /// The agent reported how it went. Each report ends a turn, and the last one counts.
     pub fn result(&mut self, mut reported: AgentReport) {
+        self.has_failed_turn |= self.result.as_ref().is_some_and(|it| !it.is_success());
         reported.message = reported.message.map(|text| text.detached());
         self.result = Some(reported);
     }
@@ -216,7 +219,13 @@ impl OutcomeJudge {
         let ends_in_call = self.activity.is_some_and(TurnActivity::ends_in_call);
         let is_cut = *cause == Cause::EndTurn && ends_in_call;
         let own = is_cut.then(|| ENDS_IN_CALL.to_owned());
-        let own = own.into_iter().chain(ending.violation_warning());
+        // Over ACP, each prompt has its own answer.
+        let is_acp = matches!(self.manner, AgentKind::Acp { .. });
+        let is_late = *cause == Cause::EndTurn && self.has_failed_turn && !is_acp;
+        let own = own
+            .into_iter()
+            .chain(is_late.then(|| FAILED_TURN.to_owned()));
+        let own = own.chain(ending.violation_warning());
         own.chain(ending.warnings.clone()).collect()
     }
 
@@ -547,6 +556,8 @@ const TOO_LARGE: &str =
 const NO_COMPLETION: &str = "the model never called `complete_task`: say in the prompt what the result is, or use another model (--model)";
 
 const NO_ACP: &str = "does it speak ACP? Its command may lack an argument, such as `--acp`";
+
+const FAILED_TURN: &str = "an earlier turn of the agent's stream ended with an error";
 
 const ENDS_IN_CALL: &str =
     "the turn ended with a tool call: the agent said nothing after it, and may have broken off";

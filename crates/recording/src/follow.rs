@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use lapidary_wire::lines::{LineBuffer, RawLine};
 
-use lapidary_process::platform::{read_at, read_exact_at};
+use lapidary_process::platform::{open_regular, read_at, read_exact_at};
 
 /// How often files are looked at where the system does not tell.
 const POLL: Duration = Duration::from_millis(20);
@@ -66,6 +66,8 @@ pub struct FileSizes {
     pub stderr: u64,
     /// They will not grow any more.
     pub is_over: bool,
+    /// One was shorter than before: bytes are lost. One that is cut and grows again before it is looked at is not noticed.
+    pub is_cut: bool,
 }
 
 /// A file that another process appends to.
@@ -77,9 +79,10 @@ pub struct FollowedFile {
 }
 
 impl FollowedFile {
-    /// Opens a file that exists, at its beginning.
+    /// Opens a file that exists, at its beginning. A recording of another person may have a pipe in its place, or a link to a file that
+    /// is none of its own.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         Ok(Self { file, offset: 0 })
     }
 

@@ -143,6 +143,19 @@ mod tests {
         assert_eq!(reader.take_due(9, u64::MAX).unwrap(), None);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn an_inserted_file_that_is_a_link_or_a_pipe_is_an_error() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(INSERTED);
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        InsertedReader::open(directory.path()).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        InsertedReader::open(directory.path()).unwrap_err();
+    }
+
     #[test]
     fn a_line_of_inserted_that_is_no_event_is_skipped() {
         let directory = tempfile::tempdir().unwrap();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use lapidary_process::platform::open_regular;
 use lapidary_wire::lines::{DEFAULT_LIMIT, LineBuffer, RawLine};
 
 use super::timing::{Channel, TimingEntry, TimingReader, time_of};
@@ -226,7 +227,7 @@ struct LineFile {
 
 impl LineFile {
     fn open(path: PathBuf, limit: usize) -> Result<Self, ReadLineError> {
-        match File::open(&path) {
+        match open_regular(&path) {
             Ok(file) => Ok(Self {
                 path,
                 file,

@@ -5,11 +5,13 @@
 //! every request for data needs the token. There are no cookies: a browser adds no credential by itself.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use tokio_util::sync::CancellationToken;
 
 use crate::access_token::AccessToken;
 use crate::own_hosts::OwnHosts;
@@ -26,6 +28,21 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 pub(crate) struct RequestGate {
     pub(crate) token: AccessToken,
     pub(crate) hosts: OwnHosts,
+}
+
+/// The connection of a client, in the extensions of its requests.
+#[derive(Debug, Default)]
+pub(crate) struct ClientConnection {
+    /// Whether a request of it had the token.
+    is_known: AtomicBool,
+    /// Ends it.
+    pub(crate) evicted: CancellationToken,
+}
+
+impl ClientConnection {
+    pub(crate) fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Relaxed)
+    }
 }
 
 /// Lets a request pass, or answers it with the reason why not. Adds the security headers to every response.
@@ -54,7 +71,11 @@ impl RequestGate {
         if is_static {
             Ok(())
         } else {
-            self.check_token(headers)
+            self.check_token(headers)?;
+            if let Some(client) = request.extensions().get::<Arc<ClientConnection>>() {
+                client.is_known.store(true, Ordering::Relaxed);
+            }
+            Ok(())
         }
     }
 

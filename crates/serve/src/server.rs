@@ -1,5 +1,6 @@
 //! The server: binds its address, accepts connections within limits, and ends its runs when it ends.
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +8,9 @@ use std::time::Duration;
 
 use axum::Router;
 use bytes::Bytes;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use lapidary::prepare::{RunOptions, RunSurroundings};
@@ -21,7 +24,7 @@ use crate::access_token::{AccessToken, TokenUse};
 use crate::api;
 use crate::bound_listener::{AcceptedConnection, BoundListener};
 use crate::command_output::CommandRunner;
-use crate::gate::RequestGate;
+use crate::gate::{ClientConnection, RequestGate};
 use crate::listener::{ListenAddress, ListenAddressError};
 use crate::own_hosts::OwnHosts;
 use crate::request_keys::RequestKeys;
@@ -36,7 +39,8 @@ use crate::tls::{TlsError, TlsFiles, TlsIdentity};
 /// The page in the state directory that leads a browser to the server, with the token.
 const REDIRECT: &str = "open.html";
 
-/// How many connections are served at a time. Further ones get an error response.
+/// How many connections are served at a time. A further one takes the place of the oldest that has not shown the token, so that clients
+/// that send half a request cannot keep others out. If there is none, it gets an error response.
 const MOST_CONNECTIONS: usize = 256;
 
 /// How many connections get that response at a time. Further ones are closed without a response, and with TLS all of them are.
@@ -275,6 +279,7 @@ impl HttpServer {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
         let mut connections = JoinSet::new();
+        let mut clients = VecDeque::new();
         loop {
             while connections.try_join_next().is_some() {}
             let accepted = tokio::select! {
@@ -286,16 +291,25 @@ impl HttpServer {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let place = Arc::clone(&places).try_acquire_owned();
+            let mut place = Arc::clone(&places).try_acquire_owned().ok();
+            if place.is_none() && evict_client(&mut clients) {
+                // Its task ends at once: it waits for nothing else.
+                place = Arc::clone(&places).acquire_owned().await.ok();
+            }
             match (place, Arc::clone(&refusals).try_acquire_owned()) {
-                (Ok(place), _) => {
+                (Some(place), _) => {
                     let (tls, router) = (self.tls.clone(), self.router.clone());
-                    connections.spawn(serve_client(stream, tls, router, place));
+                    let client = Arc::new(ClientConnection::default());
+                    clients.push_back(Arc::clone(&client));
+                    if clients.len() > 2 * MOST_CONNECTIONS {
+                        clients.retain(is_served);
+                    }
+                    connections.spawn(serve_client(stream, tls, router, (client, place)));
                 }
-                (Err(_), Ok(place)) if self.tls.is_none() => {
+                (None, Ok(place)) if self.tls.is_none() => {
                     connections.spawn(refuse_client(stream, place));
                 }
-                (Err(_), _) => {} // dropped
+                (None, _) => {} // dropped
             }
         }
         let runs = self.state.runs.all();
@@ -351,39 +365,66 @@ fn read_root(root: &std::path::Path) -> Result<PathBuf, ServeError> {
     Err(failed(io::ErrorKind::NotADirectory.into()))
 }
 
+/// Whether the task of a client goes on: it has the other reference.
+fn is_served(client: &Arc<ClientConnection>) -> bool {
+    Arc::strong_count(client) > 1
+}
+
+/// Ends the oldest connection whose client has not shown the token. Returns whether there was one. Clients before it need no look again.
+fn evict_client(clients: &mut VecDeque<Arc<ClientConnection>>) -> bool {
+    while let Some(client) = clients.pop_front() {
+        if is_served(&client) && !client.is_known() {
+            client.evicted.cancel();
+            return true;
+        }
+    }
+    false
+}
+
 async fn serve_client(
     stream: Box<dyn AcceptedConnection>,
     tls: Option<TlsIdentity>,
     router: Router,
-    place: OwnedSemaphorePermit,
+    (client, place): (Arc<ClientConnection>, OwnedSemaphorePermit),
 ) {
-    match tls {
-        None => answer(stream, router, place).await,
-        Some(tls) => {
-            // A client that speaks no TLS, or does not trust the certificate, has its answer.
-            if let Ok(stream) = tls.accept(stream).await {
-                answer(stream, router, place).await;
+    let evicted = client.evicted.clone();
+    let served = async {
+        match tls {
+            None => answer(stream, router, client).await,
+            Some(tls) => {
+                // A client that speaks no TLS, or does not trust the certificate, has its answer.
+                if let Ok(stream) = tls.accept(stream).await {
+                    answer(stream, router, client).await;
+                }
             }
         }
+    };
+    // Both may be dropped: that closes the connection.
+    tokio::select! {
+        biased;
+        () = evicted.cancelled() => {}
+        () = served => {}
     }
+    drop(place);
 }
 
 async fn answer(
     stream: impl AcceptedConnection + 'static,
     router: Router,
-    place: OwnedSemaphorePermit,
+    client: Arc<ClientConnection>,
 ) {
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Arc::clone(&client));
+        router.call(request)
+    });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)
         .max_buf_size(LONGEST_HEADERS)
-        .serve_connection(
-            TokioIo::new(StallGuard::new(stream)),
-            TowerToHyperService::new(router),
-        )
+        .serve_connection(TokioIo::new(StallGuard::new(stream)), service)
         .with_upgrades();
     let _ = served.await; // the client broke off, or sent no HTTP: it has its answer
-    drop(place);
 }
 
 /// Tells a client that there is no place for it.

@@ -29,6 +29,9 @@ const TAIL: u64 = 16 * 1024;
 /// An error document is looked for in this much of the end of stderr.
 const DOCUMENT_TAIL: u64 = 1024 * 1024;
 
+/// The message about an agent that cut its own output.
+const CUT: &str = "the file with the agent's output was truncated during the run: bytes are lost";
+
 /// Lines that make events are hardly shorter. Room for a piece's events is made at once, but not for a flood of empty lines.
 const SHORT_LINE: usize = 64;
 
@@ -71,6 +74,8 @@ pub(super) struct AttemptTranslator<'a> {
     /// Whether stdout is not translated any more.
     is_skipping: bool,
     skipped: SkippedLines,
+    /// Whether the agent's output was truncated.
+    is_cut: bool,
 }
 
 impl<'a> AttemptTranslator<'a> {
@@ -100,6 +105,7 @@ impl<'a> AttemptTranslator<'a> {
             rest,
             is_skipping: false,
             skipped: SkippedLines::default(),
+            is_cut: false,
         })
     }
 
@@ -110,6 +116,7 @@ impl<'a> AttemptTranslator<'a> {
     ) -> io::Result<()> {
         loop {
             let now = *grown.borrow_and_update();
+            self.is_cut |= now.is_cut;
             self.read_stdout(now.stdout).await?;
             self.read_stderr(now.stderr).await?;
             if now.is_over {
@@ -235,6 +242,10 @@ impl<'a> AttemptTranslator<'a> {
     /// The last line may lack its end, and a document is read when it is whole.
     async fn finish_output(&mut self) {
         let mut batch = EventBatch::default();
+        if self.is_cut {
+            self.made
+                .insert_diagnostic(DiagnosticKind::Notice, CUT.to_owned(), &mut batch.events);
+        }
         if !self.skipped.is_empty() {
             batch.skipped = self.skipped;
             let (kind, message) = (DiagnosticKind::Notice, self.skipped.to_string());

@@ -1,8 +1,9 @@
 //! The changes of an attempt: patch, list of files and bundle, read back before they count.
 
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use lapidary::engine::git::{GitError, GitRunner};
@@ -14,6 +15,9 @@ use crate::{BUNDLE_ARTIFACT, FILES_ARTIFACT, PATCH_ARTIFACT};
 
 /// The most directories and files that are searched for repositories that the agent made below its workspace.
 const MOST_SEARCHED: usize = 200_000;
+
+/// The mode of a submodule in git's lists.
+const SUBMODULE: &[u8] = b"160000";
 
 /// The options of the patch: complete, and independent of any git configuration.
 const PATCH_OPTIONS: [&str; 9] = [
@@ -85,7 +89,7 @@ impl AttemptWorkspace {
         self.verify_patch(&tree, &patch).await?;
         let mut changes = CollectedChanges {
             base: self.base.clone(),
-            files: self.changed_files(&tree).await?,
+            files: self.changed_files(&tree, &mut left_out).await?,
             tree,
             head: commits.head.clone(),
             commits: commits.count,
@@ -126,13 +130,21 @@ impl AttemptWorkspace {
         let git = self.private_git("index");
         let git = git.with_variable("GIT_WORK_TREE", &tree);
         git.run(&tree, &["read-tree", &self.base]).await?;
-        let mut add = ["add", "--all", "--ignore-errors", "--", "."]
-            .map(str::to_owned)
-            .to_vec();
-        for nested in nested_repositories(&tree) {
-            left_out.push(format!("`{nested}` is a repository of its own"));
-            add.push(format!(":(exclude,literal){nested}"));
+        let mut nested = nested_repositories(&tree);
+        nested.extend(self.filled_submodules(&git).await?);
+        let mut chosen = b".\0".to_vec();
+        for path in &nested {
+            let path = path.as_os_str().as_encoded_bytes();
+            left_out.push(own_repository(path));
+            chosen.extend([b":(exclude,literal)", path, b"\0"].concat());
         }
+        // A file: there may be more of them than a command line takes.
+        let list = self.private().join("chosen");
+        fs::write(&list, chosen).map_err(|source| files_error(&list, source))?;
+        let mut from_list = OsString::from("--pathspec-from-file=");
+        from_list.push(&list);
+        let add = ["add", "--all", "--ignore-errors", "--pathspec-file-nul"];
+        let add: Vec<_> = add.iter().map(OsStr::new).chain([&*from_list]).collect();
         match git.run(&tree, &add).await {
             Ok(()) => {}
             Err(GitError::Failed { said, .. }) => {
@@ -141,6 +153,35 @@ impl AttemptWorkspace {
             Err(error) => return Err(error.into()),
         }
         Ok(git.text(&tree, &["write-tree"]).await?)
+    }
+
+    /// The submodules of the base that are repositories now. Git must not look at one: to find out whether it has changes, `git add` runs
+    /// `git status` in it, and that runs the filters of its configuration, which the agent wrote.
+    async fn filled_submodules(
+        &self,
+        git: &GitRunner,
+    ) -> Result<BTreeSet<PathBuf>, WorkspaceError> {
+        let tree = self.tree();
+        let list = self.private().join("base-files");
+        let failed = |source| files_error(&list, source);
+        let args = ["ls-files", "--stage", "-z"];
+        git.run_into(&tree, &args, &list).await?;
+        let mut found = BTreeSet::new();
+        for line in BufReader::new(File::open(&list).map_err(failed)?).split(0) {
+            let line = line.map_err(failed)?;
+            let Some(at) = line.iter().position(|byte| *byte == b'\t') else {
+                continue;
+            };
+            let path = path_from_git(&line[at + 1..]);
+            let is_filled = || match fs::symlink_metadata(tree.join(&path).join(".git")) {
+                Ok(_) => true,
+                Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+            };
+            if line.starts_with(SUBMODULE) && is_filled() {
+                found.insert(path);
+            }
+        }
+        Ok(found)
     }
 
     async fn write_patch(&self, tree: &str, patch: &Path) -> Result<(), WorkspaceError> {
@@ -169,13 +210,18 @@ impl AttemptWorkspace {
         Ok(())
     }
 
-    async fn changed_files(&self, tree: &str) -> Result<Vec<ChangedFile>, WorkspaceError> {
+    async fn changed_files(
+        &self,
+        tree: &str,
+        left_out: &mut Vec<String>,
+    ) -> Result<Vec<ChangedFile>, WorkspaceError> {
         let git = self.private_git("index");
         let args = [
             "diff-tree",
             "-r",
             "-z",
-            "--name-status",
+            "--raw",
+            "--abbrev=4",
             "--no-renames",
             &self.base,
             tree,
@@ -183,7 +229,13 @@ impl AttemptWorkspace {
         let listed = git.bytes(&self.private(), &args).await?;
         let mut fields = listed.split(|byte| *byte == 0);
         let mut files = Vec::new();
-        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+        while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+            let mut about = about.split(|byte| *byte == b' ');
+            let mode = about.nth(1);
+            let status = about.next_back().unwrap_or_default();
+            if mode == Some(SUBMODULE) {
+                left_out.push(own_repository(path)); // git adds only its commit
+            }
             files.push(ChangedFile {
                 path: String::from_utf8_lossy(path).into_owned(),
                 status: match status {
@@ -198,9 +250,28 @@ impl AttemptWorkspace {
     }
 }
 
+#[cfg(unix)]
+fn path_from_git(bytes: &[u8]) -> PathBuf {
+    let path: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
+    path.into()
+}
+
+#[cfg(not(unix))]
+fn path_from_git(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+/// The note about a repository below the workspace.
+fn own_repository(path: &[u8]) -> String {
+    format!(
+        "`{}` is a repository of its own",
+        String::from_utf8_lossy(path)
+    )
+}
+
 /// Repositories that the agent made below its workspace: git adds only their commit, and none of their files.
-fn nested_repositories(tree: &Path) -> Vec<String> {
-    let mut found = Vec::new();
+fn nested_repositories(tree: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
     let mut open = vec![tree.to_owned()];
     let mut searched = 0;
     while let Some(directory) = open.pop() {
@@ -216,7 +287,7 @@ fn nested_repositories(tree: &Path) -> Vec<String> {
             let is_git = entry.file_name() == ".git";
             if is_git && directory != tree {
                 let nested = directory.strip_prefix(tree).unwrap_or(&directory);
-                found.push(nested.to_string_lossy().into_owned());
+                found.insert(nested.to_owned());
             } else if !is_git && entry.file_type().is_ok_and(|it| it.is_dir()) {
                 open.push(entry.path());
             }

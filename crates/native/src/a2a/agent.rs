@@ -20,13 +20,13 @@ use tokio_util::sync::CancellationToken;
 use super::RemoteError;
 use super::auth::CredentialHeader;
 use super::card::{RemoteCard, card_text, check_secrecy};
-use super::link::{HeaderCache, RemoteLink, RemoteReply, malformed_answer};
+use super::link::{HeaderCache, RemoteLink, RemoteReply, malformed_answer, shortened_message};
 use super::means::{RemoteLimits, RemoteMeans};
-use super::result_text::ResultText;
+use super::result_text::{MOST_ARTIFACTS, ResultText};
 use crate::http::{HttpResponse, UrlOrigin};
 use crate::ids::random_uuid;
 
-/// How many bytes the events of one stream may have together.
+/// How many bytes the events of one stream may have together, and the text of one answer.
 const STREAM_BYTES: usize = 64 * 1024 * 1024;
 
 /// A remote agent. Nothing is fetched before it is used.
@@ -343,14 +343,13 @@ impl UpdateReader<'_> {
     fn take_update_json(&mut self, text: &str) -> Result<(), RemoteError> {
         let token =
             Token::parse(text).map_err(|_| malformed_answer("an update is not valid JSON"))?;
-        self.take_update(A2aUpdate::from_token(token));
-        Ok(())
+        self.take_update(A2aUpdate::from_token(token))
     }
 
-    fn take_update(&mut self, update: A2aUpdate<'_>) {
+    fn take_update(&mut self, update: A2aUpdate<'_>) -> Result<(), RemoteError> {
         if let A2aUpdate::Unknown(_) = update {
             // Later versions may have further kinds in a stream; an answer that has nothing else is empty.
-            return;
+            return Ok(());
         }
         self.has_update = true;
         let status_key = update.status_key();
@@ -370,12 +369,22 @@ impl UpdateReader<'_> {
             }
         });
         if is_stale {
-            return;
+            return Ok(());
         }
         let (link, listener) = (self.link, self.listener);
         self.text.take_update(update, &mut |piece| {
             listener(&link.redact_credentials(piece.to_owned()));
         });
+        // A server that is asked again and again could send new text each time.
+        if self.text.kept_bytes() > STREAM_BYTES {
+            let limit = format!("its text has more than {STREAM_BYTES} bytes");
+            return Err(malformed_answer(&limit));
+        }
+        if self.text.artifact_count() > MOST_ARTIFACTS {
+            let limit = format!("it has more than {MOST_ARTIFACTS} artifacts");
+            return Err(malformed_answer(&limit));
+        }
+        Ok(())
     }
 
     /// Reads a stream until the task is over or waits, or the stream ends.
@@ -431,13 +440,12 @@ impl UpdateReader<'_> {
             A2aBinding::HttpJson
         };
         match A2aReply::from_token(token, binding) {
-            A2aReply::Result(result) => {
-                self.take_update(A2aUpdate::from_token(result));
-                Ok(())
-            }
+            A2aReply::Result(result) => self.take_update(A2aUpdate::from_token(result)),
             A2aReply::Error(error) => Err(RemoteError::Refused {
                 code: error.code,
-                message: self.link.redact_credentials(error.message.into_owned()),
+                message: self
+                    .link
+                    .redact_credentials(shortened_message(&error.message)),
             }),
         }
     }

@@ -298,7 +298,7 @@ impl RemoteLink {
 }
 
 /// A server's message, of a length that fits a screen.
-fn shortened_message(message: &str) -> String {
+pub(super) fn shortened_message(message: &str) -> String {
     message.chars().take(MESSAGE_LETTERS).collect()
 }
 

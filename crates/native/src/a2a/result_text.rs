@@ -5,11 +5,16 @@ use lapidary_wire::a2a::update::{A2aMessage, A2aUpdate, ArtifactFields, TaskStat
 /// The sentence for a task that waits for its user's login, in Gemini CLI's words.
 const AUTH_REQUIRED: &str = "[Authorization Required] The agent has indicated it requires authorization to proceed. Please follow the agent's instructions.";
 
+/// How many artifacts an answer may have: each one that comes is looked for among them.
+pub(super) const MOST_ARTIFACTS: usize = 10_000;
+
 /// The text of an answer. The whole text has all messages before all artifacts; the live text has them as they come.
 #[derive(Debug, Default)]
 pub(super) struct ResultText {
     messages: Vec<String>,
     artifacts: Vec<ArtifactText>,
+    /// How many bytes of text both have.
+    kept_bytes: usize,
     /// The place of the last live piece; none before the first.
     last: Option<TextPlace>,
 }
@@ -45,7 +50,7 @@ impl ResultText {
             }
             A2aUpdate::Task(task) => {
                 self.add_agent_message(task.message(), say);
-                for artifact in task.artifacts() {
+                for artifact in task.artifacts().take(MOST_ARTIFACTS + 1) {
                     self.add_artifact(artifact, false, say);
                 }
                 // Some agents leave their answer in the history only.
@@ -61,6 +66,16 @@ impl ResultText {
     /// Whether the agent has said nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty() && self.artifacts.is_empty()
+    }
+
+    /// How many bytes of text are kept.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.kept_bytes
+    }
+
+    /// How many artifacts there are.
+    pub(super) fn artifact_count(&self) -> usize {
+        self.artifacts.len()
     }
 
     /// The whole text.
@@ -92,6 +107,7 @@ impl ResultText {
         }
         say(&text);
         self.last = Some(TextPlace::Message);
+        self.kept_bytes += text.len();
         self.messages.push(text);
     }
 
@@ -103,6 +119,7 @@ impl ResultText {
     ) {
         let (id, text) = (artifact.id().into_owned(), artifact.text());
         let known = self.artifacts.iter_mut().find(|known| known.id == id);
+        self.kept_bytes += text.len();
         let new = match known {
             Some(known) if is_appended => {
                 known.text += &text;
@@ -112,6 +129,7 @@ impl ResultText {
             Some(known) => {
                 let rest = text.strip_prefix(known.text.as_str()).map(str::to_owned);
                 let is_other = rest.is_none();
+                self.kept_bytes -= known.text.len();
                 known.text.clone_from(&text);
                 known.name = artifact.name().map(String::from);
                 if is_other {

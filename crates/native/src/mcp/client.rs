@@ -1,5 +1,6 @@
 //! One MCP server: the four requests that tools need.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::address::{AddressTransport, ServerAddress};
 use super::event_link::serve_events;
-use super::http_link::{HttpLink, serve_http};
+use super::http_link::{HttpLink, LONGEST_MESSAGE, serve_http};
 #[cfg(unix)]
 use super::process::ServerProcess;
 use super::{McpError, McpSettings};
@@ -27,6 +28,15 @@ const PROTOCOL: &str = "2025-06-18";
 const MOST_TOOLS: usize = 500;
 /// How many pages of a list are read. A server could hand out pages without end.
 const MOST_PAGES: usize = 50;
+/// The longest name of a tool, in characters.
+const LONGEST_NAME: usize = 256;
+/// The largest definition of a tool, in bytes: the model gets it with every request.
+const LARGEST_TOOL: usize = 64 * 1024;
+/// How many characters of a server's error are repeated.
+const ERROR_CHARS: usize = 2000;
+/// The limits of a list of tools, for people.
+pub(super) const TOOL_LIMITS: &str =
+    "at most 500 are read, with names of 256 characters and definitions of 64 KiB";
 
 /// How many bytes wait between the client and the link to a server behind a URL.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -80,6 +90,14 @@ pub(super) struct ListedTool {
     pub(super) schema: Value,
 }
 
+/// The tools of a server.
+#[derive(Debug, Default)]
+pub(super) struct ToolList {
+    pub(super) tools: Vec<ListedTool>,
+    /// How many are beyond the limits.
+    pub(super) left_out: usize,
+}
+
 impl McpClient {
     #[cfg(unix)]
     pub(super) async fn start(
@@ -123,7 +141,14 @@ impl McpClient {
             connection,
             requests,
             observer,
-        } = connect(streams, methods, ConnectionLimits::default());
+        } = connect(
+            streams,
+            methods,
+            ConnectionLimits {
+                line: LONGEST_MESSAGE,
+                ..ConnectionLimits::default()
+            },
+        );
         drop(observer); // a server's lines are of no interest by themselves
         Self {
             connection,
@@ -151,21 +176,29 @@ impl McpClient {
         Ok(())
     }
 
-    pub(super) async fn list_tools(&self, waited: Duration) -> Result<Vec<ListedTool>, McpError> {
-        let mut tools = Vec::new();
+    pub(super) async fn list_tools(&self, waited: Duration) -> Result<ToolList, McpError> {
+        let mut list = ToolList::default();
+        let mut names = BTreeSet::new();
         let mut params = json!({});
         for _ in 0..MOST_PAGES {
             let page = self.send_request("tools/list", &params, waited).await?;
-            let listed = page["tools"].as_array().into_iter().flatten();
-            tools.extend(listed.filter_map(listed_tool));
+            for tool in page["tools"].as_array().into_iter().flatten() {
+                match listed_tool(tool) {
+                    Some(tool) if list.tools.len() < MOST_TOOLS => {
+                        if names.insert(tool.name.clone()) {
+                            list.tools.push(tool);
+                        }
+                    }
+                    _ => list.left_out += 1,
+                }
+            }
             let cursor = page["nextCursor"].as_str().filter(|it| !it.is_empty());
-            let Some(cursor) = cursor.filter(|_| tools.len() < MOST_TOOLS) else {
+            let Some(cursor) = cursor.filter(|_| list.tools.len() < MOST_TOOLS) else {
                 break;
             };
             params = json!({ "cursor": cursor });
         }
-        tools.truncate(MOST_TOOLS);
-        Ok(tools)
+        Ok(list)
     }
 
     pub(super) async fn call_tool(
@@ -187,11 +220,15 @@ impl McpClient {
         let params = Json::from_value(params);
         let answer = self.connection.request(method, Some(&params), Some(waited));
         match answer.await {
-            Ok(answer) => Ok(serde_json::from_str(answer.result.as_str()).unwrap_or_default()),
+            // JSON that is nested too deep is the usual reason.
+            Ok(answer) => serde_json::from_str(answer.result.as_str()).map_err(|error| {
+                let reason = format!("its answer cannot be read: {error}");
+                McpError::Request { method, reason }
+            }),
             Err(RequestError::Late { .. }) => Err(McpError::Silent { waited }),
             Err(RequestError::Refused(refusal)) => Err(McpError::Request {
                 method,
-                reason: refusal.message.to_string(),
+                reason: shortened(&refusal.message.to_string()),
             }),
             Err(error) => Err(McpError::Request {
                 method,
@@ -221,11 +258,23 @@ async fn answer_pings(mut requests: IncomingRequests) {
     }
 }
 
+fn shortened(message: &str) -> String {
+    message.chars().take(ERROR_CHARS).collect()
+}
+
+/// A tool of a list. None if it is beyond the limits, or its name is one that no person could read in a prompt.
 fn listed_tool(tool: &Value) -> Option<ListedTool> {
+    let name = tool["name"].as_str()?;
+    let is_unreadable = name.is_empty() || name.chars().any(char::is_control);
+    if is_unreadable || name.chars().count() > LONGEST_NAME {
+        return None;
+    }
     let schema = tool.get("inputSchema").filter(|schema| schema.is_object());
-    Some(ListedTool {
-        name: tool["name"].as_str()?.to_owned(),
-        description: tool["description"].as_str().unwrap_or_default().to_owned(),
+    let description = tool["description"].as_str().unwrap_or_default();
+    let size = description.len() + schema.map_or(0, |schema| schema.to_string().len());
+    (size <= LARGEST_TOOL).then(|| ListedTool {
+        name: name.to_owned(),
+        description: description.to_owned(),
         schema: schema.cloned().unwrap_or_else(|| json!({"type": "object"})),
     })
 }

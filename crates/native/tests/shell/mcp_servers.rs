@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 /// The argument that makes this program a server.
 pub(super) const SERVE: &str = "--serve-mcp";
 
-pub(super) const ALL: [(&str, fn()); 3] = [
+pub(super) const ALL: [(&str, fn()); 4] = [
     (
         "an_agent_calls_tools_of_its_own_mcp_servers",
         an_agent_calls_tools_of_its_own_mcp_servers,
@@ -31,6 +31,10 @@ pub(super) const ALL: [(&str, fn()); 3] = [
         a_server_that_hangs_or_is_missing_or_ends_is_noted_and_the_agent_goes_on,
     ),
     ("a_server_ends_with_its_agent", a_server_ends_with_its_agent),
+    (
+        "a_message_beyond_16_mib_is_an_error",
+        a_message_beyond_16_mib_is_an_error,
+    ),
 ];
 
 /// Serves three tools over two pages. `hang` never answers, `banner` says other things first, `deaf` goes on after the end of its input.
@@ -78,6 +82,9 @@ fn answer(request: &Value) -> Value {
         Some("tools/list") => json!({"tools": [tool("echo")], "nextCursor": "2"}),
         Some("tools/call") if params["name"] == "fail" => {
             json!({"content": [{"type": "text", "text": "no such thing"}], "isError": true})
+        }
+        Some("tools/call") if params["arguments"]["say"] == "long" => {
+            json!({"content": [{"type": "text", "text": "x".repeat(17 << 20)}]})
         }
         Some("tools/call") => {
             let said = params["arguments"]["say"].as_str().unwrap();
@@ -239,6 +246,20 @@ fn a_server_that_hangs_or_is_missing_or_ends_is_noted_and_the_agent_goes_on() {
         names(&played.requests[0]),
         ["mcp_toys_echo", "mcp_toys_fail", "complete_task"]
     );
+    assert_eq!(played.outcome.terminate_reason, TerminateReason::Goal);
+}
+
+fn a_message_beyond_16_mib_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = Script::new()
+        .stream(Turn::call("mcp_toys_echo", json!({"say": "long"})))
+        .stream(done());
+    let servers = vec![("toys".to_owned(), server(""))];
+    let played = play(script, servers, folder.path());
+    let parts = &played.requests[1]["contents"][2]["parts"];
+    let error = parts[0]["functionResponse"]["response"]["error"].as_str();
+    let error = error.unwrap();
+    assert!(error.ends_with("at most 16777216 are read"), "{error}");
     assert_eq!(played.outcome.terminate_reason, TerminateReason::Goal);
 }
 

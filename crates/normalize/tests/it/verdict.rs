@@ -43,6 +43,18 @@ fn success_needs_the_agents_word_and_a_clean_exit() {
 }
 
 #[test]
+fn the_last_of_several_results_counts_and_an_error_before_it_is_a_warning() {
+    let failed = error("FatalTurnLimitedError", "Reached max session turns");
+    check(&[INIT, SUCCESS, &failed], &exit(0), "failed", "max_turns");
+    let later = end(&[INIT, &failed, SUCCESS], &exit(0));
+    assert_eq!(later["cause"], "end_turn");
+    let warning = "an earlier turn of the agent's stream ended with an error";
+    assert_eq!(later["warnings"], json!([warning]));
+    let twice = end(&[INIT, SUCCESS, SUCCESS], &exit(0));
+    assert_eq!(twice["warnings"], Value::Null);
+}
+
+#[test]
 fn a_success_says_only_how_it_knows() {
     assert_eq!(
         end(&[SUCCESS], &exit(0)),

@@ -73,15 +73,17 @@ impl StreamFollower {
     }
 
     /// Looks how far the files have grown. The caller's `note` is called first, then the readers are told. `None` if they have
-    /// not grown.
+    /// neither grown nor been cut.
     pub fn look(&mut self, mut note: impl FnMut(Channel, u64)) -> Option<FileSizes> {
         self.looked = Some(Instant::now());
         let length = |file: &File| file.metadata().map_or(0, |metadata| metadata.len());
+        let (stdout, stderr) = (length(&self.stdout), length(&self.stderr));
         let now = FileSizes {
-            // The files may have been truncated.
-            stdout: length(&self.stdout).max(self.seen.stdout),
-            stderr: length(&self.stderr).max(self.seen.stderr),
+            // An agent can truncate its own output.
+            stdout: stdout.max(self.seen.stdout),
+            stderr: stderr.max(self.seen.stderr),
             is_over: false,
+            is_cut: self.seen.is_cut || stdout < self.seen.stdout || stderr < self.seen.stderr,
         };
         if now == self.seen {
             return None;
@@ -121,6 +123,7 @@ mod tests {
             stdout,
             stderr,
             is_over,
+            is_cut: false,
         }
     }
 
@@ -149,9 +152,19 @@ mod tests {
         write(STDOUT, ""); // what was there once was there
         write(STDERR, "six...");
         let noted = vec![(Channel::Err, 6)];
-        assert_eq!(look(&mut follower), (Some(grown(4, 6, false)), noted));
+        let cut = |is_over| FileSizes {
+            is_cut: true,
+            ..grown(4, 6, is_over)
+        };
+        assert_eq!(look(&mut follower), (Some(cut(false)), noted));
+        write(STDOUT, "five.");
+        let noted = vec![(Channel::Out, 1)];
+        let mut longer = cut(false);
+        longer.stdout = 5;
+        assert_eq!(look(&mut follower), (Some(longer), noted));
         follower.finish();
-        assert_eq!(*told.borrow(), grown(4, 6, true));
+        longer.is_over = true;
+        assert_eq!(*told.borrow(), longer);
     }
 
     #[tokio::test]

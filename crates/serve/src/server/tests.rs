@@ -9,10 +9,8 @@ fn connect() -> DuplexStream {
     let (client, ours) = duplex(1 << 16);
     let echo = |JsonBody(body): JsonBody| async move { body };
     let router = Router::new().route("/", post(echo));
-    let places = Arc::new(Semaphore::new(1));
-    let place = places.try_acquire_owned().unwrap();
     let stream: Box<dyn AcceptedConnection> = Box::new(ours);
-    tokio::spawn(answer(stream, router, place));
+    tokio::spawn(answer(stream, router, Arc::default()));
     client
 }
 

@@ -214,7 +214,7 @@ impl Vault {
     fn open_bytes(&self, sha256: &str) -> Result<(File, ContentBytes), VaultError> {
         for _ in 0..TRIES {
             let bytes = self.bytes_of(sha256);
-            if let Ok(file) = File::open(self.blob_path(&bytes.of)) {
+            if let Ok(file) = open_regular(&self.blob_path(&bytes.of)) {
                 return Ok((file, bytes));
             }
         }
@@ -225,7 +225,8 @@ impl Vault {
     /// False if a content cannot begin with a smaller one: the last bytes of that differ. Costs next to nothing.
     pub(super) fn may_begin_with(&self, whole: &str, part: &str, size: u64) -> bool {
         let last = |name: &str| -> io::Result<Vec<u8>> {
-            let mut file = File::open(self.blob_path(name))?;
+            let file = open_regular(&self.blob_path(name));
+            let mut file = file.map_err(|_| io::ErrorKind::InvalidInput)?;
             let length = size.min(LAST);
             io::Seek::seek(&mut file, io::SeekFrom::Start(size - length))?;
             let mut bytes = Vec::new();
@@ -307,7 +308,7 @@ impl io::Write for BlobHasher {
 }
 
 /// Opens a regular file. It does not follow a link, and does not block on a pipe.
-fn open_regular(path: &Path) -> Result<File, CopyRefusal> {
+pub(super) fn open_regular(path: &Path) -> Result<File, CopyRefusal> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]

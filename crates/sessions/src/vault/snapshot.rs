@@ -1,18 +1,22 @@
 //! Which file had which content when.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::blobs::sha256_hex;
+use super::blobs::{CopyRefusal, open_regular, sha256_hex};
 use super::error::ErrorContext as _;
 use super::{Vault, VaultError, stat};
 
 /// The name and version of the format.
 pub const SCHEMA: &str = "lapidary.snapshot/1";
+
+/// More bytes of a snapshot's file are not read. A million files need fewer.
+const LONGEST_SNAPSHOT: u64 = 512 * 1024 * 1024;
 
 /// Session files of one project at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,10 +191,19 @@ impl Vault {
 }
 
 fn snapshot_at(path: &Path) -> Result<Snapshot, VaultError> {
-    let bytes = fs::read(path).at("read", path)?;
+    let bad = || VaultError::BadSnapshot {
+        path: path.to_owned(),
+    };
+    let file = match open_regular(path) {
+        Ok(file) => file,
+        Err(CopyRefusal::Source(error)) => return Err(error).at("read", path),
+        // A pipe in its place could be waited for for ever.
+        Err(CopyRefusal::NotAFile | CopyRefusal::Vault(_)) => return Err(bad()),
+    };
+    let mut bytes = Vec::new();
+    let mut file = file.take(LONGEST_SNAPSHOT);
+    file.read_to_end(&mut bytes).at("read", path)?;
     let snapshot: Option<Snapshot> = serde_json::from_slice(&bytes).ok();
     let snapshot = snapshot.filter(|it| it.schema == SCHEMA);
-    snapshot.ok_or_else(|| VaultError::BadSnapshot {
-        path: path.to_owned(),
-    })
+    snapshot.ok_or_else(bad)
 }

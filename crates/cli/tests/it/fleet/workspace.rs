@@ -1,6 +1,8 @@
 //! Workspaces of attempts on real repositories, hostile ones included.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -259,6 +261,37 @@ async fn no_command_of_the_repository_or_of_the_agent_runs() {
     let changes = workspace.collect().await.unwrap();
     assert!(!proof.exists(), "nothing of it was executed");
     assert!(changes.files.iter().any(|it| it.path == "kept.txt"));
+}
+
+#[tokio::test]
+async fn no_filter_of_a_submodule_that_the_agent_filled_runs() {
+    let world = GitWorld::new();
+    // The name is no text: a list of names as text would miss it.
+    let name = OsStr::from_bytes(b"sub\xff");
+    let inner = world.upstream().join(name);
+    fs::create_dir(&inner).unwrap();
+    world.git(&inner, &["init", "--quiet", "."]);
+    fs::write(inner.join("inner.txt"), "x").unwrap();
+    world.commit(&inner, "inner");
+    world.commit(&world.upstream(), "a submodule");
+    let recorded = world.git(&inner, &["rev-parse", "HEAD"]);
+
+    let workspace = world.workspace().await;
+    let proof = world.directory.path().join("executed");
+    let place = workspace.tree().join(name);
+    // The agent fills the submodule with the commit that is recorded, so that git looks for changes in its files.
+    fs::remove_dir(&place).unwrap();
+    fs::rename(&inner, &place).unwrap();
+    assert_eq!(world.git(&place, &["rev-parse", "HEAD"]), recorded);
+    let evil = format!("touch {}; cat", proof.display());
+    world.git(&place, &["config", "filter.evil.clean", &evil]);
+    fs::write(place.join(".git/info/attributes"), "* filter=evil\n").unwrap();
+    fs::write(place.join("inner.txt"), "y").unwrap();
+    let changes = workspace.collect().await.unwrap();
+    assert!(!proof.exists(), "nothing of it was executed");
+    let note = "`sub\u{fffd}` is a repository of its own";
+    assert_eq!(changes.left_out, [note]);
+    assert_eq!(changes.files, []);
 }
 
 #[tokio::test]

@@ -105,6 +105,23 @@ fn a_recording_holds_everything_and_is_private() {
 }
 
 #[test]
+fn an_agent_that_truncates_its_own_output_is_reported() {
+    let world = World::with_agent(
+        r#"init; say lost
+        kept=$(dirname "$(readlink /proc/$$/fd/1)")
+        until grep -q ' out ' "$kept/timing"; do sleep 0.01; done
+        python3 -I -S -c 'import os; os.ftruncate(1, 0)'"#,
+    );
+    let told = world.run(&["go"]);
+    assert_eq!(told.verdict(), ("no_result", Some(15)));
+    let cut = |event: &&serde_json::Value| {
+        let message = event["message"].as_str().unwrap_or_default();
+        event["event"] == "diagnostic" && message.contains("was truncated during the run")
+    };
+    assert_eq!(told.events.iter().filter(cut).count(), 1, "{told:?}");
+}
+
+#[test]
 fn raw_is_what_the_agent_wrote() {
     let world = World::with_agent(r"init; printf '\377\000 no newline'");
     let output = output(world.lapidary(&["run", "--format", "raw", "go"]), b"");

@@ -25,6 +25,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, SkippedLines) {
         stdout: stdout.len() as u64,
         stderr: 0,
         is_over: true,
+        is_cut: false,
     });
     let following = async {
         let translator = AttemptTranslator::new(

@@ -161,6 +161,59 @@ async fn a_cancelled_call_cancels_its_task_even_if_the_server_never_answers_that
     }
 }
 
+fn reason(error: RemoteError) -> String {
+    match error {
+        RemoteError::MalformedAnswer { reason } => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_is_asked_for_and_says_more_and_more_is_given_up() {
+    let polls = std::sync::atomic::AtomicUsize::new(0);
+    let server = server(move |method, _| {
+        let mut working = task("working");
+        if method == "tasks/get" {
+            // The text is another one each time, so that all of it would be kept.
+            let poll = polls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let text = format!("{poll}{}", "x".repeat(9 << 20));
+            working["status"]["message"] =
+                json!({"role": "agent", "parts": [{"kind": "text", "text": text}]});
+        }
+        json_answer(&result(&working))
+    });
+    let scene = Scene::at(server.url("/card.json"), patient());
+    let reason = reason(scene.failure("hello").await);
+    assert_eq!(reason, "its text has more than 67108864 bytes");
+    assert_eq!(methods(&server).last().unwrap(), "tasks/cancel");
+}
+
+#[tokio::test]
+async fn a_task_with_artifacts_without_end_is_given_up() {
+    let server = server(|_, _| {
+        let mut done = task("completed");
+        let artifact = |id| json!({"artifactId": format!("a{id}"), "parts": []});
+        done["artifacts"] = (0..10_001).map(artifact).collect();
+        json_answer(&result(&done))
+    });
+    let scene = Scene::at(server.url("/card.json"), patient());
+    let reason = reason(scene.failure("hello").await);
+    assert_eq!(reason, "it has more than 10000 artifacts");
+}
+
+#[tokio::test]
+async fn the_words_of_an_error_in_a_stream_fit_a_screen() {
+    let long = "x".repeat(1 << 20);
+    let error = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": long}});
+    let server = server(move |_, _| vec![event_stream(), event(&error)]);
+    let scene = Scene::at(server.url("/card.json"), patient());
+    let error = scene.failure("hello").await;
+    let RemoteError::Refused { message, .. } = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(message.len(), 2000);
+}
+
 #[tokio::test]
 async fn a_server_that_forgets_its_task_is_found_out() {
     let server = server(|method, _| match method {

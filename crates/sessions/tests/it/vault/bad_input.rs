@@ -140,8 +140,10 @@ fn snapshots_that_cannot_be_read_are_named_and_the_others_work() {
         json!({"schema": "lapidary.vault/9"}).to_string(),
     )
     .unwrap();
+    // Nothing waits for a pipe to be written.
+    make_pipe(&folder.join("20260101T000000.000Z-pipe.json"));
     let history = chats.vault().log().unwrap();
-    assert_eq!((history.snapshots.len(), history.unreadable.len()), (1, 2));
+    assert_eq!((history.snapshots.len(), history.unreadable.len()), (1, 3));
     assert!(!chats.vault().verify().unwrap().is_sound());
     assert!(
         chats
@@ -149,6 +151,21 @@ fn snapshots_that_cannot_be_read_are_named_and_the_others_work() {
             .restore(RestoreTarget::Session("a"), &chats.project(), now())
             .is_ok()
     );
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_content_is_not_waited_for() {
+    let chats = Chats::new();
+    chats.write(A, &session("a", &["one"]));
+    let sha256 = chats.add(now()).snapshot.files[0].sha256.clone();
+    let blob = chats.vault().dir().join("blobs").join(&sha256[..2]);
+    let blob = blob.join(sha256);
+    fs::remove_file(&blob).unwrap();
+    make_pipe(&blob);
+    assert!(!chats.vault().verify().unwrap().is_sound());
+    let target = RestoreTarget::Session("a");
+    let restored = chats.vault().restore(target, &chats.project(), later(1));
+    restored.unwrap_err();
 }
 
 #[test]
