@@ -1,6 +1,6 @@
 // A chat front end: a page in the browser, an agent behind it, and buttons for what the agent may do.
 //
-//     npm install lapidary && npx tsc --module nodenext --target es2022 examples/chat.ts
+//     npm install lapidary typescript @types/node && npx tsc --module nodenext --target es2022 --types node examples/chat.ts
 //     node examples/chat.js claude
 //
 // The page gets events as JSON and shows them as text only: nothing that an agent writes becomes markup.

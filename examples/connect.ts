@@ -1,7 +1,7 @@
 // A small client of `lapidary connect`: it sends two prompts in one session and prints the answers as they arrive.
 // It allows the agent to read and search, and denies everything else.
 //
-//     tsc --module esnext --moduleResolution bundler --target es2022 --outDir build examples/connect.ts
+//     tsc --module esnext --moduleResolution bundler --target es2022 --types node --outDir build examples/connect.ts
 //     node build/connect.js --agent claude 'what is in here?' 'and what is it for?'
 import { spawn } from "node:child_process";
 import { once } from "node:events";

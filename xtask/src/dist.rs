@@ -129,7 +129,7 @@ impl Release {
                 "wrote {}",
                 self.write_formula(base_url, &archive)?.display()
             ),
-            None => println!("left out: the Homebrew formula, which needs `--base-url`"),
+            None => println!("skipped: the Homebrew formula, which needs `--base-url`"),
         }
         if let LinkedLibc::Glibc(minor) = self.libc {
             println!("the binary needs glibc 2.{minor}");

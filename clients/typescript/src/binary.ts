@@ -1,6 +1,6 @@
 // Finds the binary, and checks that its version fits.
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -86,8 +86,11 @@ async function askVersion(path: string): Promise<void> {
   }
 }
 
-/** Why the binary cannot be started. */
-export function startError(path: string, error: NodeJS.ErrnoException): LapidaryError {
+/** Why the binary cannot be started. The system reports a missing directory as a missing program. */
+export function startError(path: string, error: NodeJS.ErrnoException, cwd?: string): LapidaryError {
+  if (cwd !== undefined && statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    return new LapidaryError("directory_missing", `\`cwd\` is \`${cwd}\`, which is not a directory`, "create it, or correct `cwd`", { cause: error });
+  }
   const isForeign = error.code === "ENOEXEC" || error.code === "ENOENT";
   return new LapidaryError(
     "binary_missing",

@@ -69,7 +69,7 @@ export class ChildTransport implements Transport {
     endWithThisProcess(child);
     child.stdin.on("error", () => {}); // `lapidary` may have exited already: `run_end` has the cause
     child.stdout.on("error", () => {});
-    child.on("error", (error) => this.#fail(startError(binary, error)));
+    child.on("error", (error) => this.#fail(startError(binary, error, cwd)));
     child.on("close", (code, signal) => this.#exited(code, signal));
     const splitter = new LineSplitter(this.options.maxLineBytes ?? LONGEST_LINE);
     child.stdout.on("data", (bytes: Buffer) => this.#read(() => splitter.push(bytes)));

@@ -55,6 +55,7 @@ export class Connection extends AgentRun {
       const step = await events.next();
       if (step.done === true) return { text: answer, result: step.value };
       const event = step.value;
+      if (event.extensions?.["acp.replay"] !== undefined) continue; // the history of a loaded session
       if (event.event === "stream_delta" && event.kind === "text") answer += event.textDelta ?? "";
       else if (event.event === "text" && event.kind === "text") answer += event.text;
     }

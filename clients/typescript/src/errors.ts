@@ -6,6 +6,8 @@ export type LapidaryErrorCode =
   | "platform_unsupported"
   /** The package with the binary is not installed, or `LAPIDARY_BIN` names no program. */
   | "binary_missing"
+  /** `cwd` is not a directory. */
+  | "directory_missing"
   /** The binary or the server speaks another version than this client. */
   | "version_mismatch"
   /** `lapidary` ended, or printed something else, before its `run_end`. */

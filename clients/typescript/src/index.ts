@@ -93,7 +93,7 @@ export function watch(id: string, options: WatchOptions): AgentRun {
 /** A run whose requests are answered: a connection with one prompt. */
 function attendedRun(options: RunOptions): AgentRun {
   if (options.resume !== undefined) {
-    throw new LapidaryError("unsupported_option", "`resume` does not work with `onPermission`", "use `connect` and the command `resume_session`");
+    throw new LapidaryError("unsupported_option", "`resume` does not work with `onPermission`", "let rules decide (`allow`, `deny`), or use `connect` and the command `load_session` if the agent has it");
   }
   const transport = new ChildTransport(commandLine("connect", options), options);
   const run = new AgentRun(transport, options, "leader");

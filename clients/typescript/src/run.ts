@@ -115,7 +115,7 @@ export class AgentRun implements AsyncIterable<AgentEvent>, AsyncDisposable {
   #send(command: Command): Promise<CommandResult> {
     const id = typeof command.id === "string" ? command.id : this.newCommandId();
     return new Promise((resolve, reject) => {
-      if (this.#isOver) return reject(overError(command));
+      if (this.#isOver) return reject(overError(this.#end, command));
       this.#pending.set(id, { resolve, reject });
       this.transport.flow(true);
       this.transport.send({ ...command, id }).then(
@@ -202,7 +202,7 @@ export class AgentRun implements AsyncIterable<AgentEvent>, AsyncDisposable {
     this.#isOver = true;
     this.#unlisten();
     for (const controller of this.#requests.values()) controller.abort();
-    for (const { reject } of this.#pending.values()) reject(overError());
+    for (const { reject } of this.#pending.values()) reject(overError(this.#end));
     this.#pending.clear();
     const { signal } = this.options;
     const aborted = signal?.aborted === true ? { error: signal.reason as unknown } : undefined;
@@ -218,7 +218,9 @@ export class AgentRun implements AsyncIterable<AgentEvent>, AsyncDisposable {
   }
 }
 
-function overError(command?: Command): LapidaryError {
+/** Why a command has no result: the run has ended, for the reason of its `run_end`. */
+function overError(end?: RunEnd, command?: Command): LapidaryError {
   const name = command === undefined ? "a command" : `\`${command.command}\``;
-  return new LapidaryError("command_failed", `${name} failed: the run is over`);
+  const reason = end?.message === undefined ? "" : `: ${end.message}`;
+  return new LapidaryError("command_failed", `${name} failed: the run has ended${reason}`, end?.hint);
 }

@@ -27,7 +27,7 @@
 //! ```
 //!
 //! [`Run`] is a stream of [`Event`]s; [`Run::subscribe`] gives any number of others the same events, [`Run::outcome`] only the
-//! end.
+//! end. [`Run::stop`] ends the run. [`RunBuilder::permission_prompts`] lets the program answer requests for permission.
 //!
 //! | module | content |
 //! |---|---|
@@ -91,6 +91,7 @@ use std::process::ExitCode;
 
 use lapidary_engine::process::{stdio_bridge, supervisor};
 
+pub use lapidary_engine::conversation::{PermissionAnswer, PermissionPrompt};
 pub use lapidary_engine::policy::PermissionMode;
 pub use lapidary_engine::run::{Run, Subscription};
 pub use lapidary_vocab::{Body, Event};

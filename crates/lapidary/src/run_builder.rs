@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lapidary_engine::config::Config;
+use lapidary_engine::conversation::{PermissionPrompt, PromptAttendant};
 use lapidary_engine::gemini_cli::PromptText;
 use lapidary_engine::headless::Job;
 use lapidary_engine::policy::{PermissionEffect, PermissionMode};
@@ -11,6 +12,7 @@ use lapidary_engine::run::Run;
 use lapidary_engine::{budget::Budget, fresh_run};
 use lapidary_gemini::json_schema::JsonSchema;
 use lapidary_normalize::DeltaMode;
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::agents::AgentTask;
 use crate::prepare::{ConfigFiles, OutputSchemaSource, PrepareError, RunOptions, RunSurroundings};
@@ -36,6 +38,7 @@ pub fn run(prompt: impl Into<String>) -> RunBuilder {
     RunBuilder {
         prompt: PromptText::Text(prompt.into()),
         resume: None,
+        prompts: None,
         options: RunOptions::new(&fresh_run()),
         surroundings: None,
         own_agent: None,
@@ -48,6 +51,7 @@ pub fn run(prompt: impl Into<String>) -> RunBuilder {
 pub struct RunBuilder {
     prompt: PromptText,
     resume: Option<String>,
+    prompts: Option<UnboundedSender<PermissionPrompt>>,
     options: RunOptions,
     surroundings: Option<RunSurroundings>,
     own_agent: Option<AgentTask>,
@@ -84,6 +88,29 @@ impl RunBuilder {
     /// Adds a rule that denies actions. Denying rules come before allowing ones.
     pub fn deny(self, rule: impl Into<String>) -> Self {
         self.with_rule(PermissionEffect::Deny, rule.into())
+    }
+
+    /// Sends each request for permission that no rule decides to a channel, whose reader answers it. Without a channel such a
+    /// request is denied, and so is one that the reader drops.
+    ///
+    /// ```no_run
+    /// use lapidary::{PermissionAnswer, PermissionPrompt};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (prompts, mut requests) = tokio::sync::mpsc::unbounded_channel::<PermissionPrompt>();
+    /// std::thread::spawn(move || {
+    ///     while let Some(prompt) = requests.blocking_recv() {
+    ///         println!("{}: {:?}", prompt.request.tool_name, prompt.request.content);
+    ///         let _ = prompt.reply.send(PermissionAnswer::deny("not today")); // fails if the agent has withdrawn it
+    ///     }
+    /// });
+    /// let run = lapidary::run("fix the test").permission_prompts(prompts).start()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn permission_prompts(mut self, prompts: UnboundedSender<PermissionPrompt>) -> Self {
+        self.prompts = Some(prompts);
+        self
     }
 
     /// The longest that the run may take. Ten minutes, unless settings say otherwise.
@@ -204,6 +231,9 @@ impl RunBuilder {
             .job(&surroundings, &mut |warning| notices.push(warning))?;
         job.prompt = self.prompt;
         job.resume = self.resume;
+        if let Some(prompts) = self.prompts {
+            job.speaking.attendant = PromptAttendant::Somebody(prompts);
+        }
         job.notices = notices;
         if let Some(task) = self.own_agent {
             job.agent = task.into_agent();

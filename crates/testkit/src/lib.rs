@@ -20,6 +20,7 @@ pub mod raw_server;
 pub mod recorded;
 pub mod secrets;
 pub mod sessions;
+pub mod shown_commands;
 pub mod tcp_proxy;
 pub mod ways;
 #[cfg(target_os = "linux")]

@@ -87,7 +87,9 @@ def _attended_run(prompt: str, options: Mapping[str, Any]) -> AgentRun:
     """A run whose requests are answered: a connection with one prompt."""
     if "resume" in options:
         raise LapidaryError(
-            "unsupported_option", "`resume` does not work with `on_permission`", "use `connect` and the command `resume_session`"
+            "unsupported_option",
+            "`resume` does not work with `on_permission`",
+            "let rules decide (`allow`, `deny`), or use `connect` and the command `load_session` if the agent has it",
         )
     transport = ChildTransport(command_line("connect", options), options)
     started = AgentRun(transport, options, "leader")

@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 import sys
-from typing import Dict
+from typing import Dict, Optional
 
 from ._errors import LapidaryError
 from ._version import VERSION
@@ -59,8 +59,12 @@ def check_binary(path: str) -> None:
     _checked[path] = True
 
 
-def start_error(path: str, error: BaseException) -> LapidaryError:
-    """Why the binary cannot be started."""
+def start_error(path: str, error: BaseException, cwd: Optional[str] = None) -> LapidaryError:
+    """Why the binary cannot be started. The system reports a missing directory as a missing program."""
+    if cwd is not None and not os.path.isdir(cwd):
+        return LapidaryError(
+            "directory_missing", f"`cwd` is `{cwd}`, which is not a directory", "create it, or correct `cwd`"
+        )
     is_foreign = isinstance(error, FileNotFoundError) or "Exec format" in str(error)
     return LapidaryError(
         "binary_missing",

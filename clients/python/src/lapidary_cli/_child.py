@@ -51,7 +51,7 @@ class ChildTransport(Transport):
                 env=options.get("env"),
             )
         except OSError as error:
-            raise start_error(binary, error) from error
+            raise start_error(binary, error, options.get("cwd")) from error
         _living.add(self._child)
         self._errors = threading.Thread(target=self._read_errors, daemon=True)
         self._errors.start()

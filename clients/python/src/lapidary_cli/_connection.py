@@ -167,6 +167,8 @@ class TurnEvents:
 
 def _text_of(event: AgentEvent) -> str:
     text: Optional[str] = None
+    if "acp.replay" in event.get("extensions", {}):  # the history of a loaded session
+        return ""
     if event["event"] == "stream_delta" and event["kind"] == "text":
         text = event.get("textDelta")
     elif event["event"] == "text" and event["kind"] == "text":

@@ -7,6 +7,7 @@ from typing import Any, Literal, Optional, Tuple
 #: What went wrong, for programs.
 LapidaryErrorCode = Literal[
     "binary_missing",  # there is no binary for this platform, or `LAPIDARY_BIN` names no program
+    "directory_missing",  # `cwd` is not a directory
     "version_mismatch",  # the binary or the server speaks another version than this client
     "ended_early",  # `lapidary` ended, or printed something else, before its `run_end`
     "line_too_long",  # a line is longer than `max_line_bytes`

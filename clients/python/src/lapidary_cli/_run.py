@@ -154,7 +154,7 @@ class AgentRun:
             with self._lock:
                 pending, self._pending = self._pending, {}
             for waiting in pending.values():
-                waiting.set_exception(LapidaryError("command_failed", "the command failed: the run is over"))
+                waiting.set_exception(_over_error(self.end, "the command"))
             self._feed.end(self._failure or failure)
 
     def _note(self, event: Line) -> None:
@@ -194,7 +194,7 @@ class AgentRun:
         waiting.set_running_or_notify_cancel()  # the coroutine that waits may be cancelled, the command cannot
         with self._lock:
             if self._is_over:
-                raise LapidaryError("command_failed", f"`{line.get('command')}` failed: the run is over")
+                raise _over_error(self.end, f"`{line.get('command')}`")
             self._pending[name] = waiting
         self._feed.make_room()
         try:
@@ -314,6 +314,13 @@ def _answer_fields(event: Line, answer: Any) -> Mapping[str, Any]:
     if not isinstance(fields, Mapping) or field not in fields:
         raise TypeError(f"`{callback}` returned {answer!r}: a dictionary with `{field}` is an answer")
     return fields
+
+
+def _over_error(end: Optional[RunEnd], name: str) -> LapidaryError:
+    """Why a command has no result: the run has ended, for the reason of its `run_end`."""
+    reason = None if end is None else end.get("message")
+    what = f"{name} failed: the run has ended" + ("" if reason is None else f": {reason}")
+    return LapidaryError("command_failed", what, None if end is None else end.get("hint"))
 
 
 def _checked(result: Line) -> CommandResult:

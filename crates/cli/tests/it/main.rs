@@ -23,6 +23,7 @@ mod connect;
 mod delegation;
 mod demo;
 mod doctor;
+mod documents;
 mod event_input;
 mod examples;
 mod export;

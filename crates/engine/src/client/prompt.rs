@@ -51,6 +51,26 @@ pub struct PermissionAnswer {
 }
 
 impl PermissionAnswer {
+    /// The program that runs the agent allows the request, this once.
+    pub fn allow() -> Self {
+        Self {
+            allowed: true,
+            option_id: None,
+            is_for_run: false,
+            reason: None,
+            by: DecidedBy::Peer,
+        }
+    }
+
+    /// The program that runs the agent denies the request. The agent gets the reason.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self {
+            allowed: false,
+            reason: Some(reason.into()),
+            ..Self::allow()
+        }
+    }
+
     /// The actions that the answer allows for the rest of the run.
     pub(crate) fn standing_answer(&self, action: &ToolAction) -> Option<StandingAnswer> {
         let is_meant = self.allowed && self.is_for_run;

@@ -8,6 +8,7 @@ for (const start of [() => run(aborted).finished(), () => runResult(aborted)]) {
 
 const options = { agent: process.env.AGENT, trustWorkspace: true };
 const idle = connect(options);
+await idle.command({ command: "load_session", sessionId: "old" }); // the agent says `as I said`
 console.log((await idle.send("say one")).text);
 await idle[Symbol.asyncDispose]();
 console.log("disposed of when idle:", idle.end?.outcome);

@@ -11,6 +11,7 @@ from lapidary_cli.vocabulary import PermissionRequest
 OPTIONS: AgentOptions = {"agent": sys.argv[1], "trust_workspace": True, "model": None}
 
 with connect(**OPTIONS) as idle:
+    idle.command({"command": "load_session", "sessionId": "old"})  # the agent says `as I said`
     print(idle.send("say one").text)
 print("left when idle:", idle.end and idle.end["outcome"])
 

@@ -43,6 +43,14 @@ pub(super) fn check_named_binaries(install: &str, run: impl Fn(&Path) -> Ran) {
     check_error(&nowhere, "binary_missing", &words);
 }
 
+/// A directory that does not exist, and an agent that is unknown. The system names the program instead of the directory.
+pub(super) fn check_wrong_options(in_a_missing_directory: &Ran, with_an_unknown_agent: &Ran) {
+    let words = ["`cwd` is `/nonexistent`, which is not a directory"];
+    check_error(in_a_missing_directory, "directory_missing", &words);
+    let words = ["the run has ended: unknown agent `nosuch`"];
+    check_error(with_an_unknown_agent, "command_failed", &words);
+}
+
 /// The server is killed in the middle of a run.
 pub(super) fn check_lost_server(run: impl FnOnce(&DemoServer) -> Ran) {
     let server = DemoServer::start();

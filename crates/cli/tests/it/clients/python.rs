@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::installed::installed_clients;
 use super::misfortunes::{
     check_addresses, check_error, check_left_runs, check_long_lines, check_lost_server,
-    check_named_binaries,
+    check_named_binaries, check_wrong_options,
 };
 use super::readme::{check_outputs, run_examples, write_examples};
 use super::{ran, succeeded};
@@ -147,6 +147,9 @@ fn a_python_client_without_a_fitting_binary_says_what_to_do() {
             python.env("LAPIDARY_BIN", binary);
         })
     });
+    let lost = RUN.replace("'demo'", "'demo', cwd='/nonexistent'");
+    let unknown = "lapidary_cli.connect(agent='nosuch').send('hi')";
+    check_wrong_options(&run_script(&lost, |_| {}), &run_script(unknown, |_| {}));
 }
 
 #[test]

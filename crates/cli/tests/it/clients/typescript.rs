@@ -9,7 +9,7 @@ use serde_json::json;
 use super::installed::installed_clients;
 use super::misfortunes::{
     check_addresses, check_error, check_left_runs, check_long_lines, check_lost_server,
-    check_named_binaries,
+    check_named_binaries, check_wrong_options,
 };
 use super::readme::{check_outputs, run_examples, write_examples};
 use super::{ran, succeeded};
@@ -127,6 +127,10 @@ fn a_typescript_client_without_a_fitting_binary_says_what_to_do() {
             node.env("LAPIDARY_BIN", binary);
         })
     });
+    let lost = RUN.replace("agent: 'demo'", "agent: 'demo', cwd: '/nonexistent'");
+    let unknown = "const { connect } = await import('lapidary');
+await connect({ agent: 'nosuch' }).send('hi').then(console.log, show);";
+    check_wrong_options(&run_module(&lost, |_| {}), &run_module(unknown, |_| {}));
     let mut command = program("node");
     command.arg(alone.join("dist/command.js")).arg("--version");
     let told = ran(command);

@@ -1,5 +1,6 @@
 //! A run with several readers: each subscription, early or late and from any `seq` on, has the events of the run.
 
+use std::thread;
 use std::time::Duration;
 
 use lapidary::directories::surroundings;
@@ -7,24 +8,58 @@ use lapidary::engine::run::SubscribeError;
 use lapidary::normalize::DeltaMode;
 use lapidary::prepare::{PrepareError, PrepareErrorKind, RunSurroundings};
 use lapidary::vocab::Outcome;
-use lapidary::{Body, Event, Run, RunBuilder, Subscription};
+use lapidary::{Body, Event, PermissionAnswer, PermissionPrompt, Run, RunBuilder, Subscription};
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::world::World;
-use crate::support::DEADLINE;
+use crate::support::{DEADLINE, root};
 
 /// A run of the agent of this world, or of another one.
 fn wanted(world: &World) -> RunBuilder {
+    wanted_for(world, "go")
+}
+
+fn wanted_for(world: &World, prompt: &str) -> RunBuilder {
     let command = world.lapidary(&[]);
     let vars = command
         .get_envs()
         .filter_map(|(name, value)| Some((name.into(), value?.into())));
     let environment = surroundings(vars.collect::<Vec<_>>(), world.path("project"));
-    lapidary::run("go")
+    lapidary::run(prompt)
         .config(world.config())
         .surroundings(RunSurroundings {
             environment,
             program: env!("CARGO_BIN_EXE_lapidary").into(),
         })
+}
+
+#[test]
+fn a_program_answers_the_permission_requests_of_its_run() {
+    let world = World::with_agent("exit 1");
+    let agent = root().join("examples/agent.py");
+    for (answer, expected) in [
+        (
+            PermissionAnswer::allow(),
+            ["allowed", "the user allowed it"],
+        ),
+        (PermissionAnswer::deny("not today"), ["denied", "not today"]),
+    ] {
+        let (prompts, mut requests) = unbounded_channel::<PermissionPrompt>();
+        let answering = thread::spawn(move || {
+            let prompt = requests.blocking_recv().unwrap();
+            prompt.reply.send(answer).unwrap();
+        });
+        let run = wanted_for(&world, "ask edit a.txt").agent(agent.display().to_string());
+        let mut run = run.permission_prompts(prompts).start().unwrap();
+        let mut decided = Vec::new();
+        while let Some(event) = run.blocking_next() {
+            if let Body::PermissionDecision(it) = event.body {
+                decided.push([it.decision.to_string(), it.reason.unwrap().to_string()]);
+            }
+        }
+        answering.join().unwrap();
+        assert_eq!(decided, [expected]);
+    }
 }
 
 fn lines(events: &[Event]) -> Vec<String> {
