@@ -13,9 +13,8 @@ use std::time::SystemTime;
 
 use lapidary_vocab::session::HiddenReason;
 
-use super::projects::{SessionProject, directories_in};
+use super::projects::{SessionProject, directories_in, nearest_visible};
 use super::scan::FileScanner;
-use crate::store_files::nearest_visible;
 use entries::{DirectoryEntry, FileFacts};
 pub(crate) use names::NoMemory;
 pub use names::{DirectoryMemory, DirectoryNames, DirectoryState};

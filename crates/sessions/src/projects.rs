@@ -15,8 +15,6 @@ use sha2::{Digest as _, Sha256};
 use lapidary_gemini::GeminiHome;
 use lapidary_gemini::file;
 
-use crate::store_files::nearest_visible;
-
 /// The file that says whose directory it is in.
 const MARKER: &str = ".project_root";
 
@@ -384,4 +382,11 @@ pub(super) fn directories_in(base: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// A path, or the nearest directory above it that can be seen: the one that has to be opened to get to the path.
+pub(crate) fn nearest_visible(path: &Path) -> &Path {
+    let mut ancestors = path.ancestors();
+    let visible = ancestors.find(|it| it.symlink_metadata().is_ok());
+    visible.unwrap_or(path)
 }

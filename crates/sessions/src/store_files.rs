@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
 use crate::agent_summary::AgentSummary;
+use crate::projects::nearest_visible;
 use crate::provider_scope::{ProjectReach, ProviderScope};
 
 /// How much of a long path is in the name of its directory; a hash follows (Claude Code 2.1.312).
@@ -228,13 +229,6 @@ pub(crate) fn add_warning(warnings: &mut Vec<String>, path: &Path, error: &io::E
     if !warnings.contains(&warning) {
         warnings.push(warning);
     }
-}
-
-/// A path, or the nearest directory above it that can be seen: the one that has to be opened to get to the path.
-pub(crate) fn nearest_visible(path: &Path) -> &Path {
-    let mut ancestors = path.ancestors();
-    let visible = ancestors.find(|it| it.symlink_metadata().is_ok());
-    visible.unwrap_or(path)
 }
 
 fn sorted_entries(directory: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
