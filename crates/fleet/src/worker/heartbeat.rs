@@ -24,7 +24,9 @@ async fn while_looking<T>(held: &HeldTable, heartbeats: impl Future<Output = T>)
     let looks = async {
         loop {
             let held = held.all();
-            held.iter().for_each(|held| held.check_lease());
+            for held in &held {
+                held.check_lease();
+            }
             let kept = held.iter().filter(|held| !held.is_lost());
             let ends = kept.map(|held| held.lease.until().left());
             sleep(ends.min().unwrap_or(LEASE_LOOK).min(LEASE_LOOK)).await;
