@@ -35,8 +35,9 @@ const UNCLEAR_LOOKS: u32 = 20;
 /// How often the supervisor of a leased run is looked at.
 const LEASE_LOOK: Duration = Duration::from_millis(500);
 
-/// A supervisor that has not ended its agent this long after the lease's end does not run.
-const LEASE_DELAY: Duration = Duration::from_secs(1);
+/// A supervisor that has not ended its agent this long after the lease's end does not run. With the pause between two looks it is a
+/// second, which is the margin of the shortest lease.
+const LEASE_DELAY: Duration = Duration::from_millis(500);
 
 /// A running agent. Dropping it ends the agent and everything that it started.
 #[derive(Debug)]
