@@ -15,6 +15,7 @@ use lapidary_normalize::DeltaMode;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::agents::AgentTask;
+use crate::demo::DemoAttendance;
 use crate::prepare::{ConfigFiles, OutputSchemaSource, PrepareError, RunOptions, RunSurroundings};
 
 /// Asks for a run of an agent on a prompt: Gemini CLI, unless [`RunBuilder::agent`] says otherwise, with the settings of
@@ -109,6 +110,7 @@ impl RunBuilder {
     /// # }
     /// ```
     pub fn permission_prompts(mut self, prompts: UnboundedSender<PermissionPrompt>) -> Self {
+        self.options.attendance = DemoAttendance::Attended;
         self.prompts = Some(prompts);
         self
     }

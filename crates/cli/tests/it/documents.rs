@@ -13,8 +13,8 @@ use lapidary_testkit::shown_commands::{ShownCommand, pages, shown_commands};
 use self::world::DocumentWorld;
 use crate::support::{Ran, root};
 
-/// Commands that this test does not run, and the test that runs them instead: servers that do not end, views on a terminal,
-/// builds, the network. A command is named by its beginning.
+/// Commands that this test does not run, and the test that runs them instead, or runs what they build: dialogues on a terminal,
+/// fixed ports, builds, the network. A command is named by its beginning.
 const RUN_ELSEWHERE: &[(&str, &str)] = &[
     (
         "lapidary run --agent demo 'what can you do?'",
@@ -22,7 +22,7 @@ const RUN_ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "cargo install --locked --path crates/cli",
-        "the_archive_has_binary_completions_pages_and_licences",
+        "a_command_in_this_process_prints_and_returns_what_the_binary_does",
     ),
     (
         "cargo xtask dist",
@@ -37,28 +37,12 @@ const RUN_ELSEWHERE: &[(&str, &str)] = &[
         "examples_of_the_python_package_are_typed_strictly_and_run",
     ),
     (
-        "lapidary serve --open",
-        "a_server_leaves_no_page_with_its_token_and_replaces_the_socket_of_a_killed_one",
-    ),
-    (
-        "lapidary serve --root",
-        "a_client_narrows_the_policy_of_the_server_and_never_widens_it",
-    ),
-    (
-        "lapidary serve --listen unix:",
-        "a_server_leaves_no_page_with_its_token_and_replaces_the_socket_of_a_killed_one",
-    ),
-    (
         "lapidary serve --listen 0.0.0.0:7717 --tls-cert",
         "a_server_with_a_certificate_speaks_tls_beyond_this_machine",
     ),
     (
         "lapidary serve --listen 0.0.0.0:7717 --behind-proxy",
         "behind_a_proxy_the_proxys_host_is_the_servers",
-    ),
-    (
-        "lapidary fleet work --slots 4 --label gpu",
-        "a_cancelled_ticket_ends_its_agent_and_a_drained_worker_ends",
     ),
     (
         "lapidary agents check --online",
@@ -72,13 +56,15 @@ const RUN_ELSEWHERE: &[(&str, &str)] = &[
         "lapidary skills install",
         "a_clone_uses_the_users_ssh_without_prompts",
     ),
-    (
-        "lapidary sessions continue",
-        "nothing_is_sent_without_a_word_from_the_user",
-    ),
 ];
 
-/// The same for commands that a text names.
+/// Options that make a command end, or answer its question. They are added to the command as it is shown.
+const ENDS: &[(&str, &str)] = &[
+    ("lapidary fleet work --slots", " --drain"),
+    ("lapidary sessions continue", " --yes"),
+];
+
+/// The same as [`RUN_ELSEWHERE`] for commands that a text names.
 const NOT_RUN_BY_NAME: &[(&str, &str)] = &[
     (
         "lapidary serve",
@@ -106,8 +92,10 @@ const FAILING: &[(&str, i32)] = &[
     ("lapidary run --agent ./my-agent", 18),
 ];
 
+type WorldPreparation = fn(&DocumentWorld);
+
 /// What a command needs beyond a project and agents. A command is named by its page and its beginning.
-const SCENES: &[(&str, &str, fn(&DocumentWorld))] = &[
+const SCENES: &[(&str, &str, WorldPreparation)] = &[
     (
         "README.md",
         "lapidary runs open",
@@ -190,6 +178,11 @@ const SCENES: &[(&str, &str, fn(&DocumentWorld))] = &[
         DocumentWorld::with_a_recorded_dialogue,
     ),
     ("docs/runs.md", "", DocumentWorld::with_recorded_runs),
+    (
+        "docs/sessions.md",
+        "lapidary sessions continue",
+        DocumentWorld::with_a_session_of_claude,
+    ),
     (
         "docs/sessions.md",
         "lapidary sessions list",
@@ -287,8 +280,10 @@ fn check(page: &str) {
             let scene = scenes.find(|(its_page, beginning, _)| {
                 *its_page == page && command.text.starts_with(beginning)
             });
-            scene.iter().for_each(|(.., prepare)| prepare(&world));
-            let ran = world.run(&command.text, is_on_a_terminal(&command));
+            if let Some((.., prepare)) = scene {
+                prepare(&world);
+            }
+            let ran = run(&world, &command);
             problem(&world, &command, &ran, &known)
         });
         let problem = problem.unwrap_or_else(|_| Some("it panics or does not end".to_owned()));
@@ -296,6 +291,16 @@ fn check(page: &str) {
         wrong.extend(problem.map(|problem| format!("{place}\n{problem}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+fn run(world: &DocumentWorld, command: &ShownCommand) -> Ran {
+    if command.text.starts_with("lapidary serve") {
+        return world.run_server(&command.text);
+    }
+    let mut ends = ENDS.iter();
+    let end = ends.find(|(beginning, _)| command.text.starts_with(beginning));
+    let line = format!("{}{}", command.text, end.map_or("", |(_, end)| end));
+    world.run(&line, is_on_a_terminal(command))
 }
 
 /// Shown output is that of a terminal. A run would ask there, and what the documents show of runs is on stderr.
@@ -403,7 +408,8 @@ fn each_command_that_runs_elsewhere_is_shown_and_its_test_exists() {
         assert!(sources.contains(&format!("fn {test}()")), "no test {test}");
     }
     let scenes = SCENES.iter().map(|(_, beginning, _)| beginning);
-    for beginning in FAILING.iter().map(|(it, _)| it).chain(scenes) {
+    let ends = ENDS.iter().map(|(beginning, _)| beginning);
+    for beginning in FAILING.iter().map(|(it, _)| it).chain(scenes).chain(ends) {
         let is_shown = shown.iter().any(|it| it.text.starts_with(beginning));
         assert!(is_shown, "no document shows `{beginning}`");
     }

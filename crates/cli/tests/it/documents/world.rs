@@ -4,14 +4,18 @@ use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use lapidary_standin::api::{FakeApi, Script, ScriptRule, Turn};
 use lapidary_testkit::recorded::RecordedHome;
 use lapidary_testkit::shown_commands::calls;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, lapidary, on_a_terminal, output, program, root, started};
+use crate::support::{
+    DEADLINE, Ran, ended, lapidary, lines_of, on_a_terminal, output, program, root, started,
+};
 
 const FIXTURES: &str = "fixtures/gemini-0.61.0/sessions";
 /// Wide enough for every line that a document shows.
@@ -167,6 +171,34 @@ impl DocumentWorld {
             code: ran.status.code(),
             stdout: String::from_utf8(ran.stdout).unwrap(),
             stderr: String::from_utf8(ran.stderr).unwrap(),
+        }
+    }
+
+    /// Starts a server as a document shows it, on a free port or in a directory of this world, and ends it once it has printed its
+    /// first line.
+    pub(super) fn run_server(&self, line: &str) -> Ran {
+        let line = line.split(" # ").next().unwrap_or_default();
+        let own = self.home.root().display().to_string();
+        let line = line.replace("/run/user/1000", &own);
+        let has_address = line.contains("--listen");
+        let address = if has_address {
+            ""
+        } else {
+            " --listen 127.0.0.1:0"
+        };
+        fs::create_dir_all(self.path("home/projects")).unwrap();
+        let mut shell = program("bash");
+        shell.args(["-c", &format!("exec {line}{address}")]);
+        self.enter(&mut shell);
+        shell.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut server = shell.stderr(Stdio::piped()).spawn().unwrap();
+        let first = lines_of(&mut server).recv_timeout(DEADLINE);
+        kill(Pid::from_raw(server.id().cast_signed()), Signal::SIGTERM).unwrap();
+        let ended = ended(server);
+        Ran {
+            code: ended.status.code(),
+            stdout: first.unwrap(),
+            stderr: String::from_utf8(ended.stderr).unwrap(),
         }
     }
 
@@ -392,11 +424,19 @@ impl DocumentWorld {
         }
     }
 
-    pub(super) fn with_a_deleted_session_of_claude(&self) {
+    pub(super) fn with_a_session_of_claude(&self) {
         self.copy(
             "fixtures/sessions/claude-2.1.312/text/projects",
             "home/.claude/projects",
         );
+        let file = "home/.claude/projects/-tmp-project/c1a0de00-0000-4000-8000-000000000001.jsonl";
+        let text = fs::read_to_string(self.path(file)).unwrap();
+        let project = self.home.project().display().to_string();
+        self.write(file, &text.replace("/tmp/project", &project));
+    }
+
+    pub(super) fn with_a_deleted_session_of_claude(&self) {
+        self.with_a_session_of_claude();
         self.succeeded("lapidary sessions vault add --agent all");
         fs::remove_dir_all(self.path("home/.claude/projects/-tmp-project")).unwrap();
         fs::create_dir(self.path("home/.claude/projects/-tmp-project")).unwrap();

@@ -8,6 +8,7 @@ use lapidary::engine::run::SubscribeError;
 use lapidary::normalize::DeltaMode;
 use lapidary::prepare::{PrepareError, PrepareErrorKind, RunSurroundings};
 use lapidary::vocab::Outcome;
+use lapidary::vocab::event::DecidedBy;
 use lapidary::{Body, Event, PermissionAnswer, PermissionPrompt, Run, RunBuilder, Subscription};
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -36,29 +37,41 @@ fn wanted_for(world: &World, prompt: &str) -> RunBuilder {
 #[test]
 fn a_program_answers_the_permission_requests_of_its_run() {
     let world = World::with_agent("exit 1");
-    let agent = root().join("examples/agent.py");
-    for (answer, expected) in [
+    let agent = root().join("examples/agent.py").display().to_string();
+    let denied = PermissionAnswer::deny("not today");
+    for (agent, prompt, answer, expected) in [
         (
+            agent.as_str(),
+            "ask edit a.txt",
             PermissionAnswer::allow(),
             ["allowed", "the user allowed it"],
         ),
-        (PermissionAnswer::deny("not today"), ["denied", "not today"]),
+        (
+            &agent,
+            "ask edit a.txt",
+            denied.clone(),
+            ["denied", "not today"],
+        ),
+        // Its own rules decide about everything but an edit.
+        ("demo", "fix the greeting", denied, ["denied", "not today"]),
     ] {
         let (prompts, mut requests) = unbounded_channel::<PermissionPrompt>();
         let answering = thread::spawn(move || {
             let prompt = requests.blocking_recv().unwrap();
             prompt.reply.send(answer).unwrap();
         });
-        let run = wanted_for(&world, "ask edit a.txt").agent(agent.display().to_string());
+        let run = wanted_for(&world, prompt).agent(agent);
         let mut run = run.permission_prompts(prompts).start().unwrap();
         let mut decided = Vec::new();
         while let Some(event) = run.blocking_next() {
-            if let Body::PermissionDecision(it) = event.body {
+            if let Body::PermissionDecision(it) = event.body
+                && it.decided_by == Some(DecidedBy::Peer)
+            {
                 decided.push([it.decision.to_string(), it.reason.unwrap().to_string()]);
             }
         }
         answering.join().unwrap();
-        assert_eq!(decided, [expected]);
+        assert_eq!(decided, [expected], "{agent}");
     }
 }
 
