@@ -1,5 +1,6 @@
 //! Events as a client reads them: as server-sent events, as lines of one of the vocabularies, or as blocks of the transcript.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, header};
@@ -229,17 +230,14 @@ impl BlockView {
         }
         let footer = self.blocks.footer();
         news.extend(footer.map(|html| ("end", json!({"html": html}))));
-        // The last one alone has the id: a client that is cut off before it gets all of them again.
-        let Some((last, others)) = news.split_last() else {
-            return;
-        };
-        let mut text = String::new();
-        for (name, data) in others {
-            text += &format!("event: {name}\ndata: {data}\n\n");
+        let last = news.len().saturating_sub(1);
+        for (at, (name, data)) in news.into_iter().enumerate() {
+            // The last one alone has the id: a client that is cut off before it gets all of them again.
+            if at == last {
+                let _ = writeln!(piece, "id: {}", next_seq - 1); // a vector takes all
+            }
+            let _ = write!(piece, "event: {name}\ndata: {data}\n\n");
         }
-        let (name, data) = last;
-        text += &format!("id: {}\nevent: {name}\ndata: {data}\n\n", next_seq - 1);
-        piece.extend_from_slice(text.as_bytes());
     }
 }
 
@@ -279,11 +277,17 @@ mod tests {
         numbered.collect()
     }
 
+    fn push_all(encoder: &mut EventEncoder, events: &[Event]) {
+        for event in events {
+            encoder.push(event);
+        }
+    }
+
     fn encoded(events: &[Event], from_seq: u64, batch: usize) -> String {
         let mut encoder = EventEncoder::new(StreamForm::Fragments, "r", from_seq);
         let mut text = String::new();
         for events in events.chunks(batch) {
-            events.iter().for_each(|event| encoder.push(event));
+            push_all(&mut encoder, events);
             let piece = encoder.take().unwrap_or_default();
             text += std::str::from_utf8(&piece).unwrap();
         }
@@ -335,10 +339,10 @@ mod tests {
             StreamForm::Fragments,
         ] {
             let mut once = EventEncoder::new(form, "r", 0);
-            events.iter().for_each(|event| once.push(event));
+            push_all(&mut once, &events);
             let mut again = EventEncoder::new(form, "r", 0);
             for count in 0..=events.len() {
-                events[..count].iter().for_each(|event| again.push(event));
+                push_all(&mut again, &events[..count]);
             }
             assert_eq!(once.take(), again.take(), "{form:?}");
         }

@@ -151,7 +151,7 @@ fn the_pictures_of_the_documents_can_be_made_of_the_page() {
     // Each picture of a document is one of these.
     let docs = fs::read_dir(Path::new(WORKSPACE).join("docs")).unwrap();
     let names = docs.map(|file| file.unwrap().file_name().into_string().unwrap());
-    let of_page = names.filter(|name| name.starts_with("page-") && name.ends_with(".png"));
+    let of_page = names.filter(|name| name.starts_with("page-"));
     let of_page: Vec<_> = of_page.collect();
     assert!(of_page.len() >= 4, "{of_page:?}");
     for name in of_page {
