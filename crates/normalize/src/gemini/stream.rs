@@ -33,7 +33,7 @@ use crate::held::HeldTurn;
 use crate::joined::JoinedText;
 use crate::normalizer::LineDirection;
 use crate::pending::PendingById;
-use crate::raw::{RawContent, on_one_line};
+use crate::raw::{RawContent, on_one_line, too_long_message};
 use crate::stamp::EventStamp;
 use crate::{
     DeltaMode, DeniedCalls, EventBuffer, NormalizeOptions, Normalizer, OnDenied, OutcomeJudge,
@@ -113,13 +113,9 @@ impl StreamNormalizer {
             },
             RawLine::TooLong { head, length, .. } => {
                 self.set_event_time(None, received);
-                let kept = head.len();
-                let message = format!(
-                    "a line of {length} bytes is over the limit; its first {kept} bytes were kept"
-                );
                 self.stamp.push_diagnostic(
                     DiagnosticKind::LineTooLong,
-                    message,
+                    too_long_message(head, length),
                     &mut Some(RawContent::from_other_bytes(head)),
                     out,
                 );
