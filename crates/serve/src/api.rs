@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -83,13 +83,13 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<RequestGate>) -> Router
         .with_state(Arc::clone(state))
 }
 
-/// Writes a line of the access log for every request that is not a `GET`.
+/// Writes a line of the access log for every request that may change something.
 async fn log_changes(
     State(state): State<Arc<ServerState>>,
     request: Request,
     next: Next,
 ) -> Response {
-    if request.method() == Method::GET {
+    if request.method().is_safe() {
         return next.run(request).await;
     }
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());

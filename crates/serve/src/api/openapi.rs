@@ -19,6 +19,7 @@ struct Operation {
     body: Option<&'static str>,
     /// The statuses of a response that is no error, between spaces.
     status: &'static str,
+    /// The types of that response, between spaces.
     kind: &'static str,
     /// The schema of the response, by its name.
     response: Option<&'static str>,
@@ -26,6 +27,7 @@ struct Operation {
 
 const JSON: &str = "application/json";
 const LINES: &str = "application/x-ndjson";
+const STREAM: &str = "application/x-ndjson text/event-stream";
 
 macro_rules! operations {
     ($($method:literal $path:literal $id:literal ($($query:literal)*) $body:expr => $status:literal $kind:expr, $response:expr; $summary:literal)*) => {
@@ -47,7 +49,7 @@ const OPERATIONS: &[Operation] = operations! {
     "get" "/api/v1/runs" "listRuns" ("limit" "cursor" "agent") None => "200" JSON, Some("runs"); "Runs of this server and all recorded ones"
     "post" "/api/v1/runs" "startRun" () Some("NewRun") => "201 200" JSON, Some("StartedRun"); "Start a run. With the `requestKey` of an earlier request: 200 and its run"
     "get" "/api/v1/runs/{id}" "getRun" () None => "200" JSON, Some("Run"); "One run, with its result when it has ended"
-    "get" "/api/v1/runs/{id}/events" "watchRun" ("after" "format") None => "200" LINES, Some("events"); "The events of a run, until its end"
+    "get" "/api/v1/runs/{id}/events" "watchRun" ("after" "format") None => "200" STREAM, Some("events"); "The events of a run, until its end"
     "post" "/api/v1/runs/{id}/commands" "sendCommand" () Some("commands") => "200" JSON, Some("events"); "Send one command; the response is its command_result"
     "post" "/api/v1/runs/{id}/stop" "stopRun" () None => "202" JSON, None; "End a run"
     "post" "/api/v1/runs/{id}/close" "closeRun" () None => "202" JSON, None; "Let a conversation end when its work is done"
@@ -112,10 +114,11 @@ fn operation_object(operation: &Operation) -> Value {
         "default": {"description": "An error", "content": {"application/problem+json": {"schema": reference("Problem")}}},
     });
     for status in operation.status.split(' ') {
-        responses[status] = json!({
-            "description": operation.summary,
-            "content": {operation.kind: {"schema": schema}},
-        });
+        let mut content = json!({});
+        for kind in operation.kind.split(' ') {
+            content[kind] = json!({"schema": schema});
+        }
+        responses[status] = json!({"description": operation.summary, "content": content});
     }
     let mut object = json!({
         "operationId": operation.id,
