@@ -5,7 +5,7 @@ use lapidary_vocab::Cause;
 
 use super::halt_conditions::HaltReason;
 use crate::acp::{AgentError, AgentLossKind, AuthMethod, ConnectionError, RequestError};
-use crate::run::ending::{ALLOW_OUTPUT, FREE_SPACE, start_cause, with_sources};
+use crate::run::ending::{ALLOW_OUTPUT, FREE_SPACE, start_cause, start_hint, with_sources};
 
 /// Why it does not go on.
 #[derive(Debug)]
@@ -75,11 +75,11 @@ impl From<ConnectionError> for SessionError {
 
 impl From<AgentError> for SessionError {
     fn from(error: AgentError) -> Self {
-        let cause = match &error {
-            AgentError::Start(error) => start_cause(error),
-            AgentError::Prepare(_) => Cause::Internal,
+        let (cause, hint) = match &error {
+            AgentError::Start(error) => (start_cause(error), start_hint(error)),
+            AgentError::Prepare(_) => (Cause::Internal, None),
         };
-        stopped_error(cause, with_sources(&error), None)
+        stopped_error(cause, with_sources(&error), hint)
     }
 }
 

@@ -80,13 +80,17 @@ fn is_full_disk(error: &io::Error) -> bool {
 }
 
 fn cannot_start(error: &StartError) -> ProcessEnd {
-    let hint = match error {
+    not_started(start_cause(error), with_sources(error), start_hint(error))
+}
+
+/// The remedy for an agent that was not started, if one is known.
+pub(crate) fn start_hint(error: &StartError) -> Option<&'static str> {
+    match error {
         StartError::Supervisor { source, .. } if is_lost(source) => {
             Some("if that is your program, call `lapidary::supervise_if_asked` first in its `main`")
         }
         _ => None,
-    };
-    not_started(start_cause(error), with_sources(error), hint)
+    }
 }
 
 /// A program that does not supervise ends with or without reading its order, or runs on without a report.
