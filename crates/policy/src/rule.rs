@@ -8,6 +8,7 @@ use lapidary_vocab::event::ToolKind;
 use super::glob::{self, PathGlob};
 use super::host::{CallHost, HostPattern};
 use super::host_reach::{self, HostReach};
+use super::servers::{ServerSpelling, ambiguous_server, may_name_server};
 use super::shell::{self, CommandLine, CommandPart};
 use super::{PermissionEffect, ToolAction};
 
@@ -491,22 +492,26 @@ fn tool_matches(tools: &[String], action: &ToolAction, is_sure: bool) -> bool {
 /// `mcp_my_server_my_tool` does not show where the server's name ends. A rule that refuses tries every place, one that allows
 /// only a certain one.
 fn server_matches(servers: &[String], action: &ToolAction, is_sure: bool) -> bool {
-    let matches = |name: &str| {
-        servers
-            .iter()
-            .any(|pattern| glob::wildcard_matches(pattern, name))
-    };
     let tool = action.tool.as_deref().unwrap_or_default();
-    let ambiguous = super::servers::ambiguous_server(tool);
-    match ambiguous {
-        Some(rest) if is_sure => {
-            rest.matches('_').count() == 1 && action.mcp_server.as_deref().is_some_and(matches)
-        }
-        Some(rest) => rest
-            .match_indices('_')
-            .any(|(end, _)| matches(&rest[..end])),
-        None => action.mcp_server.as_deref().is_some_and(matches),
+    let rest = ambiguous_server(tool);
+    let server = action.mcp_server.as_deref();
+    if is_sure {
+        let is_certain = rest.is_none_or(|rest| rest.matches('_').count() == 1);
+        let server = server.filter(|_| is_certain);
+        return server.is_some_and(|server| any_matches(servers, server));
     }
+    let spelled = rest.map(ServerSpelling::BeforeTool);
+    let spelled = spelled.into_iter().chain(server.map(ServerSpelling::Whole));
+    // Names of servers may have `__` in them, too.
+    let marked = tool.strip_prefix("mcp__").unwrap_or_default();
+    let ends = marked.match_indices("__").map(|(end, _)| &marked[..end]);
+    let mut spelled = spelled.chain(ends.map(ServerSpelling::Whole));
+    spelled.any(|name| servers.iter().any(|pattern| may_name_server(pattern, name)))
+}
+
+fn any_matches(patterns: &[String], name: &str) -> bool {
+    let mut patterns = patterns.iter();
+    patterns.any(|pattern| glob::wildcard_matches(pattern, name))
 }
 
 fn command_matches<'a>(

@@ -6,6 +6,8 @@
 use lapidary_json::Token;
 use lapidary_vocab::Json;
 
+use super::wildcard::wildcard_matches;
+
 /// So many servers are remembered.
 const MOST_SERVERS: usize = 1024;
 
@@ -62,11 +64,57 @@ impl McpServers {
 
 /// A name as agents change it for models: only letters and digits are kept.
 fn folded_server_name(name: &str) -> String {
-    let fold = |letter: char| match letter {
+    name.chars().map(folded_letter).collect()
+}
+
+fn folded_letter(letter: char) -> char {
+    match letter {
         letter if letter.is_ascii_alphanumeric() => letter.to_ascii_lowercase(),
         _ => '_',
+    }
+}
+
+/// Whether a rule with this pattern may be about the server of a tool, whose name is the rest after `mcp_` or the server's own. Agents
+/// change names for models: `my server` is `my_server`, and of a long name the middle is missing.
+pub(super) fn may_name_server(pattern: &str, name: ServerSpelling<'_>) -> bool {
+    let fold = |letter: char| match letter {
+        '*' | '?' => letter,
+        letter => folded_letter(letter),
     };
-    name.chars().map(fold).collect()
+    let pattern: String = pattern.chars().map(fold).collect();
+    match name {
+        ServerSpelling::Whole(name) => wildcard_matches(&pattern, &folded_server_name(name)),
+        ServerSpelling::BeforeTool(rest) => {
+            let mut ends = rest.match_indices('_').map(|(end, _)| &rest[..end]);
+            ends.any(|name| wildcard_matches(&pattern, &folded_server_name(name)))
+                || beginning_of_cut(rest).is_some_and(|start| may_begin_with(&pattern, start))
+        }
+    }
+}
+
+/// A server's name, as far as a call shows it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ServerSpelling<'a> {
+    /// All of it.
+    Whole(&'a str),
+    /// It stands before the tool's name, behind any of the `_`.
+    BeforeTool(&'a str),
+}
+
+/// The first part of a name that was too long for a model: Gemini CLI and our own agents keep 30 letters at each end.
+fn beginning_of_cut(rest: &str) -> Option<&str> {
+    const KEPT: usize = 30 - "mcp_".len();
+    let is_cut = rest.len() == 63 - "mcp_".len() && rest.get(KEPT..KEPT + 3) == Some("...");
+    rest.get(..KEPT).filter(|_| is_cut)
+}
+
+/// Whether a text that the pattern matches begins with this one.
+fn may_begin_with(pattern: &str, start: &str) -> bool {
+    let start = folded_server_name(start);
+    let mut ends = pattern
+        .char_indices()
+        .map(|(at, sign)| at + sign.len_utf8());
+    ends.any(|end| wildcard_matches(&pattern[..end], &start))
 }
 
 /// The server that a tool's name begins with, as `mcp__server__tool` or `mcp_server_tool`.
@@ -89,6 +137,30 @@ pub(super) fn ambiguous_server(tool: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rule_that_refuses_knows_a_server_whose_name_was_changed_for_a_model() {
+        use ServerSpelling::{BeforeTool, Whole};
+        let cut = format!("a-server-with-a-very-long-...{}", "x".repeat(30));
+        for (pattern, name, expected) in [
+            ("my server", BeforeTool("my_server_leak"), true),
+            ("My.Server", BeforeTool("my_server_leak"), true),
+            ("my*", BeforeTool("my_server_leak"), true),
+            ("my serve", BeforeTool("my_server_leak"), false),
+            ("my server", Whole("my_server"), true),
+            ("my server", Whole("server"), false),
+            ("a-server-with-a-very-long-name", BeforeTool(&cut), true),
+            ("*-long-name", BeforeTool(&cut), true),
+            ("a-server-with-a-very-long", BeforeTool(&cut), false),
+            ("another", BeforeTool(&cut), false),
+        ] {
+            assert_eq!(
+                may_name_server(pattern, name),
+                expected,
+                "{pattern} {name:?}"
+            );
+        }
+    }
 
     #[test]
     fn a_server_that_was_passed_is_known_by_the_names_of_its_tools() {

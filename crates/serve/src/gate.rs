@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -62,7 +63,7 @@ pub(crate) async fn check_request(
 impl RequestGate {
     fn check(&self, request: &Request) -> Result<(), HttpProblem> {
         let headers = request.headers();
-        self.check_host(headers)?;
+        self.check_host(request)?;
         let is_static = static_files::is_static(request.uri().path());
         let is_page = is_static && is_navigation(request.method(), headers);
         if !is_page {
@@ -79,10 +80,17 @@ impl RequestGate {
         }
     }
 
-    /// A page whose host name was rebound to this address sends its own name.
-    fn check_host(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
-        let host = header_text(headers, &header::HOST).unwrap_or_default();
-        if self.hosts.has_host(host) {
+    /// A page whose host name was rebound to this address sends its own name. A request that names several hosts means another one to
+    /// another reader of it.
+    fn check_host(&self, request: &Request) -> Result<(), HttpProblem> {
+        let in_headers = request.headers().get_all(header::HOST).iter();
+        let in_headers: Vec<_> = in_headers.map(|host| host.to_str().ok()).collect();
+        let in_target = request.uri().authority().map(Authority::as_str);
+        let is_own = |host: &str| self.hosts.has_host(host);
+        if let [Some(host)] = in_headers[..]
+            && is_own(host)
+            && in_target.is_none_or(is_own)
+        {
             return Ok(());
         }
         let detail = "this server does not answer for that host";

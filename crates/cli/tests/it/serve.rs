@@ -88,6 +88,16 @@ fn a_request_needs_the_token_and_comes_from_our_own_page() {
         (runs, vec![with_token, ("host", "127.0.0.1")], 421),
         (
             runs,
+            vec![
+                with_token,
+                ("host", &server.host),
+                ("host", "rebound.example"),
+            ],
+            421,
+        ),
+        ("http://rebound.example/api/v1/runs", vec![with_token], 421),
+        (
+            runs,
             vec![with_token, ("origin", "http://evil.example")],
             403,
         ),

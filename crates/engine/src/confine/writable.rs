@@ -10,6 +10,7 @@ use super::run::ConfinedRun;
 use super::state_place::StatePlace;
 use super::{ConfineMode, temporary, worktree};
 use crate::detect::{self, SearchEnvironment};
+use crate::policy::{follow, lexical};
 use crate::process::Confinement;
 
 /// Devices that can do no harm, terminals, and shared memory, which Python and browsers do not work without.
@@ -162,6 +163,7 @@ impl ConfineRequest<'_> {
     fn state_directories(&self, roots: &[PathBuf]) -> Result<Vec<PathBuf>, ConfineError> {
         let places = self.state.iter().filter_map(|place| {
             let path = place.in_environment(self.environment)?;
+            let path = Some(path).filter(|path| self.stays_inside(path))?;
             place.create_missing(&path);
             path.canonicalize().ok()
         });
@@ -179,6 +181,19 @@ impl ConfineRequest<'_> {
         }
     }
 
+    /// Whether a path that is in the workspace by its name is there with links followed, too. A variable can place a cache there, and a
+    /// repository, or an earlier run, a link in its place.
+    fn stays_inside(&self, path: &Path) -> bool {
+        let (named, real) = (lexical(path), follow(path).ok());
+        let is_in = |path: &Path, root: &PathBuf| {
+            path.starts_with(root) || follow(root).is_ok_and(|root| path.starts_with(root))
+        };
+        let mut roots = self.roots.iter();
+        let mut real_roots = self.roots.iter().filter_map(|root| follow(root).ok());
+        !roots.any(|root| is_in(&named, root))
+            || real.is_some_and(|real| real_roots.any(|root| real.starts_with(root)))
+    }
+
     fn cache_directories(&self) -> Vec<PathBuf> {
         let mut caches = Vec::new();
         for cache in CACHES {
@@ -192,6 +207,7 @@ impl ConfineRequest<'_> {
     /// A cache, if it is there, or if the tool is that would create it.
     fn cache_directory(&self, tool: &str, place: &StatePlace) -> Option<PathBuf> {
         let path = place.in_environment(self.environment)?;
+        let path = Some(path).filter(|path| self.stays_inside(path))?;
         if !path.exists() {
             let home = self.environment.home.as_ref();
             home.filter(|home| home.is_dir())?;

@@ -49,6 +49,12 @@ pub enum VaultError {
         /// The path as it stands in the snapshot.
         path: String,
     },
+    /// A directory of sessions is a link. Agents write there, and could lead a file of ours to any place.
+    #[error("`{}` is a link", path.display())]
+    Link {
+        /// The directory.
+        path: PathBuf,
+    },
     /// There is no such snapshot.
     #[error("no snapshot `{0}` in the vault")]
     NoSnapshot(String),

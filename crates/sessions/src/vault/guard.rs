@@ -270,6 +270,10 @@ impl Guard {
         let (_lock, warning) = held.unzip();
         guard.actions.extend(warning.flatten());
         for chats in guard.request.chats.clone() {
+            if let Err(error) = refuse_links(&chats) {
+                guard.actions.push(failure_action(None, &chats, &error));
+                continue;
+            }
             let run = RunLock::default();
             run.join_run(&HeldFiles::open(&chats), vault.patience);
             let (project, now) = (project_of(&chats).to_owned(), guard.request.now);
@@ -392,6 +396,16 @@ fn not_held(chats: &Path, error: &std::io::Error) -> GuardAction {
             "`{}` has no hard links ({error}): what is appended to a session during a run is lost if another start of the CLI deletes its file.",
             chats.display()
         ),
+    }
+}
+
+/// Refuses sessions that a link leads to.
+fn refuse_links(chats: &Path) -> Result<(), VaultError> {
+    match HeldFiles::open(chats).link_on_the_way() {
+        Some(link) => Err(VaultError::Link {
+            path: link.to_owned(),
+        }),
+        None => Ok(()),
     }
 }
 

@@ -60,6 +60,8 @@ pub(super) struct HeldFile {
     pub(super) modified: SystemTime,
     /// True if only our names are left.
     pub(super) is_gone: bool,
+    /// The directory of the project.
+    project: PathBuf,
 }
 
 impl HeldFiles {
@@ -70,8 +72,18 @@ impl HeldFiles {
         }
     }
 
+    /// A directory of the project that is a link. An agent can put one there, and nothing is held, moved or put back through it.
+    pub(super) fn link_on_the_way(&self) -> Option<&Path> {
+        let project = guard::project_of(&self.chats);
+        let mut directories = [project, self.chats.as_path(), self.folder.as_path()].into_iter();
+        directories.find(|directory| directory.is_symlink())
+    }
+
     /// Gives a session file a second name. Other files, and files that are gone by now, are left alone.
     pub(super) fn hold_file(&self, path: &Path) -> io::Result<()> {
+        if self.link_on_the_way().is_some() {
+            return Ok(());
+        }
         let (Some(name), Ok(about)) = (self.name_of(path), path.symlink_metadata()) else {
             return Ok(());
         };
@@ -132,7 +144,11 @@ impl HeldFiles {
 
     /// All held files, in the order in which they were last appended to.
     pub(super) fn held_files(&self) -> Vec<HeldFile> {
-        let Ok(entries) = fs::read_dir(&self.folder) else {
+        let entries = match self.link_on_the_way() {
+            Some(_) => return Vec::new(),
+            None => fs::read_dir(&self.folder),
+        };
+        let Ok(entries) = entries else {
             return Vec::new();
         };
         let mut found = Vec::new();
@@ -152,6 +168,7 @@ impl HeldFiles {
                 path,
                 modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
                 is_gone: names <= links[&inode],
+                project: guard::project_of(&self.chats).to_owned(),
             })
             .collect();
         files.sort_by(|a, b| (a.modified, &a.link).cmp(&(b.modified, &b.link)));
@@ -165,6 +182,8 @@ impl HeldFiles {
             Some((parent, name)) => self.chats.join(parent).join(name),
             None => self.chats.join(below),
         };
+        // An agent can make files here, too.
+        self.name_of(&path).filter(|own| own == below)?;
         let about = entry.metadata().ok().filter(Metadata::is_file)?;
         Some((path, about))
     }
@@ -178,7 +197,8 @@ impl HeldFiles {
             [_, name] => names::session_stem(name).is_some(),
             _ => false,
         };
-        let is_plain = parts.iter().all(|part| !part.contains(SEPARATOR));
+        let is_plain = |part: &&str| !part.contains(SEPARATOR) && !matches!(*part, "." | "..");
+        let is_plain = parts.iter().all(is_plain);
         (is_session && is_plain).then(|| parts.join(&SEPARATOR.to_string()))
     }
 
@@ -271,14 +291,47 @@ impl HeldFile {
     /// Gives a deleted file its name again: the same file, so that a CLI that is still open goes on in it. False if the name is
     /// taken.
     pub(super) fn link_back(&self) -> io::Result<bool> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        match fs::hard_link(&self.link, &self.path) {
+        match self.link_to_name() {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(error),
         }
     }
+
+    /// The agent is at work meanwhile: a link that it puts in the place of a directory is not followed.
+    #[cfg(unix)]
+    fn link_to_name(&self) -> io::Result<()> {
+        use rustix::fs::{AtFlags, CWD, linkat};
+        let name = self.path.file_name().unwrap_or_default();
+        let folder = self.path.parent().unwrap_or(&self.project);
+        let folder = open_below(&self.project, folder)?;
+        Ok(linkat(CWD, &self.link, &folder, name, AtFlags::empty())?)
+    }
+
+    #[cfg(not(unix))]
+    fn link_to_name(&self) -> io::Result<()> {
+        fs::create_dir_all(self.path.parent().unwrap_or(&self.project))?;
+        fs::hard_link(&self.link, &self.path)
+    }
+}
+
+/// Opens a directory of a project, and makes it if it is missing. Neither it nor one above it, up to the project's own, may be a link.
+#[cfg(unix)]
+fn open_below(project: &Path, folder: &Path) -> io::Result<std::os::fd::OwnedFd> {
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let above = project.parent().unwrap_or(Path::new("/"));
+    let below = folder.strip_prefix(above);
+    let below = below.map_err(|_| io::Error::from(ErrorKind::InvalidInput))?;
+    let mut at = openat(CWD, above, flags, Mode::empty())?;
+    for part in below {
+        match mkdirat(&at, part, Mode::RWXU) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        at = openat(&at, part, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(at)
 }
 
 /// Keeps the session files of one directory alive while a run lasts. [`Guard::holdings`](super::Guard::holdings) makes it; the

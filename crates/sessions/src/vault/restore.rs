@@ -209,6 +209,7 @@ pub(super) fn put_content(
 ) -> Result<(PathBuf, RestoreMethod), VaultError> {
     let path = entry.path_below(project)?;
     let folder = path.parent().unwrap_or(project).to_owned();
+    refuse_linked_folder(project, &folder)?;
     fs::create_dir_all(&folder).at("make", &folder)?;
     let time = stat::parse(&entry.mtime);
     if write_new(&path, bytes, time)? {
@@ -226,6 +227,19 @@ pub(super) fn put_content(
         if free.symlink_metadata().is_err() {
             return Err(std::io::Error::from(std::io::ErrorKind::AlreadyExists)).at("write", &free);
         }
+    }
+}
+
+/// Refuses a directory of a project that is a link, or is below one.
+fn refuse_linked_folder(project: &Path, folder: &Path) -> Result<(), VaultError> {
+    let mut inside = folder
+        .ancestors()
+        .take_while(|directory| directory.starts_with(project));
+    match inside.find(|directory| directory.is_symlink()) {
+        Some(link) => Err(VaultError::Link {
+            path: link.to_owned(),
+        }),
+        None => Ok(()),
     }
 }
 

@@ -110,6 +110,24 @@ fn a_link_of_the_workspace_is_no_way_to_add_a_directory() {
 }
 
 #[test]
+fn a_link_of_the_workspace_is_no_way_to_write_where_a_cache_or_a_state_should_be() {
+    let world = World::with_agent(CURIOUS);
+    let run = |variable: &str, directory: &str| {
+        let mut command = world.confining(&["run", "--confine", "workspace", "go"]);
+        command.env(variable, world.path(directory));
+        text(&Told::by(command))
+    };
+    fs::create_dir_all(world.path("project/cargo/git")).unwrap();
+    symlink("../..", world.path("project/cargo/registry")).unwrap();
+    assert_eq!(run("CARGO_HOME", "project/cargo"), "heldinside");
+    symlink("../made", world.path("project/ccache")).unwrap();
+    assert_eq!(run("CCACHE_DIR", "project/ccache"), "heldinside");
+    symlink("..", world.path("project/.gemini")).unwrap();
+    assert_eq!(run("GEMINI_CLI_HOME", "project"), "heldinside");
+    assert!(!world.path("made").exists());
+}
+
+#[test]
 fn a_state_directory_in_the_workspace_can_be_written_and_one_around_it_cannot_be_read_only() {
     let world = World::with_agent("init; touch .gemini/state || exit 1; say hello; success");
     let mut command = world.lapidary(&["run", "--confine", "read-only", "go"]);

@@ -232,6 +232,25 @@ fn tools_and_servers_are_known_by_name() {
         &tool("mcp_git_list", Some("git")),
         Allow,
     );
+    // Agents change a server's name for the model.
+    for changed in ["mcp_my_server_leak", "mcp__my_server__leak"] {
+        let changed = tool(
+            changed,
+            Some(if changed.contains("__") {
+                "my_server"
+            } else {
+                "my"
+            }),
+        );
+        check(&denying("mcp=my server"), &changed, Deny);
+        check(&denying("mcp=other server"), &changed, Allow);
+    }
+    let parted = tool("mcp__a__b__leak", Some("a"));
+    check(&denying("mcp=a__b"), &parted, Deny);
+    let cut = format!("mcp_a-server-with-a-very-long-...{}", "x".repeat(30));
+    let cut = tool(&cut[..63], Some("a-server-with-a-very-long-..."));
+    check(&denying("mcp=a-server-with-a-very-long-name"), &cut, Deny);
+    check(&denying("mcp=another-server"), &cut, Allow);
     // A tool of a server is no mere reader.
     let reader = ToolAction {
         kind: ToolKind::Read,

@@ -12,7 +12,8 @@ use super::merge::{StateMerge, replace_content};
 use super::sweep::DeletionRisk;
 use super::{
     ChatDir, Guard, GuardAction, RepairKind, RetentionSettings, SeenFile, SessionRepair,
-    failure_action, listed_file, seen_files, set_aside, settle_directory, take_in_directory,
+    failure_action, listed_file, refuse_links, seen_files, set_aside, settle_directory,
+    take_in_directory,
 };
 use crate::names;
 use crate::vault::error::ErrorContext as _;
@@ -33,6 +34,7 @@ pub(super) fn repair_directory(
     repair: &mut SessionRepair,
 ) -> Result<(), VaultError> {
     let (vault, chats) = (&guard.vault, &place.chats);
+    refuse_links(chats)?;
     let mut job = RepairJob {
         guard,
         place,

@@ -306,3 +306,46 @@ fn a_file_of_another_session_under_the_same_name_is_left_alone() {
     assert_eq!(chats.names(), [other, A]);
     assert_eq!(shown(&chats.read(other))[1..], ["one-u", "one-g"]);
 }
+
+#[test]
+fn a_directory_that_an_agent_replaced_by_a_link_gets_nothing() {
+    let chats = Chats::new();
+    chats.write(A, &session(ID, &["one"]));
+    let guard = chats.guard();
+    let [holding] = &guard.holdings()[..] else {
+        panic!("one directory");
+    };
+    delete(&chats, A);
+    let outside = tempfile::tempdir().unwrap();
+    let directory = chats.project().join("chats");
+    fs::remove_dir(&directory).unwrap();
+    std::os::unix::fs::symlink(outside.path(), &directory).unwrap();
+    assert_eq!(holding.restore(now()), NOTHING);
+    let refused = guard.after(later(1)).unwrap_err().to_string();
+    assert!(refused.ends_with("chats` is a link"), "{refused}");
+    // The next run does not follow it, either: it finishes the first one, and begins.
+    let next = chats.guard();
+    assert_eq!(dids(&next.actions), [RepairKind::Warned; 2]);
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_file_that_an_agent_puts_among_the_held_ones_gets_no_other_name() {
+    let chats = Chats::new();
+    chats.write(A, &session(ID, &["one"]));
+    let guard = chats.guard();
+    let [holding] = &guard.holdings()[..] else {
+        panic!("one directory");
+    };
+    let made_up = session(NEW_ID, &["echo hello"]);
+    for name in ["1+evil.sh", "2+..+evil.sh", &format!("3+..+{NEW}")] {
+        let path = chats.project().join(".lapidary-held").join(name);
+        fs::write(path, &made_up).unwrap();
+    }
+    assert_eq!(holding.restore(now()), NOTHING);
+    guard.after(later(1)).unwrap();
+    assert!(!chats.path("evil.sh").exists());
+    for name in ["evil.sh", NEW] {
+        assert!(!chats.project().join(name).exists(), "{name}");
+    }
+}
