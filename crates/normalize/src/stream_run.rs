@@ -69,13 +69,13 @@ impl StreamRun {
     ) -> Option<Arc<str>> {
         let (bytes, kind, message) = match line {
             RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return None,
-            RawLine::Whole(bytes) => match simdutf8::basic::from_utf8(bytes) {
-                Ok(text) => return Some(on_one_line(text)),
-                Err(_) => {
-                    let (kind, message) = unreadable_bytes(bytes);
-                    (bytes, kind, message)
+            RawLine::Whole(bytes) => {
+                if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+                    return Some(on_one_line(text));
                 }
-            },
+                let (kind, message) = unreadable_bytes(bytes);
+                (bytes, kind, message)
+            }
             RawLine::TooLong { head, length, .. } => {
                 let kept = head.len();
                 let message = format!(

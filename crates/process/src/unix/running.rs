@@ -89,8 +89,9 @@ impl Supervisor {
             return Err(StartError::NotASupervisor { program });
         }
         let (supervisor, ours) = self
-            .spawn_supervisor(&command, stdio, group)
+            .spawn_supervisor(&command, &stdio, group)
             .map_err(failed)?;
+        drop(stdio); // the agent alone holds its ends
         let (reports, orders) = UnixStream::from_std(ours).map_err(failed)?.into_split();
         let mut running = Running {
             pid: 0,
@@ -141,7 +142,7 @@ impl Supervisor {
     fn spawn_supervisor(
         &self,
         command: &Command,
-        stdio: Stdio,
+        stdio: &Stdio,
         group: Option<i32>,
     ) -> io::Result<(tokio::process::Child, StdUnixStream)> {
         let (ours, theirs) = StdUnixStream::pair()?;
@@ -163,7 +164,7 @@ impl Supervisor {
             confinement: self.confines(),
             lease: self.lease.as_ref().map(Lease::until),
         };
-        send_start(&ours, &start, &stdio)?;
+        send_start(&ours, &start, stdio)?;
         ours.set_nonblocking(true)?;
         Ok((process, ours))
     }
