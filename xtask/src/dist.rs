@@ -9,6 +9,7 @@ mod wheel;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use flate2::Compression;
@@ -18,7 +19,7 @@ use self::build::BuildRequest;
 use self::packed_file::{ArchiveStyle, PackedFile};
 use self::platform::{LinkedLibc, ReleasePlatform};
 use crate::peers;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, run};
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// The address below which the archives will be, for the install script and the Homebrew formula
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
+    /// Build the image of `packaging/Dockerfile`, too. This needs a Docker engine, and compiles again in the image
+    #[arg(long)]
+    image: bool,
     /// Do not compress: for tests
     #[arg(long)]
     store: bool,
@@ -97,7 +101,11 @@ pub(crate) fn write_release(workspace: &Workspace, args: &Args) -> Result<()> {
         target,
         style: ArchiveStyle { time, compression },
     };
-    release.write_all(workspace, &program, args.base_url.as_deref())
+    release.write_all(workspace, &program, args.base_url.as_deref())?;
+    if args.image {
+        release.build_image()?;
+    }
+    Ok(())
 }
 
 impl Release {
@@ -155,6 +163,26 @@ impl Release {
         let path = self.out.join("lapidary.rb");
         std::fs::write(&path, formula)?;
         Ok(path)
+    }
+
+    fn build_image(&self) -> Result<()> {
+        let tag = format!("lapidary:{}", self.version);
+        let mut docker = Command::new("docker");
+        docker
+            .args([
+                "build",
+                "--file",
+                "packaging/Dockerfile",
+                "--tag",
+                &tag,
+                ".",
+            ])
+            .env("DOCKER_BUILDKIT", "1") // reads `Dockerfile.dockerignore`
+            .current_dir(&self.root);
+        run(&mut docker)
+            .context("cannot build the image: `docker info` shows whether an engine runs")?;
+        println!("built the image {tag}");
+        Ok(())
     }
 
     /// A file of `packaging/`, with the version in it.

@@ -116,6 +116,14 @@ pub(crate) fn install_clients(workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
+/// Installs a Node.js that is older than our npm package supports under `target/peers-old-node`, unless it is there already.
+pub(crate) fn install_old_node(workspace: &Workspace) -> Result<PathBuf> {
+    install_from(
+        &workspace.root.join("peers/old-node"),
+        workspace.target.join("peers-old-node"),
+    )
+}
+
 /// Installs linters and a type checker for our clients and scripts under `target/peers-clients-python`, unless they are there already.
 pub(crate) fn install_clients_python(workspace: &Workspace) -> Result<PathBuf> {
     install_wheels(
@@ -246,6 +254,7 @@ mod tests {
         check_pins(&peers.join("clients"));
         check_pins(&peers.join("codex"));
         check_pins(&peers.join("mcp"));
+        check_pins(&peers.join("old-node"));
         check_pins(&peers.join("openapi"));
         check_pins(&peers.join("oracle"));
         check_pins(&peers.join("usage"));

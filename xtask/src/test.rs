@@ -180,6 +180,7 @@ impl PeerFolders {
         peers::install_openapi_python(workspace)?;
         peers::install_clients(workspace)?;
         peers::install_clients_python(workspace)?;
+        peers::install_old_node(workspace)?;
         let peers = Some(peers::install_peers(workspace)?);
         Ok(Self { peers, oracle })
     }

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 // `npx lapidary`: the binary, with our arguments, streams, signals and exit code.
-import "./node-version.js";
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { findBinary, startError } from "./binary.js";
@@ -13,6 +12,7 @@ function fail(error: unknown): never {
 
 let binary = "";
 try {
+  await import("./node-version.js"); // imported here, so that its error is caught
   binary = findBinary();
 } catch (error) {
   fail(error);

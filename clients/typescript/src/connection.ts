@@ -1,5 +1,6 @@
 // A conversation with an agent: one prompt after the other, in one session or several.
 import { LapidaryError } from "./errors.js";
+import { checkPrompt } from "./options.js";
 import { AgentRun } from "./run.js";
 import type { AgentEvent, CommandResult, RunEnd, SendMessage } from "./types.js";
 
@@ -18,6 +19,7 @@ export type PromptOptions = Pick<SendMessage, "sessionId" | "content" | "outputS
 export class Connection extends AgentRun {
   /** Sends a prompt. The loop gets the events until its turn is over; leaving the loop interrupts the turn. */
   async *prompt(text: string, options: PromptOptions = {}): AsyncGenerator<AgentEvent, CommandResult, undefined> {
+    checkPrompt(text);
     const id = this.newCommandId();
     const outcome = this.command({ ...options, command: "send_message", id, text });
     outcome.catch(() => {}); // read below

@@ -14,7 +14,7 @@ export type LapidaryErrorCode =
   | "ended_early"
   /** A line is longer than `maxLineBytes`. */
   | "line_too_long"
-  /** The address of the server is none. */
+  /** The address of the server is invalid. */
   | "server_address"
   /** The token file of the server cannot be read. */
   | "token_missing"

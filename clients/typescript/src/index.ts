@@ -11,7 +11,7 @@ import { ChildTransport } from "./child.js";
 import { Connection } from "./connection.js";
 import { LapidaryError } from "./errors.js";
 import { fetchResult, HttpTransport } from "./http.js";
-import { type AgentOptions, commandLine, type RunOptions, type WatchOptions } from "./options.js";
+import { type AgentOptions, checkPrompt, commandLine, type RunOptions, type WatchOptions } from "./options.js";
 import { AgentRun } from "./run.js";
 import type { CommandResult, RunResult } from "./types.js";
 
@@ -33,6 +33,7 @@ export type * from "./types.js";
 
 /** Runs an agent on a prompt: a process of ours, or a run of a server. */
 export function run(options: RunOptions): AgentRun {
+  checkPrompt(options.prompt);
   if (options.server !== undefined) return new AgentRun(HttpTransport.forRun(options, options.server), options, "leader");
   if (options.onPermission !== undefined || options.onElicitation !== undefined) return attendedRun(options);
   const { args, clean } = promptArguments(options, "events");
@@ -54,6 +55,7 @@ export function connect(options: AgentOptions = {}): Connection {
 /** Runs an agent on a prompt, and gives the outcome as one object. A run that fails is a result, not an error. */
 export async function runResult(options: Omit<RunOptions, "onPermission" | "onElicitation">): Promise<RunResult> {
   const { signal } = options;
+  checkPrompt(options.prompt);
   signal?.throwIfAborted();
   if (options.server !== undefined) {
     const run_ = run(options);

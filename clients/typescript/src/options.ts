@@ -90,6 +90,11 @@ export interface RunOptions extends AgentOptions {
   requestKey?: string | undefined;
 }
 
+/** Refuses what the types rule out and JavaScript lets through, such as a missing argument: the agent would wait for its prompt. */
+export function checkPrompt(prompt: unknown): void {
+  if (typeof prompt !== "string") throw new TypeError(`the prompt is ${String(prompt)}: it must be a string`);
+}
+
 /** The command line of these options. */
 export function commandLine(command: "run" | "connect", options: AgentOptions): string[] {
   const args: string[] = [command];

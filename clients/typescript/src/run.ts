@@ -7,7 +7,7 @@ import type { AgentEvent, Command, CommandResult, ElicitationRequest, Permission
 
 /** The version of the events that this client reads. */
 const EVENTS = "lapidary.events/1";
-const NOBODY = "the client answers no permission requests";
+const NO_CALLBACK = "the client answers no permission requests";
 /** How long a rule may take to decide a request before the callback is asked. Its answer would have no effect. */
 const RULE_MILLISECONDS = 50;
 
@@ -183,7 +183,7 @@ export class AgentRun implements AsyncIterable<AgentEvent>, AsyncDisposable {
   }
 
   async #permit(request: PermissionRequest, signal: AbortSignal): Promise<Command> {
-    const callback = this.options.onPermission ?? ((): PermissionAnswer => ({ allowed: false, message: NOBODY }));
+    const callback = this.options.onPermission ?? ((): PermissionAnswer => ({ allowed: false, message: NO_CALLBACK }));
     const answer = await callback(request, signal);
     // Without this check a callback that forgets its `return` would hold up the agent.
     if (typeof answer !== "boolean" && typeof (answer as { allowed?: unknown } | undefined)?.allowed !== "boolean") {

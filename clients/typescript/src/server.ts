@@ -7,7 +7,7 @@ import { isAbsolute, join } from "node:path";
 import { LapidaryError } from "./errors.js";
 import type { ServerOptions } from "./options.js";
 
-/** The longest body of an answer that is no stream of events. */
+/** The longest body of an answer, unless it is a stream of events. */
 const LONGEST_BODY = 256 * 1024 * 1024;
 
 /** A server, and the token for it. */
@@ -21,7 +21,7 @@ export class Server {
   constructor(server: string | ServerOptions) {
     const options = typeof server === "string" ? { url: server } : server;
     this.url = options.url;
-    if (options.url.startsWith("unix:")) {
+    if (String(options.url).startsWith("unix:")) { // a variable that is not set is no string
       this.#where = { socketPath: options.url.slice("unix:".length), headers: { host: "localhost" } };
     } else {
       const url = parseAddress(options.url);
@@ -111,7 +111,7 @@ function parseAddress(address: string): URL {
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
   throw new LapidaryError(
     "server_address",
-    `\`${address}\` is no address of a server`,
+    `invalid server address \`${address}\``,
     "give the `url` that `lapidary serve` prints: `http://…`, `https://…` or `unix:/…`",
   );
 }

@@ -94,7 +94,8 @@ use lapidary_engine::process::{stdio_bridge, supervisor};
 pub use lapidary_engine::conversation::{PermissionAnswer, PermissionPrompt};
 pub use lapidary_engine::policy::PermissionMode;
 pub use lapidary_engine::run::{Run, Subscription};
-pub use lapidary_vocab::{Body, Event};
+pub use lapidary_vocab::event::ToolKind;
+pub use lapidary_vocab::{Body, Cause, Event, Outcome, Text};
 pub use prepare::PrepareError;
 pub use run_builder::{RunBuilder, run};
 

@@ -7,7 +7,7 @@ use lapidary_vocab::event::{Diagnostic, DiagnosticKind, Provider, SCHEMA};
 use lapidary_vocab::{Base, Body, Event, Text};
 use lapidary_wire::lines::RawLine;
 
-use crate::raw::{RawContent, on_one_line};
+use crate::raw::{RawContent, on_one_line, too_long_message};
 
 /// Reads lines of events, and remembers the fields that a diagnostic between them needs.
 #[derive(Debug, Default)]
@@ -42,10 +42,7 @@ impl EventReader {
                 Err(message) => (DiagnosticKind::MalformedLine, message, bytes),
             },
             RawLine::TooLong { head, length, .. } => {
-                let kept = head.len();
-                let message = format!(
-                    "a line of {length} bytes is over the limit; its first {kept} bytes were kept"
-                );
+                let message = too_long_message(head, length);
                 (DiagnosticKind::LineTooLong, message, head)
             }
         };

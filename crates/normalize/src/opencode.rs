@@ -11,10 +11,12 @@ use std::error::Error;
 /// A message and its parts, each as the JSON text of its row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessageRows {
-    /// The row of the message.
+    /// The row of the message; empty if it cannot be read.
     pub message: String,
     /// The rows of its parts, in order.
     pub parts: Vec<String>,
+    /// A sentence for each row that cannot be read.
+    pub unread: Vec<String>,
 }
 
 /// Why rows cannot be read.

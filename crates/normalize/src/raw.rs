@@ -20,6 +20,12 @@ pub(crate) fn on_one_line(text: &str) -> Arc<str> {
     Arc::from(text)
 }
 
+/// The message about a line over the limit, of which only the beginning is kept.
+pub(crate) fn too_long_message(head: &[u8], length: u64) -> String {
+    let kept = head.len();
+    format!("a line of {length} bytes is over the limit; its first {kept} bytes were kept")
+}
+
 /// The content of an event's `raw`.
 #[derive(Debug, Clone)]
 pub(crate) enum RawContent {

@@ -9,9 +9,15 @@ use lapidary_wire::lines::RawLine;
 use crate::SubagentTranscripts;
 use crate::own::{self, string_token};
 use crate::parent_call::set_parent;
-use crate::raw::RawContent;
+use crate::raw::{RawContent, too_long_message};
 use crate::skipped_counts::SkippedCounts;
 use crate::stamp::EventStamp;
+
+/// The message about the last line of a file if its agent was killed while it wrote.
+pub(crate) const CUT_OFF: &str = "the last record is cut off";
+
+/// The message about a line that is no record.
+pub(crate) const NO_OBJECT: &str = "a line of the session file is not a JSON object";
 
 /// How many sub-agents are told within each other. Files that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 6;
@@ -108,17 +114,14 @@ impl<'s> RecordEvents<'s> {
         let bytes = line.bytes();
         let mut current = CurrentRecord::new(RawContent::from_other_bytes(bytes), place, sink);
         let (kind, message) = match line {
-            RawLine::TooLong { .. } => (
-                DiagnosticKind::LineTooLong,
-                "a line of the session file is too long",
-            ),
-            RawLine::Whole(_) if is_last && bytes.starts_with(b"{") => {
-                (DiagnosticKind::MalformedLine, "the last record is cut off")
+            RawLine::TooLong { head, length, .. } => {
+                let message = too_long_message(head, length);
+                (DiagnosticKind::LineTooLong, message)
             }
-            RawLine::Whole(_) => (
-                DiagnosticKind::MalformedLine,
-                "a line of the session file is not a JSON object",
-            ),
+            RawLine::Whole(_) if is_last && bytes.starts_with(b"{") => {
+                (DiagnosticKind::MalformedLine, CUT_OFF.to_owned())
+            }
+            RawLine::Whole(_) => (DiagnosticKind::MalformedLine, NO_OBJECT.to_owned()),
         };
         self.emit_diagnostic(kind, message, &mut current);
     }

@@ -9,7 +9,7 @@ use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::lines::RawLine;
 
 use crate::held::HeldTurn;
-use crate::raw::{RawContent, on_one_line};
+use crate::raw::{RawContent, on_one_line, too_long_message};
 use crate::stamp::EventStamp;
 use crate::{DeniedCalls, EventBuffer, NormalizeOptions, OnDenied, OutcomeJudge, ProcessEnd};
 
@@ -77,10 +77,7 @@ impl StreamRun {
                 (bytes, kind, message)
             }
             RawLine::TooLong { head, length, .. } => {
-                let kept = head.len();
-                let message = format!(
-                    "a line of {length} bytes is over the limit; its first {kept} bytes were kept"
-                );
+                let message = too_long_message(head, length);
                 (head, DiagnosticKind::LineTooLong, message)
             }
         };

@@ -32,12 +32,12 @@ pub enum StartError {
         /// The system's error.
         source: io::Error,
     },
-    /// We were started as a supervisor and are none: going on would start another one of us, and so on without end.
+    /// We were started as a supervisor, and do not supervise: going on would start another one of us, and so on without end.
     #[error(
-        "`{program}` was started as a supervisor and is none: its `main` has to begin with `supervisor::run_if_asked`"
+        "`{program}` was started as a supervisor, but its `main` does not begin with `supervisor::run_if_asked`"
     )]
     NotASupervisor {
-        /// The program that is no supervisor.
+        /// The program.
         program: PathBuf,
     },
     /// The kernel has Landlock, and yet the supervisor could not confine itself with it. Nothing runs unconfined by accident.

@@ -64,12 +64,14 @@ pub(crate) fn router(state: &Arc<ServerState>, gate: Arc<RequestGate>) -> Router
         .route("/metrics", get(metrics::respond))
         .fallback(|uri: Uri| async move {
             HttpProblem::not_found(format!("there is no `{}`", uri.path()))
+                .with_hint("`/openapi.json` lists the paths")
         })
         .method_not_allowed_fallback(|| async {
             HttpProblem::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "this method is not for this path",
             )
+            .with_hint("the header `Allow` has the methods of this path")
             .into_response()
         })
         .layer(middleware::from_fn_with_state(

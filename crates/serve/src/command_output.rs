@@ -17,7 +17,7 @@ use lapidary::wire::lines::{LineBuffer, RawLine};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::event_stream::facts_json;
+use crate::event_encoder::facts_json;
 use crate::problem::HttpProblem;
 use crate::watcher::body_of;
 

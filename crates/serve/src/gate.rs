@@ -99,9 +99,10 @@ impl RequestGate {
         let site = header_text(headers, &HeaderName::from_static("sec-fetch-site"));
         let is_foreign_site = !matches!(site, None | Some("same-origin" | "none"));
         if is_foreign_origin || is_foreign_site {
-            return Err(HttpProblem::forbidden(
-                "the request comes from another page",
-            ));
+            let hint = format!("open the page of this server, `{}`", self.hosts.url());
+            return Err(
+                HttpProblem::forbidden("the request comes from another page").with_hint(hint),
+            );
         }
         Ok(())
     }

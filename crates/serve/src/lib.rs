@@ -11,6 +11,7 @@ mod api;
 mod bound_listener;
 mod command_bounds;
 mod command_output;
+mod event_encoder;
 mod event_stream;
 mod gate;
 mod list_page;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lapidary::engine::conversation::{ClientCommand, CommandSender};
 use lapidary::engine::run::{RunSubscriber, StopHandle};
 use lapidary::render::html::permission_html;
-use lapidary::vocab::event::RunEnd;
+use lapidary::vocab::event::{PermissionOutcome, RunEnd};
 use lapidary::{Body, Event, PermissionMode, Run};
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
@@ -71,7 +71,7 @@ pub(crate) struct OpenPrompt {
 pub(crate) enum ClosedPrompt {
     /// The `permission_decision`.
     Decided(Box<RawValue>),
-    /// The run ended, or the turn, before a decision.
+    /// The agent cancelled it, or the turn or the run ended before a decision.
     Withdrawn,
 }
 
@@ -283,7 +283,11 @@ impl LiveState {
             Body::PermissionDecision(decision) => {
                 let id = decision.request_id.to_string();
                 self.open.remove(&id);
-                self.remember(id, ClosedPrompt::Decided(event_json(event)));
+                let closed = match decision.decision {
+                    PermissionOutcome::Cancelled => ClosedPrompt::Withdrawn,
+                    _ => ClosedPrompt::Decided(event_json(event)),
+                };
+                self.remember(id, closed);
             }
             Body::ElicitationRequest(request) => {
                 let id = request.request_id.to_string();

@@ -18,7 +18,8 @@ use lapidary::wire::lines::DEFAULT_LIMIT;
 use lapidary::{Body, Event};
 use tokio::sync::mpsc;
 
-use crate::event_stream::{EventEncoder, HEARTBEAT};
+use crate::event_encoder::EventEncoder;
+use crate::event_stream::HEARTBEAT;
 
 /// How often a run of another process is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -170,7 +171,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::event_stream::StreamForm;
+    use crate::event_encoder::StreamForm;
 
     /// A run of another process: it is going on as long as this process holds the lock.
     const MANIFEST: &str = r#"{"schema":"lapidary.recording/1","writer":"test","run":"r1","agent":"demo",
@@ -189,7 +190,7 @@ mod tests {
         let (pieces, mut sent) = mpsc::channel(8);
         let mut stream = RecordedStream {
             directory: recording.path(),
-            encoder: EventEncoder::new(StreamForm::Lines, 0),
+            encoder: EventEncoder::new(StreamForm::Lines, "r1", 0),
             pieces: &pieces,
             settled: 0,
             seen: None,

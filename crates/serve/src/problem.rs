@@ -126,7 +126,9 @@ pub(crate) async fn as_problem(response: Response) -> Response {
             .to_owned(),
         _ => text,
     };
-    let mut problem = HttpProblem::new(status, detail).into_response();
+    let problem = HttpProblem::new(status, detail);
+    let problem = problem.with_hint("`/openapi.json` describes the requests");
+    let mut problem = problem.into_response();
     if let Some(allowed) = head.headers.get(header::ALLOW) {
         problem.headers_mut().insert(header::ALLOW, allowed.clone());
     }

@@ -52,7 +52,8 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
             Ok(Ok(bytes)) => Ok(Self(bytes)),
             Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 let detail = "the body is longer than 8 MiB";
-                Err(HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, detail))
+                Err(HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+                    .with_hint("name files in the prompt: the agent reads them"))
             }
             Ok(Err(rejection)) => Err(HttpProblem::bad_request(rejection.body_text())),
             Err(_) => {
@@ -61,6 +62,16 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
                     .with_hint("send the body at once, with its `Content-Length`"))
             }
         }
+    }
+}
+
+impl JsonBody {
+    /// The body as `what`, such as `a run`.
+    pub(crate) fn parse<T: DeserializeOwned>(&self, what: &str) -> Result<T, HttpProblem> {
+        serde_json::from_slice(&self.0).map_err(|error| {
+            HttpProblem::bad_request(format!("the body is not {what}: {error}"))
+                .with_hint("`/openapi.json` has the schema of each body")
+        })
     }
 }
 

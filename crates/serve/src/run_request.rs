@@ -1,6 +1,6 @@
 //! The body of `POST /api/v1/runs`, and the job that it asks for. A client narrows the policy of the server, and never widens it.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use lapidary::PermissionMode;
 use lapidary::demo::DemoAttendance;
@@ -174,13 +174,37 @@ pub(crate) fn directory_below(root: &Path, wanted: Option<&Path>) -> Result<Path
         let hint = format!("name a directory below `{}`", root.display());
         HttpProblem::forbidden("the directory is outside of the server's root").with_hint(hint)
     };
-    // A directory that is not there is refused in the same words: a client learns nothing about files outside.
-    let directory = root.join(wanted).canonicalize().map_err(|_| outside())?;
-    if directory.starts_with(root) && directory.is_dir() {
-        return Ok(directory);
+    let path = root.join(wanted);
+    match path.canonicalize() {
+        Ok(directory) if !directory.starts_with(root) => Err(outside()),
+        Ok(directory) if directory.is_dir() => Ok(directory),
+        Err(_) if !would_be_below(root, &path) => Err(outside()),
+        Ok(_) | Err(_) => {
+            let hint = format!("name a directory below `{}`", root.display());
+            let detail = format!("there is no directory `{}`", wanted.display());
+            Err(HttpProblem::bad_request(detail).with_hint(hint))
+        }
     }
-    Err(outside())
 }
+
+/// Whether a path that cannot be resolved would be below the root if it were there. For all other paths, a client does not learn
+/// whether they exist.
+fn would_be_below(root: &Path, path: &Path) -> bool {
+    if path.components().any(|part| part == Component::ParentDir) {
+        return false;
+    }
+    for parent in path.ancestors() {
+        if let Ok(parent) = parent.canonicalize() {
+            return parent.starts_with(root);
+        }
+        // A link that leads to a missing file, which may be outside.
+        if parent.symlink_metadata().is_ok() {
+            return false;
+        }
+    }
+    false
+}
+
 /// Refuses a mode that allows more than the server does.
 pub(crate) fn check_mode(
     wanted: PermissionMode,
@@ -205,6 +229,8 @@ fn wish_problem(error: &WishError) -> HttpProblem {
         WishError::UnknownAgent { .. } => HttpProblem::forbidden(error.to_string())
             .with_hint("add it to `lapidary.toml` as `[agents.NAME]`, or use a built-in name"),
         WishError::WiderMode { wanted, widest } => wider_mode(wanted, widest),
+        WishError::UnknownMode { .. } => HttpProblem::bad_request(error.to_string())
+            .with_hint("modes are `plan`, `default`, `acceptEdits` and `bypassPermissions`"),
         _ => HttpProblem::bad_request(error.to_string()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -232,17 +232,8 @@ impl HttpServer {
             &options.surroundings.environment,
         );
         let recordings = recordings.map_err(|error| state_error(error.source))?.root;
-        let ledger = match &lock {
-            Some(lock) => {
-                lock.note_address(&options.state, &url)
-                    .map_err(state_error)?;
-                RunLedger::Own {
-                    keys: RequestKeys::open(&options.state).map_err(state_error)?,
-                    started: StartedRuns::open(&options.state, &recordings).map_err(state_error)?,
-                }
-            }
-            None => RunLedger::OfAnother(owner_url(&options.state)),
-        };
+        let ledger = open_ledger(&options.state, &recordings, lock.as_ref(), &url);
+        let ledger = ledger.map_err(state_error)?;
         let address = ServerAddress {
             url,
             token_file: token.file.clone(),
@@ -312,26 +303,48 @@ impl HttpServer {
                 (None, _) => {} // dropped
             }
         }
-        let runs = self.state.runs.all();
-        for run in &runs {
-            run.stop();
-        }
-        let all_ended = async {
-            for run in &runs {
-                run.ended().await;
-            }
-        };
-        if tokio::time::timeout(RUN_END_TIME, all_ended).await.is_err() {
-            for run in &runs {
-                run.kill();
-            }
-        }
-        let all_places = u32::try_from(MOST_WATCHERS).unwrap_or(u32::MAX);
-        let all_told = self.state.watcher_places.acquire_many(all_places);
-        let _ = tokio::time::timeout(LAST_EVENTS_TIME, all_told).await;
-        self.state.stopped.cancel();
+        end_runs(&self.state).await;
         connections.shutdown().await;
     }
+}
+
+/// Ends all runs, and waits a moment until their watchers have read the end.
+async fn end_runs(state: &ServerState) {
+    let runs = state.runs.all();
+    for run in &runs {
+        run.stop();
+    }
+    let all_ended = async {
+        for run in &runs {
+            run.ended().await;
+        }
+    };
+    if tokio::time::timeout(RUN_END_TIME, all_ended).await.is_err() {
+        for run in &runs {
+            run.kill();
+        }
+    }
+    let all_places = u32::try_from(MOST_WATCHERS).unwrap_or(u32::MAX);
+    let all_told = state.watcher_places.acquire_many(all_places);
+    let _ = tokio::time::timeout(LAST_EVENTS_TIME, all_told).await; // some may not read
+    state.stopped.cancel();
+}
+
+/// The files about the runs of this server; with the lock of the state directory, this server writes them.
+fn open_ledger(
+    directory: &Path,
+    recordings: &Path,
+    lock: Option<&StateLock>,
+    url: &str,
+) -> io::Result<RunLedger> {
+    let Some(lock) = lock else {
+        return Ok(RunLedger::OfAnother(owner_url(directory)));
+    };
+    lock.note_address(directory, url)?;
+    Ok(RunLedger::Own {
+        keys: RequestKeys::open(directory)?,
+        started: StartedRuns::open(directory, recordings)?,
+    })
 }
 
 impl Drop for HttpServer {
@@ -347,13 +360,13 @@ impl Drop for HttpServer {
 }
 
 /// The page of the server that listens at this address, if it is one of this state directory.
-fn running_page(state: &std::path::Path, address: &ListenAddress) -> Option<PathBuf> {
+fn running_page(state: &Path, address: &ListenAddress) -> Option<PathBuf> {
     let url = owner_url(state)?;
     let page = state.join(REDIRECT);
     (url == format!("http://{address}") && page.exists()).then_some(page)
 }
 
-fn read_root(root: &std::path::Path) -> Result<PathBuf, ServeError> {
+fn read_root(root: &Path) -> Result<PathBuf, ServeError> {
     let failed = |source| ServeError::Root {
         root: root.to_owned(),
         source,

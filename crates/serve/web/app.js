@@ -2,7 +2,7 @@
 // The page: which view stands in it, the token without which the server says nothing, and whether the server can be reached.
 
 import { ApiError, hasToken, isAway, setToken, takeToken } from "/api.js";
-import { listenToKeys, setViewKeys, showHelp } from "/keys.js";
+import { listenToKeys, noteLastPlace, setViewKeys, showHelp } from "/keys.js";
 import { element, problem } from "/markup.js";
 import { focusRequest, setTitle, showInbox, watchRequests, watchTickets } from "/requests.js";
 import { showRuns, tickTimes } from "/runs.js";
@@ -38,7 +38,9 @@ function show() {
       tab.scrollIntoView({ block: "nearest", inline: "nearest" });
     } else tab.removeAttribute("aria-current");
   }
+  const hadFocus = view.contains(document.activeElement);
   view.replaceChildren();
+  if (hadFocus) view.focus({ preventScroll: true }); // the next Tab goes on in the page, and not at its beginning
   setViewKeys("", []);
   scrollTo({ top: 0 });
   if (!hasToken()) return askForToken();
@@ -133,8 +135,9 @@ document.getElementById("help")?.addEventListener("click", showHelp);
 document.addEventListener("lapidary-title", (event) => setTitle(/** @type {CustomEvent} */ (event).detail));
 document.addEventListener("lapidary-link", (event) => showLink(/** @type {CustomEvent} */ (event).detail));
 addEventListener("lapidary-token", () => askForToken("The token is not this server's."));
-addEventListener("hashchange", () => {
+addEventListener("hashchange", (event) => {
   if (location.hash === "#view") return; // the link that skips the header
+  noteLastPlace(new URL(event.oldURL).hash);
   takeToken();
   show();
 });

@@ -3,7 +3,7 @@
 
 import { ApiError, get } from "/api.js";
 import { ago, cost, counted, dayName, duration, short } from "/format.js";
-import { rowKeys, setViewKeys } from "/keys.js";
+import { focusLastRow, rowKeys, setViewKeys } from "/keys.js";
 import { agentMark, element, select, sentence } from "/markup.js";
 import { noteFleet } from "/requests.js";
 import { elapsed, grouped } from "/runs.js";
@@ -97,6 +97,7 @@ export async function showFleet(view, signal) {
     const now = JSON.stringify(tickets);
     if (now !== before) drawTickets();
     before = now;
+    focusLastRow(list);
   }
 
   /** There is no store yet, or it cannot be reached: both may change. @param {string} reason */

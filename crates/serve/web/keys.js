@@ -102,6 +102,23 @@ export function showHelp() {
   dialog.showModal();
 }
 
+/** The address of the page before this one. */
+let lastPlace = "";
+
+/** @param {string} address */
+export function noteLastPlace(address) {
+  lastPlace = address;
+}
+
+/** A reader who comes back to a list finds the row that led away from it. @param {HTMLElement} list */
+export function focusLastRow(list) {
+  if (!lastPlace) return;
+  const row = /** @type {HTMLElement | null} */ (list.querySelector(`a.row-link[href="${CSS.escape(lastPlace)}"]`));
+  lastPlace = "";
+  row?.focus({ preventScroll: true });
+  row?.scrollIntoView({ block: "center" });
+}
+
 /** @param {string} key */
 function keycaps(key) {
   return key.split(" ").flatMap((part, at) => (at ? [" ", element("kbd", {}, part)] : [element("kbd", {}, part)]));

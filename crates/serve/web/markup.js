@@ -16,6 +16,12 @@ export function setRendered(place, html) {
   place.innerHTML = policy.createHTML(html);
 }
 
+/** Tells a screen reader what happened, once. @param {string} text */
+export function announce(text) {
+  const said = document.getElementById("said");
+  if (said) said.textContent = text;
+}
+
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 /**

@@ -6,7 +6,7 @@ import { ApiError, get, hasToken, isAway, post } from "/api.js";
 import { elicitationCard } from "/elicitation.js";
 import { counted } from "/format.js";
 import { setViewKeys } from "/keys.js";
-import { element, problem, sentence, setRendered } from "/markup.js";
+import { announce, element, problem, sentence, setRendered } from "/markup.js";
 import { requestHead } from "/origin.js";
 
 /** @typedef {import("./types").OpenPermission} OpenPermission */
@@ -129,7 +129,9 @@ function show() {
     if (cards.has(key)) continue;
     const card = make();
     cards.set(key, card);
-    notify(key, card.getAttribute("aria-label") ?? "");
+    const name = card.getAttribute("aria-label") ?? "";
+    announce(`${name}. Press i to answer.`);
+    notify(key, name);
   }
   for (const [key, card] of cards) {
     if (open.has(key)) continue;

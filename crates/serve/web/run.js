@@ -4,7 +4,7 @@
 import { ApiError, follow, get, post } from "/api.js";
 import { duration, short } from "/format.js";
 import { setViewKeys } from "/keys.js";
-import { agentMark, copyButton, element, problem } from "/markup.js";
+import { agentMark, announce, copyButton, element, problem } from "/markup.js";
 import { hasRequest } from "/requests.js";
 import { elapsed, outcomeBadge } from "/runs.js";
 import { Transcript } from "/transcript.js";
@@ -18,7 +18,7 @@ import { Transcript } from "/transcript.js";
  */
 export async function showRun(view, signal, id) {
   const transcript = new Transcript(signal, { follows: true });
-  const head = new RunHead(id);
+  const head = new RunHead(id, transcript.jumps);
   const composer = promptForm(id);
   const working = element("p", { class: "working", role: "status", hidden: true });
   view.append(head.crumbs);
@@ -97,15 +97,18 @@ export async function showRun(view, signal, id) {
   for (let tries = 0; tries < 20 && !signal.aborted; tries++) {
     shown = await get(`/api/v1/runs/${id}`, signal);
     draw();
-    if (shown.run.state === "ended") return;
+    if (shown.run.state === "ended") return announce(`The run has ended: ${head.badge.textContent}.`);
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }
 
 /** The title, the state and the facts of a run. */
 class RunHead {
-  /** @param {string} id */
-  constructor(id) {
+  /**
+   * @param {string} id
+   * @param {HTMLElement} jumps
+   */
+  constructor(id, jumps) {
     this.id = id;
     this.title = element("h1", {}, "…");
     this.badge = element("span", {});
@@ -118,7 +121,7 @@ class RunHead {
     );
     this.close = element("button", { type: "button", hidden: true, onclick: () => this.send("close", this.close) }, "Finish");
     this.crumbs = element("p", { class: "crumbs" }, element("a", { href: "#/runs" }, "Runs"), " / ", element("code", {}, id));
-    this.bar = element("div", { class: "run-bar" }, this.badge, this.title, this.meters, this.link, this.close, this.stop);
+    this.bar = element("div", { class: "run-bar" }, this.badge, this.title, this.meters, this.link, jumps, this.close, this.stop);
     this.facts = element("dl", { class: "facts" });
   }
 

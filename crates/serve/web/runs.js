@@ -3,8 +3,9 @@
 
 import { get } from "/api.js";
 import { ago, cost, dayName, duration, short, shortPath } from "/format.js";
-import { rowKeys, setViewKeys } from "/keys.js";
+import { focusLastRow, rowKeys, setViewKeys } from "/keys.js";
 import { agentMark, element, select } from "/markup.js";
+import { hasRequest } from "/requests.js";
 import { startForm } from "/start.js";
 
 /** @typedef {import("./types").RunInfo} RunInfo */
@@ -69,13 +70,15 @@ export async function showRuns(view, signal) {
 
   async function load() {
     const found = await get(`/api/v1/runs?limit=${limit}`, signal);
-    const now = JSON.stringify(found.runs);
+    const asking = found.runs.filter(isAsking).map((/** @type {RunInfo} */ run) => run.id);
+    const now = JSON.stringify([found.runs, asking]);
     if (now === before) return;
     before = now;
     runs = found.runs;
     more.hidden = !found.older && !found.nextCursor;
     await Promise.all(runs.filter((run) => run.state === "running" && !run.prompt && !prompts.has(run.id)).map(findPrompt));
     draw();
+    focusLastRow(list);
   }
 
   function draw() {
@@ -153,7 +156,7 @@ function runRow(run) {
   return element(
     "article",
     { class: "row" },
-    outcomeBadge(run),
+    isAsking(run) ? element("span", { class: "badge warn" }, "asks") : outcomeBadge(run),
     element(
       "div",
       { class: "row-text" },
@@ -172,6 +175,11 @@ function runRow(run) {
       element("time", { datetime: run.startedAt ?? "", title: run.startedAt ?? "" }, ago(run.startedAt)),
     ),
   );
+}
+
+/** Whether a run waits for an answer. @param {RunInfo} run */
+function isAsking(run) {
+  return run.state === "running" && hasRequest(`runs/${run.id}`);
 }
 
 /** @param {RunInfo} run */

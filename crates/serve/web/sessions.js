@@ -3,7 +3,7 @@
 
 import { ApiError, get, lines } from "/api.js";
 import { ago, counted, dayName, duration, shortPath } from "/format.js";
-import { rowKeys, setViewKeys } from "/keys.js";
+import { focusLastRow, rowKeys, setViewKeys } from "/keys.js";
 import { agentMark, copyButton, element, noSessions, problem, select } from "/markup.js";
 import { factRows } from "/run.js";
 import { grouped } from "/runs.js";
@@ -108,6 +108,7 @@ export async function showSessions(view, signal, _, asked) {
   if (matchMedia("(hover: hover)").matches) query.focus();
   await listChoices(agent, project, asked, signal);
   await look();
+  focusLastRow(list);
 }
 
 /**
@@ -182,39 +183,14 @@ function sessionRow(session, query) {
 export async function showSession(view, signal, id, asked) {
   const transcript = new Transcript(signal, { follows: false });
   const title = element("h1", {}, "…");
-  const bar = element("div", { class: "run-bar" }, title);
+  const bar = element("div", { class: "run-bar" }, title, transcript.jumps);
   const facts = element("dl", { class: "facts" });
   const back = asked.get("q") ? `#/sessions?${new URLSearchParams({ q: asked.get("q") ?? "" })}` : "#/sessions";
-  const jumps = element(
-    "div",
-    { class: "jumps" },
-    element(
-      "button",
-      {
-        type: "button",
-        onclick: () => transcript.jump(-1, transcript.entries.keys()),
-        title: "Previous prompt (k)",
-        "aria-label": "Previous prompt",
-      },
-      "↑",
-    ),
-    element(
-      "button",
-      {
-        type: "button",
-        onclick: () => transcript.jump(1, transcript.entries.keys()),
-        title: "Next prompt (j)",
-        "aria-label": "Next prompt",
-      },
-      "↓",
-    ),
-  );
   view.append(
     element("p", { class: "crumbs" }, element("a", { href: back }, "Sessions"), " / ", element("code", {}, id)),
     bar,
     facts,
     element("div", { class: "reading" }, element("div", {}, transcript.place), transcript.rail),
-    jumps,
   );
   setViewKeys("This session", transcript.keys());
   // Facts come with every piece of a long session: the first ones are shown, and then the last ones.
@@ -226,7 +202,7 @@ export async function showSession(view, signal, id, asked) {
     latest = it.facts;
   });
   await read.catch((error) => {
-    if (!latest) for (const it of [bar, jumps]) it.remove(); // there is nothing to name, and nowhere to jump
+    if (!latest) for (const it of [bar, facts]) it.remove(); // there is nothing to name
     throw error;
   });
   if (latest) showFacts(latest);

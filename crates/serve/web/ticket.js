@@ -27,7 +27,7 @@ export async function showTicket(view, signal, id) {
   let badge = element("span", {});
   const meters = element("span", { class: "meters" });
   const cancel = element("button", { type: "button", class: "danger", hidden: true, onclick: () => end() }, "Cancel");
-  const bar = element("div", { class: "run-bar" }, badge, title, meters, cancel);
+  const bar = element("div", { class: "run-bar" }, badge, title, meters, transcript.jumps, cancel);
   const facts = element("dl", { class: "facts" });
   const attempts = element("div", { class: "attempts" });
   const working = element("p", { class: "working", role: "status", hidden: true });

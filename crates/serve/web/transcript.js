@@ -32,6 +32,12 @@ export class Transcript {
       element("h2", {}, "Prompts"),
       this.outline,
     );
+    this.jumps = element(
+      "span",
+      { class: "jumps", hidden: true },
+      this.jumpButton("↑", "Previous prompt", "k", -1),
+      this.jumpButton("↓", "Next prompt", "j", 1),
+    );
     this.toEnd = element(
       "button",
       { type: "button", class: "to-end", hidden: true, onclick: () => this.scrollToEnd() },
@@ -111,7 +117,7 @@ export class Transcript {
     }
     this.changed.clear();
     this.outline.append(entries);
-    this.rail.hidden = this.entries.size < 2;
+    this.rail.hidden = this.jumps.hidden = this.entries.size < 2;
     if (!this.follows) return;
     if (this.isAtEnd) this.scrollToEnd();
     else this.toEnd.hidden = false;
@@ -271,6 +277,17 @@ export class Transcript {
     const top = this.isTargetShown() ? this.target : this.topBlock();
     const next = step > 0 ? all.find((it) => it > top) : all.findLast((it) => it < top);
     if (next !== undefined) this.goTo(next);
+  }
+
+  /**
+   * @param {string} arrow
+   * @param {string} what
+   * @param {string} key
+   * @param {1 | -1} step
+   */
+  jumpButton(arrow, what, key, step) {
+    const jump = () => this.jump(step, this.entries.keys());
+    return element("button", { type: "button", title: `${what} (${key})`, "aria-label": what, onclick: jump }, arrow);
   }
 
   /** Whether the block of the last jump is still in the upper half of the window. */

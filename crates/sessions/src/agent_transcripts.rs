@@ -19,8 +19,8 @@ const LONGEST_NOTE: u64 = 1 << 20;
 /// The files of the sub-agents of one session.
 #[derive(Debug)]
 pub struct AgentTranscriptFiles {
-    /// The directory that has those of this session only.
-    own: PathBuf,
+    /// The directory that has those of this session only; none if it is not there, or is a link to a place outside.
+    own: Option<PathBuf>,
     /// A directory that has those of other sessions, too.
     shared: Option<PathBuf>,
 }
@@ -30,7 +30,7 @@ impl AgentTranscriptFiles {
     pub fn of_claude(session_file: &Path) -> Self {
         let shared = session_file.parent().unwrap_or(Path::new(""));
         Self {
-            own: session_file.with_extension("").join("subagents"),
+            own: inside(shared, session_file.with_extension("").join("subagents")),
             shared: Some(shared.to_owned()),
         }
     }
@@ -43,13 +43,14 @@ impl AgentTranscriptFiles {
         let project = chats.and_then(Path::parent).unwrap_or(Path::new(""));
         let session = session_file.file_stem().unwrap_or_default();
         Self {
-            own: project.join("subagents").join(session),
+            own: inside(project, project.join("subagents").join(session)),
             shared: None,
         }
     }
 
     fn own_files(&self) -> Vec<(String, PathBuf)> {
-        let entries = fs::read_dir(&self.own).into_iter().flatten().flatten();
+        let entries = self.own.iter().filter_map(|own| fs::read_dir(own).ok());
+        let entries = entries.flatten().flatten();
         let mut files: Vec<_> = entries
             .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
             .collect();
@@ -74,8 +75,9 @@ impl SubagentTranscripts for AgentTranscriptFiles {
             return None;
         }
         let name = format!("agent-{agent_id}.jsonl");
-        read_plain_file(&self.own.join(&name), LONGEST)
-            .or_else(|| read_plain_file(&self.shared.as_ref()?.join(&name), LONGEST))
+        let directories = [&self.own, &self.shared].into_iter().flatten();
+        let mut files = directories.map(|it| read_plain_file(&it.join(&name), LONGEST));
+        files.find_map(|bytes| bytes)
     }
 
     fn ids(&self) -> Vec<String> {
@@ -84,6 +86,14 @@ impl SubagentTranscripts for AgentTranscriptFiles {
             .filter_map(|(name, _)| Some(agent_in(&name, ".jsonl")?.to_owned()))
             .collect()
     }
+}
+
+/// A directory, unless a link leads out of that of the project.
+fn inside(project: &Path, directory: PathBuf) -> Option<PathBuf> {
+    let real = directory.canonicalize().ok()?;
+    let here = project.as_os_str().is_empty().then_some(Path::new("."));
+    let project = here.unwrap_or(project).canonicalize().ok()?;
+    real.starts_with(project).then_some(directory)
 }
 
 fn agent_in<'n>(name: &'n str, ending: &str) -> Option<&'n str> {

@@ -156,7 +156,7 @@ impl OpencodeSessions {
                 let why = format!("it cannot be read: {error}");
                 let reason = HiddenReason::Unreadable;
                 found.warnings.push(format!(
-                    "sessions in `{}` are not listed: {error}",
+                    "sessions in `{}` cannot be read: {error}",
                     path.display()
                 ));
                 found.hidden.push(hidden(&path, about.len(), reason, why));
@@ -220,7 +220,8 @@ impl StoredSessions for OpencodeSessions {
         Provider::Opencode
     }
 
-    fn find(&self, _: &ProviderScope<'_>, memory: &mut dyn ListMemory) -> FoundFiles {
+    fn find(&self, scope: &ProviderScope<'_>, memory: &mut dyn ListMemory) -> FoundFiles {
+        let wanted = WantedDirectories::from_scope(scope);
         let mut found = FoundSessions::default();
         self.add_database(&mut found, memory);
         self.storage().find_sessions(&mut found);
@@ -230,9 +231,10 @@ impl StoredSessions for OpencodeSessions {
             warnings: found.warnings,
         };
         for session in found.sessions {
-            match session.parent {
-                Some(_) => files.hidden.push(subagent_session(&session.file)),
-                None => files.files.push(session.file),
+            if session.parent.is_none() {
+                files.files.push(session.file);
+            } else if is_in(&wanted, &session.file) {
+                files.hidden.push(subagent_session(&session.file));
             }
         }
         files
@@ -315,6 +317,11 @@ pub fn opencode_file_events(
         )
         .into()),
     }
+}
+
+fn is_in(wanted: &WantedDirectories, file: &StoreFile) -> bool {
+    let directory = file.found.as_ref().and_then(|it| it.directory.as_deref());
+    directory.is_none_or(|directory| wanted.contains(directory))
 }
 
 fn subagent_session(file: &StoreFile) -> HiddenFile {

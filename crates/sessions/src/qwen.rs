@@ -59,9 +59,9 @@ impl QwenSessions {
     fn add_project(found: &mut FoundFiles, directory: &Path, projects: &Path) {
         let chats = directory.join("chats");
         let subagents = directory.join("subagents");
-        let names = found.directory_names(&subagents);
+        let names = found.directory_names(&subagents, projects);
         for place in [chats.join("archive"), chats] {
-            if found.reach(&place).is_none() {
+            if !found.is_within(&place, projects) {
                 continue;
             }
             let from = found.files.len();

@@ -16,6 +16,12 @@ use crate::provider_scope::{ProjectReach, ProviderScope};
 /// How much of a long path is in the name of its directory; a hash follows (Claude Code 2.1.312).
 const LONGEST_NAME: usize = 200;
 
+/// The explanation of a link that leads out of the store.
+const OUTSIDE: &str = "it is a link to a place outside";
+
+/// The explanation of a link where links are not followed.
+pub(crate) const NOT_FOLLOWED: &str = "it is a link, which is not followed";
+
 /// A file that is called like a session, or rows of a database that are one.
 #[derive(Debug, Clone)]
 pub struct StoreFile {
@@ -121,6 +127,8 @@ impl FoundFiles {
                 // Notes of the program, and directories.
                 if about.is_dir() {
                     others.directories.insert(name.into_owned());
+                } else if about.is_symlink() {
+                    others.links.push((path.clone(), about));
                 }
                 continue;
             };
@@ -156,6 +164,11 @@ impl FoundFiles {
         let shared_state =
             shared.fold(0, |all, (path, about)| mixed(all, entry_state(path, about)));
         let shared: Arc<[PathBuf]> = others.subagents.iter().map(|it| it.0.clone()).collect();
+        let mut linked = others.links.clone();
+        linked.retain(|(path, _)| {
+            let name = path.file_name().unwrap_or_default();
+            self.files[from..].iter().any(|file| name == &*file.id)
+        });
         for file in &mut self.files[from..] {
             if !shared.is_empty() {
                 file.shared = Arc::clone(&shared);
@@ -164,9 +177,18 @@ impl FoundFiles {
             if !others.directories.contains(&file.id) {
                 continue;
             }
-            for (path, about) in sorted_entries(&own_directory(file)).unwrap_or_default() {
-                file.attach(path, &about);
+            let directory = own_directory(file);
+            match directory.symlink_metadata() {
+                Ok(about) if about.is_symlink() => linked.push((directory, about)),
+                _ => {
+                    for (path, about) in sorted_entries(&directory).unwrap_or_default() {
+                        file.attach(path, &about);
+                    }
+                }
             }
+        }
+        for (path, about) in linked {
+            self.hide_linked_directory(&path, &about);
         }
     }
 
@@ -190,15 +212,39 @@ impl FoundFiles {
         }
     }
 
-    /// The names of the directories in a directory; none if it is not there.
-    pub(crate) fn directory_names(&mut self, directory: &Path) -> HashSet<String> {
-        let place = self.reach(directory);
-        let entries = place.map(|_| self.directory_entries(directory));
-        let entries = entries.into_iter().flatten();
-        let directories = entries.filter(|(_, about)| about.is_dir());
-        directories
-            .filter_map(|(path, _)| Some(path.file_name()?.to_str()?.to_owned()))
-            .collect()
+    /// The names of the directories in a directory of a store; none if it is not there. Links are hidden.
+    pub(crate) fn directory_names(&mut self, directory: &Path, store: &Path) -> HashSet<String> {
+        let mut names = HashSet::new();
+        if !self.is_within(directory, store) {
+            return names;
+        }
+        for (path, about) in self.directory_entries(directory) {
+            self.hide_linked_directory(&path, &about);
+            let name = path.file_name().and_then(|it| it.to_str());
+            names.extend(name.filter(|_| about.is_dir()).map(str::to_owned));
+        }
+        names
+    }
+
+    /// Whether a directory is there and in the store. A link that leads out of the store is hidden.
+    pub(crate) fn is_within(&mut self, directory: &Path, store: &Path) -> bool {
+        let (Some(store), Some(place)) = (self.reach(store), self.reach(directory)) else {
+            return false;
+        };
+        let is_within = place.starts_with(store);
+        if !is_within && let Ok(about) = directory.symlink_metadata() {
+            let why = OUTSIDE.to_owned();
+            self.hide_file(directory, &about, HiddenReason::LinkOutside, why);
+        }
+        is_within
+    }
+
+    /// Hides a link to a directory where links are not followed.
+    pub(crate) fn hide_linked_directory(&mut self, path: &Path, about: &Metadata) {
+        if about.is_symlink() && path.is_dir() {
+            let why = NOT_FOLLOWED.to_owned();
+            self.hide_file(path, about, HiddenReason::LinkOutside, why);
+        }
     }
 
     pub(crate) fn hide_file(
@@ -220,12 +266,14 @@ pub(crate) struct OtherEntries {
     pub(crate) directories: HashSet<String>,
     /// Files of sub-agents.
     pub(crate) subagents: Vec<(PathBuf, Metadata)>,
+    /// Links.
+    pub(crate) links: Vec<(PathBuf, Metadata)>,
 }
 
 /// Warns of a path that cannot be reached, once for the directory that does not let anything through.
 pub(crate) fn add_warning(warnings: &mut Vec<String>, path: &Path, error: &io::Error) {
     let closed = nearest_visible(path).display();
-    let warning = format!("sessions in `{closed}` are not listed: {error}");
+    let warning = format!("sessions in `{closed}` cannot be read: {error}");
     if !warnings.contains(&warning) {
         warnings.push(warning);
     }
@@ -296,7 +344,7 @@ fn metadata_within(path: &Path, about: &Metadata, inside: &Path) -> Result<Metad
     let target = path.canonicalize();
     let target = target.map_err(|error| format!("it is a link that leads nowhere: {error}"))?;
     if !target.starts_with(inside) {
-        return Err("it is a link to a place outside".to_owned());
+        return Err(OUTSIDE.to_owned());
     }
     fs::metadata(&target).map_err(|error| format!("it is a link that leads nowhere: {error}"))
 }

@@ -29,9 +29,10 @@ impl SubagentFiles {
 impl SubagentLogs for SubagentFiles {
     fn read(&self, agent_id: &str) -> Option<Vec<u8>> {
         let directory = self.directory.as_ref()?;
+        let is_directory = directory.symlink_metadata().ok()?.is_dir();
         let path = directory.join(format!("{agent_id}.jsonl"));
         let is_file = is_plain_name(agent_id) && path.symlink_metadata().ok()?.is_file();
-        let file = is_file.then(|| File::open(&path).ok())??;
+        let file = (is_directory && is_file).then(|| File::open(&path).ok())??;
         let mut bytes = Vec::new();
         file.take(LONGEST).read_to_end(&mut bytes).ok()?;
         Some(bytes)

@@ -4,7 +4,9 @@
 //! Call [`Text::to_str`] or [`Number::u64`] only where the decoded value is needed.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
 
 use lapidary_json::{JoinedString, SharedToken, Token, TokenKind};
@@ -287,6 +289,30 @@ impl Eq for Text {}
 impl PartialEq<str> for Text {
     fn eq(&self, other: &str) -> bool {
         self.to_str() == other
+    }
+}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        self == *other
+    }
+}
+
+impl PartialOrd for Text {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.to_str().cmp(&other.to_str())
+    }
+}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.to_str().hash(state);
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn build_binary(workspace: &Workspace, request: &BuildRequest<'_>) ->
         .args(["--package", "lapidary-cli", "--bin", "lapidary"])
         .env("CARGO_INCREMENTAL", "0")
         .env("SOURCE_DATE_EPOCH", request.time.to_string());
-    for (variable, flags) in path_flags(&workspace.root) {
+    for (variable, flags) in path_flags(workspace) {
         cargo.env(variable, flags);
     }
     run(&mut cargo).context("cannot build the binary")?;
@@ -70,12 +70,14 @@ fn add_linker(cargo: &mut Command, folder: &Path) -> Result<()> {
 }
 
 /// Flags that keep the paths of this machine out of the binary, for Rust and for C.
-fn path_flags(root: &Path) -> [(&'static str, String); 2] {
+fn path_flags(workspace: &Workspace) -> [(&'static str, String); 2] {
     let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let cargo = cargo.or_else(|| Some(home?.join(".cargo")));
-    let mut places = vec![(root.to_owned(), "/lapidary")];
+    let mut places = vec![(workspace.root.clone(), "/lapidary")];
     places.extend(cargo.map(|cargo| (cargo, "/cargo")));
+    // Generated sources. The last prefix that fits counts: this is within the root, or elsewhere.
+    places.push((workspace.target.clone(), "/lapidary/target"));
     let joined = |option: &str, separator: &str| {
         let flags = places.iter();
         let flags = flags.map(|(from, to)| format!("{option}={}={to}", from.display()));

@@ -12,7 +12,7 @@ from ._child import ChildTransport
 from ._connection import Connection
 from ._errors import LapidaryError
 from ._http import HttpTransport
-from ._options import AgentOptions, RunOptions, ServerOptions, WatchOptions, command_line, given_options
+from ._options import AgentOptions, RunOptions, ServerOptions, WatchOptions, check_prompt, command_line, given_options
 from ._run import AgentRun, _in_thread
 from ._server import Server
 from .vocabulary import RunResult
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # type checkers know it without the package
 
 def run(prompt: str, **options: Unpack[RunOptions]) -> AgentRun:
     """Runs an agent on a prompt: a process of ours, or a run of a server."""
+    check_prompt(prompt)
     given = given_options(options, RunOptions)
     if "server" in given:
         return AgentRun(HttpTransport.for_run(prompt, given), given, "leader")
@@ -66,6 +67,7 @@ def watch(run_id: str, server: Union[str, ServerOptions], after: Optional[int] =
 
 
 def _result_run(prompt: str, options: Mapping[str, Any]) -> AgentRun:
+    check_prompt(prompt)
     for name in ("on_permission", "on_elicitation"):
         if name in options:
             raise LapidaryError("unsupported_option", f"`run_result` has no `{name}`", "use `run`, and its `run_end`")

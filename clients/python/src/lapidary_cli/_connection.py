@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, Mapping, NamedTuple, Optional, Set, Type, cast
 
 from ._errors import LapidaryError
-from ._options import PromptOptions, given_options
+from ._options import PromptOptions, check_prompt, given_options
 from ._run import AgentRun, Role, _checked
 from ._transport import Line, Transport
 from .vocabulary import AgentEvent, CommandResult, RunEnd
@@ -60,6 +60,7 @@ class Connection(AgentRun):
 
     def prompt(self, text: str, **options: Unpack[PromptOptions]) -> TurnEvents:
         """Sends a prompt. A loop, `for` or `async for`, gets the events until its turn is over; leaving it interrupts the turn."""
+        check_prompt(text)
         return TurnEvents(self, text, given_options(options, PromptOptions))
 
     def send(self, text: str, **options: Unpack[PromptOptions]) -> Turn:

@@ -11,7 +11,7 @@ LapidaryErrorCode = Literal[
     "version_mismatch",  # the binary or the server speaks another version than this client
     "ended_early",  # `lapidary` ended, or printed something else, before its `run_end`
     "line_too_long",  # a line is longer than `max_line_bytes`
-    "server_address",  # the address of the server is none
+    "server_address",  # the address of the server is invalid
     "token_missing",  # the token file of the server cannot be read
     "server_gone",  # the server cannot be reached any more
     "server_refused",  # the server refused a request

@@ -135,6 +135,12 @@ def given_options(options: Mapping[str, Any], known: Type[Any]) -> Dict[str, Any
     return {name: value for name, value in options.items() if value is not None}
 
 
+def check_prompt(prompt: Any) -> None:
+    """Refuses a prompt that is missing: the agent would wait for it."""
+    if not isinstance(prompt, str):
+        raise TypeError(f"the prompt is {prompt!r}: it must be a string")
+
+
 def command_line(command: str, options: Mapping[str, Any]) -> List[str]:
     """The command line of these options."""
     args = [command]

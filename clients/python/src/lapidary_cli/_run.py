@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 EVENTS = "lapidary.events/1"
 #: The options that answer requests.
 CALLBACKS = {"permission_request": "on_permission", "elicitation_request": "on_elicitation"}
-NOBODY = "the client answers no permission requests"
+NO_CALLBACK = "the client answers no permission requests"
 #: How long a rule may take to decide a request before the callback is asked. Its answer would have no effect.
 RULE_SECONDS = 0.05
 #: What a client may do with a run: read it; read it and send commands; lead it, and so answer every request.
@@ -145,7 +145,7 @@ class AgentRun:
                 for event in batch:
                     self._note(event)
                 self._feed.push(batch, lambda: bool(self._pending))
-        except BaseException as error:  # whatever it is belongs to the reader of the events
+        except BaseException as error:  # the reader of the events gets it
             failure = error
         try:
             cast(Any, batches).close()
@@ -264,7 +264,7 @@ class AgentRun:
             callback = self._options.get("on_elicitation")
             return {"action": "decline"} if callback is None else callback(event)
         callback = self._options.get("on_permission")
-        return {"allowed": False, "message": NOBODY} if callback is None else callback(event)
+        return {"allowed": False, "message": NO_CALLBACK} if callback is None else callback(event)
 
     def _answer(self, event: Line, fields: Mapping[str, Any]) -> None:
         command = event["event"].replace("_request", "_response")

@@ -39,7 +39,7 @@ class Server:
         if not (parts.scheme == "unix" and parts.path or parts.scheme in ("http", "https") and parts.hostname):
             raise LapidaryError(
                 "server_address",
-                f"`{self.url}` is no address of a server",
+                f"invalid server address `{self.url}`",
                 "give the `url` that `lapidary serve` prints: `http://…`, `https://…` or `unix:/…`",
             )
         self._token = options.get("token") or _read_token(options.get("token_file"))

@@ -7,6 +7,7 @@ mod misfortunes;
 mod packaging;
 mod python;
 mod readme;
+mod real_agent;
 mod server;
 mod typescript;
 

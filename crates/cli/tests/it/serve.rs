@@ -9,6 +9,7 @@ mod limits;
 mod openapi;
 mod security;
 mod stdio;
+mod streams;
 
 use std::fs;
 use std::path::Path;
@@ -18,6 +19,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use self::http::{HttpReply, TestServer};
+use self::streams::{configure_test_agent, started};
 use crate::support::{lapidary, output};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -189,10 +191,114 @@ fn a_permission_is_decided_once_and_later_answers_say_by_whom() {
     let late = server.post(&path, &json!({"allowed": true}));
     assert_eq!(late.status, 409, "{late:?}");
     assert_eq!(late.json()["decision"]["decision"], "denied");
+    assert_eq!(late.json()["decision"]["decidedBy"], "peer");
     assert_eq!(
         late.header("content-type"),
         Some("application/problem+json")
     );
+}
+
+#[test]
+fn an_answer_to_a_request_that_the_agent_has_withdrawn_is_gone() {
+    let server = TestServer::start(&[]);
+    configure_test_agent(&server);
+    let sign = server.project().join("sign");
+    let body = json!({"prompt": "drop edit sign 7; wait never", "agent": "test"});
+    let run = started(&server, &body);
+    let mut stream = server.open(&format!("/api/v1/runs/{run}/events"), &[SSE]);
+    stream.read_until("\"event\":\"permission_request\"");
+    fs::write(sign, "").unwrap();
+    stream.read_until("\"event\":\"permission_decision\"");
+    let path = format!("/api/v1/runs/{run}/permissions/7");
+    // The table of prompts is filled by another task than the one that sends events.
+    let late = loop {
+        let late = server.post(&path, &json!({"allowed": true}));
+        if late.status != 404 {
+            break late;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(late.status, 410, "{late:?}");
+    assert!(late.json()["hint"].as_str().unwrap().contains("ended"));
+}
+
+#[test]
+fn a_command_is_answered_with_its_result() {
+    let server = TestServer::start(&[]);
+    configure_test_agent(&server);
+    let body = json!({"prompt": "say one", "agent": "test", "conversation": true});
+    let run = started(&server, &body);
+    let commands = format!("/api/v1/runs/{run}/commands");
+    let said = server.post(
+        &commands,
+        &json!({"command": "send_message", "id": "mine", "text": "say two"}),
+    );
+    assert_eq!(said.status, 200, "{said:?}");
+    let result = said.json();
+    assert_eq!(result["event"], "command_result");
+    assert_eq!(result["commandId"], "mine");
+    assert_ne!(result["isError"], true, "{result}");
+    let events = format!("/api/v1/runs/{run}/events");
+    let mut stream = server.open(&events, &[SSE]);
+    stream.read_until("\"textDelta\":\"two\"");
+    let unknown = server
+        .post(&commands, &json!({"command": "nonsense"}))
+        .json();
+    assert_eq!(unknown["isError"], true, "{unknown}");
+    assert_eq!(
+        server
+            .post(&format!("/api/v1/runs/{run}/close"), &json!({}))
+            .status,
+        202
+    );
+    assert!(stream.rest().contains("\"outcome\":\"completed\""));
+    assert_eq!(
+        server
+            .post(&commands, &json!({"command": "interrupt"}))
+            .status,
+        409
+    );
+}
+
+#[test]
+fn pages_of_a_list_are_the_list() {
+    let server = TestServer::start(&[]);
+    for _ in 0..3 {
+        completed(&server);
+    }
+    // The state is written a moment after the last event.
+    while server
+        .command(&["runs", "list", "--format", "json"])
+        .contains("\"running\"")
+    {
+        std::thread::yield_now();
+    }
+    for (path, name) in [("/api/v1/runs", "runs"), ("/api/v1/sessions", "sessions")] {
+        let ids = |list: &Value| -> Vec<String> {
+            let entries = list[name].as_array().unwrap().iter();
+            entries
+                .map(|it| it["id"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let mut whole = ids(&server.get(path).json());
+        assert_eq!(whole.len(), 3);
+        let mut paged = Vec::new();
+        let mut next = format!("{path}?limit=1");
+        loop {
+            let page = server.get(&next).json();
+            assert_eq!(ids(&page).len(), 1, "{page}");
+            paged.extend(ids(&page));
+            let Some(cursor) = page["nextCursor"].as_str() else {
+                break;
+            };
+            next = format!("{path}?limit=1&cursor={cursor}");
+        }
+        // `sessions list` prints the oldest first, and pages begin with the newest.
+        whole.sort();
+        paged.sort();
+        assert_eq!(paged, whole, "{path}");
+    }
+    assert_eq!(server.get("/api/v1/sessions?cursor=nonsense").status, 400);
 }
 
 #[test]
@@ -254,7 +360,23 @@ fn a_client_narrows_the_policy_of_the_server_and_never_widens_it() {
         start(json!({"prompt": "x", "agent": "demo", "cwd": "out"})),
         403
     );
-    assert_eq!(start(json!({"prompt": "x", "agent": "sh -c true"})), 403);
+    assert_eq!(
+        start(json!({"prompt": "x", "agent": "demo", "cwd": "missing"})),
+        400
+    );
+    // Whether a directory outside exists is not told.
+    for outside in ["out/missing", "../missing", "/missing"] {
+        let body = json!({"prompt": "x", "agent": "demo", "cwd": outside});
+        assert_eq!(start(body), 403, "{outside}");
+    }
+    // No name of a program is one of an agent, and neither are the families of agents.
+    for agent in ["sh -c true", "sh", "nope", "acp", "lapidary"] {
+        assert_eq!(
+            start(json!({"prompt": "x", "agent": agent})),
+            403,
+            "{agent}"
+        );
+    }
     // `doctor` would start it, too.
     let started = server.home().join("started");
     let refused = server.get(&format!(
@@ -361,6 +483,16 @@ fn lists_and_documents_are_those_of_the_commands() {
         ),
         ("/api/v1/agents", vec!["agents", "list", "--format", "json"]),
         ("/api/v1/schemas/events", vec!["schema", "events"]),
+        ("/api/v1/schemas", vec!["schema"]),
+        (
+            "/api/v1/stats",
+            vec!["sessions", "stats", "--all", "--format", "json"],
+        ),
+        ("/api/v1/doctor", vec!["doctor", "--format", "json"]),
+        (
+            "/api/v1/capabilities",
+            vec!["capabilities", "--format", "json"],
+        ),
     ] {
         let reply = server.get(path);
         assert_eq!(reply.status, 200, "{path}: {reply:?}");
@@ -464,6 +596,9 @@ fn the_openapi_document_describes_each_route_and_holds_every_schema_that_it_name
                 &[("authorization", &format!("Bearer {}", server.token))],
                 b"",
             );
+            // Reading works without parameters; the home has no fleet.
+            let is_plain = method == "get" && !path.contains("unknown") && !path.contains("fleet");
+            assert!(!is_plain || reply.status == 200, "{path}: {reply:?}");
             let is_route = reply.status != 405
                 && !reply.json_or_null()["detail"]
                     .as_str()

@@ -102,10 +102,19 @@ pub(super) fn read_projects(origin: &Path, user: &Config) -> Result<ParsedConfig
     if let (Some(ports), Some(user)) = (&mut config.confine_connect, &user.confine_connect) {
         ports.retain(|port| user.contains(port));
     }
-    if let (Some(turns), Some(user)) = (config.max_turns, user.max_turns) {
-        config.max_turns = Some(turns.min(user));
-    }
+    keep_smaller(&mut config.max_turns, user.max_turns);
+    keep_smaller(&mut config.max_output, user.max_output);
+    keep_smaller(&mut config.retries, user.retries);
     Ok(read)
+}
+
+/// Of two limits the smaller one counts.
+fn keep_smaller<T: Ord>(project: &mut Option<T>, user: Option<T>) {
+    if let (Some(limit), Some(user)) = (project, user)
+        && *limit > user
+    {
+        *limit = user;
+    }
 }
 
 /// A file that the user names has to be there.

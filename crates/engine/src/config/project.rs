@@ -20,6 +20,12 @@ const LONGEST_GRACE: Duration = Duration::from_mins(1);
 /// The longest value that a project may set for any other time.
 const LONGEST_TIME: Duration = Duration::from_hours(24);
 
+/// How many bytes a project may let the agent write: as many as without its file. More would fill the disk.
+const MOST_OUTPUT: u64 = 1 << 30;
+
+/// How often a project may have a run tried again: each attempt costs tokens.
+const MOST_RETRIES: u32 = 3;
+
 impl Config {
     /// Reads the file of a project, without the settings that such a file may not have. `origin` is its path.
     ///
@@ -47,6 +53,8 @@ impl Config {
     /// | `confine_write` | any directory |
     /// | `confine_connect`, by [`load`](super::load) | ports that are not among the user's |
     /// | `timeout`, `start_timeout`, `idle_timeout` | more than a day |
+    /// | `max_output` | more than 1 GiB; by [`load`](super::load) more than the user's |
+    /// | `retries` | more than three; by [`load`](super::load) more than the user's |
     ///
     /// A refused setting is ignored, with a warning for each key. It is no error: a repository cannot make itself unusable.
     pub fn from_project_toml(
@@ -108,6 +116,14 @@ impl ParsedConfig {
                 take_refused(&mut config.grace, |time| *time > LONGEST_GRACE),
             ),
             ("timeout", take_refused(&mut config.timeout, too_long)),
+            (
+                "max_output",
+                take_refused(&mut config.max_output, |bytes| *bytes > MOST_OUTPUT),
+            ),
+            (
+                "retries",
+                take_refused(&mut config.retries, |count| *count > MOST_RETRIES),
+            ),
             (
                 "budget_unknown",
                 take_refused(&mut config.budget_unknown, |word| {

@@ -80,7 +80,22 @@ fn is_full_disk(error: &io::Error) -> bool {
 }
 
 fn cannot_start(error: &StartError) -> ProcessEnd {
-    not_started(start_cause(error), with_sources(error), None)
+    let hint = match error {
+        StartError::Supervisor { source, .. } if is_lost(source) => {
+            Some("if that is your program, call `lapidary::supervise_if_asked` first in its `main`")
+        }
+        _ => None,
+    };
+    not_started(start_cause(error), with_sources(error), hint)
+}
+
+/// A program that does not supervise ends with or without reading its order, or runs on without a report.
+fn is_lost(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof};
+    matches!(
+        error.kind(),
+        BrokenPipe | ConnectionReset | TimedOut | UnexpectedEof
+    )
 }
 
 pub(crate) fn start_cause(error: &StartError) -> Cause {

@@ -85,7 +85,7 @@ impl AgentCopies {
             reason,
             most_bytes: DEFAULT_MOST_BYTES,
         };
-        let taken = Vault::open(vault).add_agent(&*self.source, &request);
+        let taken = Vault::open(vault).add_agent(&*self.source, &request, &mut Vec::new());
         taken.map(drop).map_err(|error| {
             let why = super::error_chain(&error);
             format!("sessions of the agent are not copied: {why}")

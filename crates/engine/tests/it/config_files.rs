@@ -228,6 +228,23 @@ fn a_project_cannot_widen_what_its_user_narrowed() {
 }
 
 #[test]
+fn a_project_cannot_have_more_written_or_tried_than_its_user_or_the_usual_limit() {
+    let limits = |user: &str, project: &str| {
+        let loaded = Files::new(user, project).load().unwrap();
+        let (config, warnings) = (loaded.config, loaded.warnings.len());
+        (config.max_output, config.retries, warnings)
+    };
+    let large = "max_output = 2000000000\nretries = 4";
+    let small = "max_output = 7\nretries = 1";
+    assert_eq!(limits("", large), (None, None, 2));
+    assert_eq!(limits("", small), (Some(7), Some(1), 0));
+    let between = "max_output = 9\nretries = 3";
+    assert_eq!(limits(small, between), (Some(7), Some(1), 0));
+    assert_eq!(limits(between, small), (Some(7), Some(1), 0));
+    assert_eq!(limits(large, ""), (Some(2_000_000_000), Some(4), 0));
+}
+
+#[test]
 fn a_user_may_grant_what_a_project_may_not() {
     let files = Files::new(
         "approval_mode = 'yolo'\nsandbox = false\nagent = 'gemini'",

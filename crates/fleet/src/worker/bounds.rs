@@ -125,9 +125,7 @@ impl WorkerBounds {
             patterns.iter().any(|pattern| fits_pattern(pattern, text))
         };
         if let Some(repo) = &workspace.repo {
-            // A path with `..` may leave the directory that a pattern names, so no pattern fits it.
-            let is_straight = !repo.split(['/', '\\']).any(|part| part == "..");
-            if !is_straight || !fits(&self.settings.repositories, repo) {
+            if leaves_its_directory(repo) || !fits(&self.settings.repositories, repo) {
                 let repo = lapidary::engine::git::shown(repo);
                 return Err(BoundsError::Repository { repo });
             }
@@ -197,6 +195,16 @@ impl WorkerBounds {
     }
 }
 
+/// Whether an address may leave the directory that a pattern names, so that no pattern fits it: by `..`, or by letters that git, its
+/// HTTP client or the server decodes to dots, slashes and further such letters.
+fn leaves_its_directory(repo: &str) -> bool {
+    let lower = repo.to_ascii_lowercase();
+    let is_encoded = ["%2e", "%2f", "%5c", "%25"]
+        .iter()
+        .any(|it| lower.contains(it));
+    is_encoded || repo.split(['/', '\\']).any(|part| part == "..")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,6 +254,10 @@ mod tests {
         );
         for (repo, push) in [
             ("https://h/t/../other", None),
+            ("https://h/t/%2e%2E/other", None),
+            ("https://h/t/.%2e/other", None),
+            ("https://h/t/x%2f..%2fother", None),
+            ("https://h/t/%252e%252e/other", None),
             ("https://h/o/a", None),
             ("https://h/t/a", Some("main")),
         ] {

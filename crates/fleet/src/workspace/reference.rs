@@ -19,7 +19,8 @@ pub(super) fn repository_url(repo: &str) -> Result<String, WorkspaceError> {
         return Err(refused("it has control characters"));
     }
     if Path::new(repo).is_absolute() {
-        return Ok(format!("file://{repo}"));
+        // Git decodes the path of a URL.
+        return Ok(format!("file://{}", repo.replace('%', "%25")));
     }
     if !is_url(repo) {
         return Err(refused(
@@ -110,6 +111,10 @@ mod tests {
     #[test]
     fn a_repository_is_an_address_without_credentials_or_an_absolute_path() {
         assert_eq!(repository_url("/srv/a.git").unwrap(), "file:///srv/a.git");
+        assert_eq!(
+            repository_url("/srv/%2e%2e/a").unwrap(),
+            "file:///srv/%252e%252e/a"
+        );
         assert_eq!(
             repository_url("https://example.org/a.git").unwrap(),
             "https://example.org/a.git"

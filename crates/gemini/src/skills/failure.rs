@@ -16,6 +16,9 @@ pub enum InstallError {
     /// The name is no name for a directory.
     #[error("Invalid skill name: Path traversal detected.")]
     BadName(String),
+    /// The name would command the terminal that lists the directory.
+    #[error("the name of a skill has control characters: `{}`", .0.escape_debug())]
+    ControlName(String),
     /// A directory of that name is passed over when skills are looked for.
     #[error("a skill called `{0}` would never be found: directories of that name are passed over")]
     NeverFound(String),

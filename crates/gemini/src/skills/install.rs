@@ -116,6 +116,9 @@ pub(super) fn check_name(name: &str) -> Result<(), InstallError> {
     if !is_one || name.contains('\0') {
         return Err(InstallError::BadName(name.to_owned()));
     }
+    if name.contains(char::is_control) {
+        return Err(InstallError::ControlName(name.to_owned()));
+    }
     if is_passed_over(name.as_ref()) || name == FILE {
         return Err(InstallError::NeverFound(name.to_owned()));
     }

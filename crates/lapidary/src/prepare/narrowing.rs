@@ -8,7 +8,7 @@ use lapidary_engine::config::Config;
 use lapidary_engine::headless::Job;
 use lapidary_engine::policy::{PermissionEffect, PermissionMode};
 
-use super::{PrepareError, RunOptions, RunSurroundings, agent_names};
+use super::{PrepareError, RunOptions, RunSurroundings};
 
 /// The wishes of someone else for a run. There is no command line, no environment and no rule that allows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,13 +80,13 @@ impl RunOptions {
         wishes: &RunWishes<'_>,
         surroundings: &RunSurroundings,
     ) -> Result<NarrowedJob, WishError> {
+        self.check_agent(wishes.agent, surroundings)?;
         let mut options = self.clone();
         if let Some(agent) = wishes.agent {
             options.config.agent = Some(agent.to_owned());
         }
         // First a job without the wishes: they are compared with the settings of this program.
         let own = options.job_with_notices(surroundings)?;
-        check_agent(wishes.agent, &own.config)?;
         options.narrow(wishes, &own.config)?;
         Ok(NarrowedJob {
             job: options.job_with_notices(surroundings)?,
@@ -100,8 +100,14 @@ impl RunOptions {
         wanted: Option<&str>,
         surroundings: &RunSurroundings,
     ) -> Result<(), WishError> {
-        let own = self.job_with_notices(surroundings)?;
-        check_agent(wanted, &own.config)
+        let Some(agent) = wanted else { return Ok(()) };
+        let names = self.named_agents(&surroundings.environment)?;
+        if names.iter().any(|name| name == agent) {
+            return Ok(());
+        }
+        Err(WishError::UnknownAgent {
+            agent: agent.to_owned(),
+        })
     }
 
     fn job_with_notices(&self, surroundings: &RunSurroundings) -> Result<Job, PrepareError> {
@@ -141,15 +147,6 @@ impl RunOptions {
             self.config.budget = Some(own.narrowed_by(wanted));
         }
         Ok(())
-    }
-}
-
-fn check_agent(wanted: Option<&str>, config: &Config) -> Result<(), WishError> {
-    match wanted {
-        Some(agent) if !agent_names(config).contains(&agent) => Err(WishError::UnknownAgent {
-            agent: agent.to_owned(),
-        }),
-        Some(_) | None => Ok(()),
     }
 }
 

@@ -13,4 +13,5 @@ mod examples;
 mod mcp;
 mod remote_agents;
 mod run_bounds;
+mod run_builder;
 mod sessions;

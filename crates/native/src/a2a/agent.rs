@@ -376,7 +376,7 @@ impl UpdateReader<'_> {
             listener(&link.redact_credentials(piece.to_owned()));
         });
         // A server that is asked again and again could send new text each time.
-        if self.text.kept_bytes() > STREAM_BYTES {
+        if self.text.bytes() > STREAM_BYTES {
             let limit = format!("its text has more than {STREAM_BYTES} bytes");
             return Err(malformed_answer(&limit));
         }

@@ -1,11 +1,13 @@
 //! The text of an answer: live, as its pieces come, and whole, as Gemini CLI puts it together.
 
+use std::collections::HashMap;
+
 use lapidary_wire::a2a::update::{A2aMessage, A2aUpdate, ArtifactFields, TaskState};
 
 /// The sentence for a task that waits for its user's login, in Gemini CLI's words.
 const AUTH_REQUIRED: &str = "[Authorization Required] The agent has indicated it requires authorization to proceed. Please follow the agent's instructions.";
 
-/// How many artifacts an answer may have: each one that comes is looked for among them.
+/// How many artifacts an answer may have.
 pub(super) const MOST_ARTIFACTS: usize = 10_000;
 
 /// The text of an answer. The whole text has all messages before all artifacts; the live text has them as they come.
@@ -13,28 +15,41 @@ pub(super) const MOST_ARTIFACTS: usize = 10_000;
 pub(super) struct ResultText {
     messages: Vec<String>,
     artifacts: Vec<ArtifactText>,
-    /// How many bytes of text both have.
+    /// The places of the artifacts, by their ids.
+    places: HashMap<String, usize>,
+    /// How many bytes both have, with names and ids.
     kept_bytes: usize,
+    /// How many bytes the live text has. A server that is asked again and again can replace what is kept, and say new text each time.
+    said_bytes: usize,
     /// The place of the last live piece; none before the first.
     last: Option<TextPlace>,
 }
 
 #[derive(Debug)]
 struct ArtifactText {
-    id: String,
     name: Option<String>,
     text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TextPlace {
     Message,
-    Artifact(String),
+    /// The artifact at this place.
+    Artifact(usize),
 }
 
 impl ResultText {
     /// Takes up an update. `say` gets the new text at once.
     pub(super) fn take_update(&mut self, update: A2aUpdate<'_>, say: &mut dyn FnMut(&str)) {
+        let mut said_bytes = 0;
+        self.add_update(update, &mut |piece| {
+            said_bytes += piece.len();
+            say(piece);
+        });
+        self.said_bytes += said_bytes;
+    }
+
+    fn add_update(&mut self, update: A2aUpdate<'_>, say: &mut dyn FnMut(&str)) {
         if update.state() == Some(TaskState::AuthRequired)
             && !self.messages.iter().any(|it| it == AUTH_REQUIRED)
         {
@@ -68,9 +83,9 @@ impl ResultText {
         self.messages.is_empty() && self.artifacts.is_empty()
     }
 
-    /// How many bytes of text are kept.
-    pub(super) fn kept_bytes(&self) -> usize {
-        self.kept_bytes
+    /// How many bytes it has: those that are kept, or those that were said, whichever are more.
+    pub(super) fn bytes(&self) -> usize {
+        self.kept_bytes.max(self.said_bytes)
     }
 
     /// How many artifacts there are.
@@ -117,68 +132,70 @@ impl ResultText {
         is_appended: bool,
         say: &mut dyn FnMut(&str),
     ) {
-        let (id, text) = (artifact.id().into_owned(), artifact.text());
-        let known = self.artifacts.iter_mut().find(|known| known.id == id);
-        self.kept_bytes += text.len();
-        let new = match known {
-            Some(known) if is_appended => {
-                known.text += &text;
-                text
+        let id = artifact.id().into_owned();
+        let new = ArtifactText {
+            name: artifact.name().map(String::from),
+            text: artifact.text(),
+        };
+        let (place, news) = match self.places.get(&id).copied() {
+            Some(place) if is_appended => {
+                self.kept_bytes += new.text.len();
+                self.artifacts[place].text += &new.text;
+                (place, new.text)
             }
-            // A server that is polled sends the whole artifact each time: only the new end of it is said.
-            Some(known) => {
-                let rest = text.strip_prefix(known.text.as_str()).map(str::to_owned);
-                let is_other = rest.is_none();
-                self.kept_bytes -= known.text.len();
-                known.text.clone_from(&text);
-                known.name = artifact.name().map(String::from);
-                if is_other {
-                    self.last = self.last.take().filter(|it| *it == TextPlace::Message);
-                }
-                rest.unwrap_or(text)
-            }
+            Some(place) => (place, self.replace_artifact(place, new)),
             None => {
-                self.artifacts.push(ArtifactText {
-                    id: id.clone(),
-                    name: artifact.name().map(String::from),
-                    text: text.clone(),
-                });
-                text
+                let (place, text) = (self.artifacts.len(), new.text.clone());
+                self.kept_bytes += id.len() + new.size();
+                self.places.insert(id, place);
+                self.artifacts.push(new);
+                (place, text)
             }
         };
-        self.say_artifact(id, &new, say);
+        self.say_artifact(place, &news, say);
     }
 
-    fn say_artifact(&mut self, id: String, text: &str, say: &mut dyn FnMut(&str)) {
-        let place = TextPlace::Artifact(id);
-        if self.last.as_ref() == Some(&place) {
+    /// Replaces an artifact. A server that is polled sends the whole artifact each time: the text that is new is the end of it.
+    fn replace_artifact(&mut self, place: usize, new: ArtifactText) -> String {
+        let known = &mut self.artifacts[place];
+        let rest = new.text.strip_prefix(known.text.as_str());
+        let rest = rest.map(str::to_owned);
+        if rest.is_none() {
+            self.last = self.last.filter(|it| *it == TextPlace::Message);
+        }
+        self.kept_bytes -= known.size();
+        self.kept_bytes += new.size();
+        let news = rest.unwrap_or_else(|| new.text.clone());
+        *known = new;
+        news
+    }
+
+    fn say_artifact(&mut self, place: usize, text: &str, say: &mut dyn FnMut(&str)) {
+        if self.last == Some(TextPlace::Artifact(place)) {
             if !text.is_empty() {
                 say(text);
             }
             return;
         }
-        let TextPlace::Artifact(id) = &place else {
-            return;
-        };
-        let known = self.artifacts.iter().find(|known| known.id == *id);
-        let is_said = known.is_some_and(|known| known.text.len() > text.len());
-        if is_said && text.is_empty() {
-            return;
+        let known = &self.artifacts[place];
+        if known.text.len() > text.len() && text.is_empty() {
+            return; // it is said already
         }
         if self.messages.is_empty() && self.artifacts.len() == 1 {
-            say(&known.map(ArtifactText::header_line).unwrap_or_default());
+            say(&known.header_line());
         } else {
-            say(&format!(
-                "\n\n{}",
-                known.map(ArtifactText::header_line).unwrap_or_default()
-            ));
+            say(&format!("\n\n{}", known.header_line()));
         }
         say(text);
-        self.last = Some(place);
+        self.last = Some(TextPlace::Artifact(place));
     }
 }
 
 impl ArtifactText {
+    fn size(&self) -> usize {
+        self.name.as_ref().map_or(0, String::len) + self.text.len()
+    }
+
     fn header_line(&self) -> String {
         match &self.name {
             Some(name) => format!("Artifact ({name}):\n"),

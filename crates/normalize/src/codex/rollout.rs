@@ -24,7 +24,8 @@ use lapidary_wire::lines::RawLine;
 use super::calls::{self, EndedCommand};
 use crate::completions::CallSummary;
 use crate::own;
-use crate::raw::{RawContent, on_one_line};
+use crate::raw::{RawContent, on_one_line, too_long_message};
+use crate::record_events::{CUT_OFF, NO_OBJECT};
 use crate::stamp::EventStamp;
 use crate::{EventBuffer, NormalizeOptions, SessionNormalizer, TextJoint};
 
@@ -51,6 +52,8 @@ pub struct RolloutNormalizer {
     /// The sum at the last `token_count`, which is written again at the beginning of each turn.
     counted_tokens: Option<String>,
     skipped: BTreeMap<String, u64>,
+    /// An object without an end. Only if no line follows, Codex was killed while it wrote it.
+    incomplete: Option<Vec<u8>>,
 }
 
 /// A record under translation.
@@ -72,32 +75,31 @@ impl RolloutNormalizer {
             has_usage_records: false,
             counted_tokens: None,
             skipped: BTreeMap::new(),
+            incomplete: None,
         }
     }
 
     /// Takes in a line. A blank one is none.
     pub fn push(&mut self, line: RawLine<'_>, out: &mut EventBuffer) {
-        let (bytes, kind) = match line {
-            RawLine::Whole(bytes) => (bytes, DiagnosticKind::MalformedLine),
-            RawLine::TooLong { head, .. } => (head, DiagnosticKind::LineTooLong),
+        let bytes = match line {
+            RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return,
+            RawLine::Whole(bytes) => bytes,
+            RawLine::TooLong { head, length, .. } => {
+                self.report_incomplete(NO_OBJECT, out);
+                let message = too_long_message(head, length);
+                return self.report_line(DiagnosticKind::LineTooLong, message, head, out);
+            }
         };
-        if bytes.trim_ascii().is_empty() {
-            return;
-        }
+        self.report_incomplete(NO_OBJECT, out);
         let text = std::str::from_utf8(bytes).ok().map(on_one_line);
-        let is_whole = kind == DiagnosticKind::MalformedLine;
-        let text = text.filter(|_| is_whole);
         let record = text.as_ref().and_then(|text| Some((text, object(text)?)));
         let Some((text, record)) = record else {
-            let mut raw = Some(RawContent::from_other_bytes(bytes));
-            let message = if is_whole {
-                "a line of the session file is not a JSON object"
-            } else {
-                "a line of the session file is too long"
-            };
-            return self
-                .stamp
-                .push_diagnostic(kind, message.to_owned(), &mut raw, out);
+            if bytes.starts_with(b"{") {
+                self.incomplete = Some(bytes.to_owned());
+                return;
+            }
+            let message = NO_OBJECT.to_owned();
+            return self.report_line(DiagnosticKind::MalformedLine, message, bytes, out);
         };
         let raw = Some(RawContent::from_json_line(text, record));
         let record = RolloutRecord::from_token(record);
@@ -107,8 +109,28 @@ impl RolloutNormalizer {
         self.translate_record(&record, &mut CurrentLine { raw, out });
     }
 
+    /// Reports the object without an end that was read last, if there is one.
+    fn report_incomplete(&mut self, message: &str, out: &mut EventBuffer) {
+        if let Some(line) = self.incomplete.take() {
+            let kind = DiagnosticKind::MalformedLine;
+            self.report_line(kind, message.to_owned(), &line, out);
+        }
+    }
+
+    fn report_line(
+        &mut self,
+        kind: DiagnosticKind,
+        message: String,
+        line: &[u8],
+        out: &mut EventBuffer,
+    ) {
+        let mut raw = Some(RawContent::from_other_bytes(line));
+        self.stamp.push_diagnostic(kind, message, &mut raw, out);
+    }
+
     /// The closing diagnostic, if records were counted.
     pub fn finish(&mut self, out: &mut EventBuffer) {
+        self.report_incomplete(CUT_OFF, out);
         let count = self.skipped.values().sum::<u64>();
         if count == 0 {
             return;

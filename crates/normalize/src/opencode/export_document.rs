@@ -26,6 +26,7 @@ impl ExportDocument {
             MessageRows {
                 message: compact(message.get("info").unwrap_or(message)).into_owned(),
                 parts: parts.map(|part| compact(part).into_owned()).collect(),
+                unread: Vec::new(),
             }
         });
         Some(Self {

@@ -90,15 +90,14 @@ impl OpencodeTranslator<'_> {
         (self.sink)(event);
     }
 
-    fn emit_diagnostic(&mut self, kind: DiagnosticKind, message: String, raw: RawContent) {
+    /// Reports a row that is damaged, or cannot be read at all.
+    fn report_malformed(&mut self, message: String, mut raw: Option<RawContent>) {
         let body = Diagnostic {
-            kind,
+            kind: DiagnosticKind::MalformedLine,
             message,
             count: None,
         };
-        let event = self
-            .stamp
-            .next_event(Body::Diagnostic(body), &mut Some(raw));
+        let event = self.stamp.next_event(Body::Diagnostic(body), &mut raw);
         (self.sink)(event);
     }
 
@@ -136,7 +135,7 @@ impl OpencodeTranslator<'_> {
     fn report_unreadable(&mut self, row: &str) {
         let raw = RawContent::from_other_bytes(row.as_bytes());
         let message = "a row of the session is not a JSON object".to_owned();
-        self.emit_diagnostic(DiagnosticKind::MalformedLine, message, raw);
+        self.report_malformed(message, Some(raw));
     }
 
     fn translate_session(&mut self, id: &str) -> Result<(), RowsError> {
@@ -167,7 +166,11 @@ impl OpencodeTranslator<'_> {
             };
             self.translate_part(&OpencodeRow::from_token(part), &mut current);
         }
+        for message in &rows.unread {
+            self.report_malformed(message.clone(), None);
+        }
         match message {
+            None if rows.message.is_empty() && !rows.unread.is_empty() => {}
             None => self.report_unreadable(&rows.message),
             Some(message) if is("user") => self.skipped.add_state("message", message.kind()),
             Some(message) => self.end_message(&message, &rows.message),

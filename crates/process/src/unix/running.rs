@@ -29,9 +29,6 @@ const HUNT: Duration = Duration::from_millis(10);
 /// How often processes below a supervisor that does not run are killed.
 const STRIKES: u32 = 20;
 
-/// How often a process without an environment is taken for one in the middle of `execve`. Some have none for good.
-const UNCLEAR_LOOKS: u32 = 20;
-
 /// How often the supervisor of a leased run is looked at.
 const LEASE_LOOK: Duration = Duration::from_millis(500);
 
@@ -328,18 +325,15 @@ impl Running {
     /// The supervisor is lost, and the agent has no parent of ours any more: all that carry the mark are ended. Returns how many
     /// would not die.
     async fn hunt(&mut self) -> u32 {
-        let mut unclear_looks = 0;
         loop {
             let marked = self
                 .mark
                 .as_ref()
                 .map(tree::marked_processes)
                 .unwrap_or_default();
-            // An agent that calls `execve` at this moment shows no mark.
-            let is_unclear = marked.has_unknown && unclear_looks < UNCLEAR_LOOKS;
-            unclear_looks += u32::from(is_unclear);
             let found = marked.found;
-            if (found.is_empty() && !is_unclear) || self.hunts >= HUNTS {
+            let is_over = found.is_empty() && !marked.has_unknown;
+            if is_over || self.hunts >= HUNTS {
                 return u32::try_from(found.len()).unwrap_or(u32::MAX);
             }
             for (pid, _) in found {

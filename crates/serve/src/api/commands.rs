@@ -19,12 +19,11 @@ pub(crate) async fn send(
     State(state): State<Arc<ServerState>>,
     Path(id): Path<String>,
     StrictQuery(NoParameters {}): StrictQuery<NoParameters>,
-    JsonBody(body): JsonBody,
+    body: JsonBody,
 ) -> Result<Response, HttpProblem> {
     state.check_writable()?;
     let run = live_run(&state, &id)?;
-    let mut command: Map<String, Value> = serde_json::from_slice(&body)
-        .map_err(|error| HttpProblem::bad_request(format!("the body is not a command: {error}")))?;
+    let mut command: Map<String, Value> = body.parse("a command")?;
     check_bounds(&command, &run, &state.bounds.root)?;
     let result = send_command(&run, &mut command).await?;
     let kind = [(header::CONTENT_TYPE, "application/json")];
@@ -45,7 +44,8 @@ pub(super) async fn send_command(
         SendError::SameId => HttpProblem::new(
             StatusCode::CONFLICT,
             "a command with this `id` waits for its result",
-        ),
+        )
+        .with_hint("use another `id`, or none"),
     })?;
     result.await.map_err(|_| over())
 }
@@ -55,4 +55,5 @@ fn over() -> HttpProblem {
         StatusCode::CONFLICT,
         "the run takes no more commands: it is over, or ends",
     )
+    .with_hint("start another run, or a `conversation`, which takes commands until it is closed")
 }

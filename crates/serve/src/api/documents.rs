@@ -143,7 +143,7 @@ pub(crate) async fn capabilities(State(state): Shared, _: NoQuery) -> Answer {
 }
 
 pub(crate) async fn schemas(State(state): Shared, _: NoQuery) -> Answer {
-    let args = command(&["schema", "--format", "json"], |_| {});
+    let args = command(&["schema"], |_| {});
     command_output::respond(&state.commands, JSON, args).await
 }
 
@@ -157,7 +157,9 @@ pub(crate) async fn schema(State(state): Shared, Path(name): Path<String>, _: No
 pub(crate) fn check_id(id: &str) -> Result<(), HttpProblem> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
     if id.starts_with(['-', '.']) || id.is_empty() || id.len() > 200 || !id.chars().all(is_plain) {
-        return Err(HttpProblem::not_found("there is no such id"));
+        return Err(HttpProblem::not_found("there is no such id").with_hint(
+            "an id is a word of letters, digits, `-`, `_`, `.` and `:`: the lists have them",
+        ));
     }
     Ok(())
 }

@@ -147,10 +147,9 @@ pub(crate) async fn answer(
     State(state): Shared,
     Path((id, request)): Path<(String, String)>,
     _: NoQuery,
-    JsonBody(body): JsonBody,
+    body: JsonBody,
 ) -> Answer {
-    let reply: TicketReply = serde_json::from_slice(&body)
-        .map_err(|error| HttpProblem::bad_request(format!("the body is not an answer: {error}")))?;
+    let reply: TicketReply = body.parse("an answer")?;
     let mut options = option("--request", Some(request));
     options.push(if reply.allowed { "--allow" } else { "--deny" }.to_owned());
     options.extend(option("--message", reply.message));
@@ -161,10 +160,9 @@ pub(crate) async fn cancel(
     State(state): Shared,
     Path(id): Path<String>,
     _: NoQuery,
-    JsonBody(body): JsonBody,
+    body: JsonBody,
 ) -> Answer {
-    let order: TicketCancellation = serde_json::from_slice(&body)
-        .map_err(|error| HttpProblem::bad_request(format!("the body is not an order: {error}")))?;
+    let order: TicketCancellation = body.parse("an order")?;
     let mut options = option("--why", order.why);
     options.extend(order.now.then(|| "--now".to_owned()));
     change_ticket(&state, ticket_command("cancel", &id, options)?).await

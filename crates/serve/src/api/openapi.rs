@@ -17,6 +17,7 @@ struct Operation {
     query: &'static [&'static str],
     /// The schema of the body, by its name below `components`.
     body: Option<&'static str>,
+    /// The statuses of a response that is no error, between spaces.
     status: &'static str,
     kind: &'static str,
     /// The schema of the response, by its name.
@@ -44,8 +45,8 @@ macro_rules! operations {
 
 const OPERATIONS: &[Operation] = operations! {
     "get" "/api/v1/runs" "listRuns" ("limit" "cursor" "agent") None => "200" JSON, Some("runs"); "Runs of this server and all recorded ones"
-    "post" "/api/v1/runs" "startRun" () Some("NewRun") => "201" JSON, Some("StartedRun"); "Start a run"
-    "get" "/api/v1/runs/{id}" "getRun" () None => "200" JSON, None; "One run"
+    "post" "/api/v1/runs" "startRun" () Some("NewRun") => "201 200" JSON, Some("StartedRun"); "Start a run. With the `requestKey` of an earlier request: 200 and its run"
+    "get" "/api/v1/runs/{id}" "getRun" () None => "200" JSON, Some("Run"); "One run, with its result when it has ended"
     "get" "/api/v1/runs/{id}/events" "watchRun" ("after" "format") None => "200" LINES, Some("events"); "The events of a run, until its end"
     "post" "/api/v1/runs/{id}/commands" "sendCommand" () Some("commands") => "200" JSON, Some("events"); "Send one command; the response is its command_result"
     "post" "/api/v1/runs/{id}/stop" "stopRun" () None => "202" JSON, None; "End a run"
@@ -107,14 +108,20 @@ fn operation_object(operation: &Operation) -> Value {
         .map(|name| json!({"name": name, "in": "query", "schema": {"type": "string"}}));
     let parameters: Vec<_> = in_path.chain(in_query).collect();
     let schema = operation.response.map_or_else(|| json!({}), reference);
+    let mut responses = json!({
+        "default": {"description": "An error", "content": {"application/problem+json": {"schema": reference("Problem")}}},
+    });
+    for status in operation.status.split(' ') {
+        responses[status] = json!({
+            "description": operation.summary,
+            "content": {operation.kind: {"schema": schema}},
+        });
+    }
     let mut object = json!({
         "operationId": operation.id,
         "summary": operation.summary,
         "parameters": parameters,
-        "responses": {
-            operation.status: {"description": operation.summary, "content": {operation.kind: {"schema": schema}}},
-            "default": {"description": "An error", "content": {"application/problem+json": {"schema": reference("Problem")}}},
-        },
+        "responses": responses,
     });
     if let Some(body) = operation.body {
         object["requestBody"] =
@@ -180,7 +187,23 @@ fn own_schemas() -> Value {
                 },
             },
         },
-        "StartedRun": {"type": "object", "required": ["id", "url"], "properties": {"id": text, "url": text}},
+        "Run": {
+            "type": "object",
+            "required": ["run", "isServed", "openPermissions"],
+            "properties": {
+                "run": {"$ref": "#/components/schemas/runs/$defs/RunInfo"},
+                "isServed": {"type": "boolean", "description": "It is one of this server, which takes its commands"},
+                "openPermissions": {"type": "integer"},
+                "prompt": text,
+                "isOpen": {"type": "boolean", "description": "It takes more prompts"},
+                "result": {"$ref": "#/components/schemas/result"},
+            },
+        },
+        "StartedRun": {
+            "allOf": [{"$ref": "#/components/schemas/Run"}],
+            "required": ["id", "url"],
+            "properties": {"id": text, "url": text},
+        },
         "PermissionReply": {
             "type": "object",
             "additionalProperties": false,

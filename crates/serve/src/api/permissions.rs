@@ -86,19 +86,18 @@ pub(crate) async fn answer(
     State(state): State<Arc<ServerState>>,
     Path((id, request)): Path<(String, String)>,
     StrictQuery(NoParameters {}): StrictQuery<NoParameters>,
-    JsonBody(body): JsonBody,
+    body: JsonBody,
 ) -> Result<Response, HttpProblem> {
     state.check_writable()?;
     let run = live_run(&state, &id)?;
-    let reply: PermissionReply = serde_json::from_slice(&body)
-        .map_err(|error| HttpProblem::bad_request(format!("the body is not an answer: {error}")))?;
+    let reply: PermissionReply = body.parse("an answer")?;
     match run.prompt_state(&request) {
         PromptState::Open => {}
         PromptState::Closed(closed) => return Err(closed_problem(closed)),
         PromptState::Unknown => {
-            return Err(HttpProblem::not_found(
-                "the run has not asked for this permission",
-            ));
+            let detail = "the run has not asked for this permission";
+            return Err(HttpProblem::not_found(detail)
+                .with_hint("`GET /api/v1/permissions` lists the requests that wait"));
         }
     }
     let mut command = reply_command(&request, reply);
@@ -144,7 +143,8 @@ async fn decided(
         return Err(HttpProblem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             format!("the answer was not taken: {message}"),
-        ));
+        )
+        .with_hint("the request still waits for another answer"));
     }
     let is_taken = refusal.is_none();
     match run.closed_prompt(request).await {
@@ -168,8 +168,10 @@ fn closed_problem(closed: ClosedPrompt) -> HttpProblem {
         ClosedPrompt::Decided(decision) => {
             let decision = serde_json::from_str(decision.get()).unwrap_or(Value::Null);
             HttpProblem::new(StatusCode::CONFLICT, "the request is decided already")
+                .with_hint("the first answer counts: `decision` says who gave it")
                 .with_field("decision", decision)
         }
-        ClosedPrompt::Withdrawn => HttpProblem::new(StatusCode::GONE, "the agent waits no longer"),
+        ClosedPrompt::Withdrawn => HttpProblem::new(StatusCode::GONE, "the agent waits no longer")
+            .with_hint("the turn or the run has ended: its events tell how"),
     }
 }

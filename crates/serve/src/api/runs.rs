@@ -9,12 +9,13 @@ use lapidary::engine::recording;
 use lapidary::engine::replay::RecordingReader;
 use lapidary::vocab::runs::RunState;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::documents::check_id;
 use crate::command_output;
-use crate::event_stream::{EventEncoder, StreamForm, send_live};
+use crate::event_encoder::{EventEncoder, StreamForm};
+use crate::event_stream::send_live;
 use crate::list_page::{self, ListCommand, ListOrder, PageRequest};
 use crate::live_run::LiveRun;
 use crate::past_events::send_recorded;
@@ -75,12 +76,23 @@ pub(crate) async fn show(
     Path(id): Path<String>,
     _: StrictQuery<NoParameters>,
 ) -> Answer {
-    let live = state.runs.get(&id);
+    let mut body = run_body(&state, &id)?;
+    if body["run"]["state"] != RunState::Running.as_str()
+        && let Some(result) = result_of(&state, &id).await
+    {
+        body["result"] = result;
+    }
+    Ok(json_response(StatusCode::OK, &body))
+}
+
+/// A run as it stands, without its result.
+fn run_body(state: &ServerState, id: &str) -> Result<Value, HttpProblem> {
+    let live = state.runs.get(id);
     if live.is_none() {
-        recording_of(&state, &id)?;
+        recording_of(state, id)?;
     }
     let is_going_on = live.as_ref().is_some_and(|run| !run.is_over());
-    let run = match recording::read_run(&state.recordings, &id) {
+    let run = match recording::read_run(&state.recordings, id) {
         Some(mut run) => {
             // A recording that has just begun cannot be read yet.
             if is_going_on {
@@ -90,7 +102,7 @@ pub(crate) async fn show(
         }
         // A run that has just begun has no recording yet.
         None if is_going_on => json!({"id": id, "state": "running"}),
-        None => return Err(unknown_run(&id)),
+        None => return Err(unknown_run(id)),
     };
     let open = live.as_ref().map_or(0, |run| run.open_prompts().len());
     let mut body = json!({"run": run, "isServed": live.is_some(), "openPermissions": open});
@@ -98,24 +110,34 @@ pub(crate) async fn show(
         body["prompt"] = live.prompt.clone().into();
         body["isOpen"] = live.is_open().into();
     }
-    Ok(json_response(StatusCode::OK, &body))
+    Ok(body)
+}
+
+/// The result of a run that has ended; absent if its recording has no end.
+async fn result_of(state: &ServerState, id: &str) -> Option<Value> {
+    let directory = recording_of(state, id).ok()?;
+    let encoder = EventEncoder::new(StreamForm::Result, id, 0);
+    let (sender, mut pieces) = mpsc::channel(PIECES);
+    tokio::task::spawn_blocking(move || send_recorded(&directory, encoder, &sender));
+    serde_json::from_slice(&pieces.recv().await?).ok()
 }
 
 pub(crate) async fn start(
     State(state): Shared,
     _: StrictQuery<NoParameters>,
-    JsonBody(body): JsonBody,
+    body: JsonBody,
 ) -> Answer {
     let keys = state.keys()?;
-    let request: RunRequest = serde_json::from_slice(&body)
-        .map_err(|error| HttpProblem::bad_request(format!("the body is not a run: {error}")))?;
+    let request: RunRequest = body.parse("a run")?;
+    let body = body.0;
     if request.prompt.trim().is_empty() {
-        return Err(HttpProblem::bad_request("the prompt is empty"));
+        return Err(HttpProblem::bad_request("the prompt is empty")
+            .with_hint("`prompt` is the task of the agent"));
     }
     if let Some(key) = &request.request_key
         && let Some(run) = started_before(&state, key, &body)?
     {
-        return Ok(run_response(StatusCode::OK, &run));
+        return run_response(&state, StatusCode::OK, &run);
     }
     state.check_room()?;
     let prepared = state.bounds.prepare(&request)?;
@@ -128,7 +150,7 @@ pub(crate) async fn start(
     }
     let run = LiveRun::start(prepared.start(), &request);
     state.runs.insert(run);
-    Ok(run_response(StatusCode::CREATED, &id))
+    run_response(&state, StatusCode::CREATED, &id)
 }
 
 /// The run that the same request has started. A key of another request is a conflict.
@@ -191,25 +213,20 @@ pub(crate) async fn events(
     StrictQuery(query): StrictQuery<EventsQuery>,
     headers: HeaderMap,
 ) -> Answer {
-    let mut form = StreamForm::from_headers(&headers);
-    match query.format.as_deref() {
-        None | Some("events") => {}
-        Some("html") if form == StreamForm::ServerSent => form = StreamForm::Fragments,
-        Some(format @ ("messages" | "runtime" | "html" | "result")) => {
-            return other_format(&state, &id, format).await;
-        }
-        Some(format) => {
-            return Err(
-                HttpProblem::bad_request(format!("unknown format `{format}`"))
-                    .with_hint("formats are `events`, `messages`, `runtime`, `result` and `html`"),
-            );
-        }
+    let format = query.format.as_deref();
+    let Some(form) = StreamForm::wanted(format, &headers) else {
+        return match format {
+            Some("html") => exported_page(&state, &id).await,
+            other => Err(unknown_format(other.unwrap_or_default())),
+        };
+    };
+    if query.after.is_some() && !form.can_resume() {
+        let detail = "`after` counts events: this format is made of all of them";
+        return Err(HttpProblem::bad_request(detail).with_hint("leave `after` out"));
     }
-    let from = query
-        .after
-        .or(last_event_id(&headers))
-        .map_or(0, |seq| seq.saturating_add(1));
-    let encoder = EventEncoder::new(form, from);
+    let from = query.after.or(last_event_id(&headers));
+    let from = from.map_or(0, |seq| seq.saturating_add(1));
+    let encoder = EventEncoder::new(form, &id, from);
     let (sender, pieces) = mpsc::channel(PIECES);
     let place = state.watcher_place()?;
     let live = state.runs.get(&id);
@@ -221,12 +238,7 @@ pub(crate) async fn events(
             .map_err(|problem| if is_known { pruned_run(&id) } else { problem })?;
     }
     if let Some(run) = live {
-        // Blocks of the transcript are made of all events.
-        let first = if form == StreamForm::Fragments {
-            0
-        } else {
-            from
-        };
+        let first = if form.is_of_single_events() { from } else { 0 };
         let events = run.subscriber.subscribe(first);
         let events = events.map_err(|error| HttpProblem::internal(error.to_string()))?;
         let stopped = state.stopped.clone();
@@ -248,15 +260,16 @@ pub(crate) async fn events(
     Ok((headers, body_of(None, pieces)).into_response())
 }
 
-async fn other_format(state: &Arc<ServerState>, id: &str, format: &str) -> Answer {
+/// The transcript as one page, as far as the run has come.
+async fn exported_page(state: &Arc<ServerState>, id: &str) -> Answer {
     recording_of(state, id)?;
-    let kind = match format {
-        "html" => "text/html; charset=utf-8",
-        "result" => "application/json",
-        _ => "application/x-ndjson",
-    };
-    let args = ["runs", "show", "--format", format, "--", id].map(Into::into);
-    command_output::respond(&state.commands, kind, args.into()).await
+    let args = ["runs", "show", "--format", "html", "--", id].map(Into::into);
+    command_output::respond(&state.commands, "text/html; charset=utf-8", args.into()).await
+}
+
+fn unknown_format(format: &str) -> HttpProblem {
+    HttpProblem::bad_request(format!("unknown format `{format}`"))
+        .with_hint("formats are `events`, `messages`, `runtime`, `result` and `html`")
 }
 
 /// A browser that comes back names the last event that it has.
@@ -271,7 +284,8 @@ pub(super) fn live_run(state: &ServerState, id: &str) -> Result<Arc<LiveRun>, Ht
     }
     recording_of(state, id)?;
     let detail = "the run is not one of this server, or is over";
-    Err(HttpProblem::new(StatusCode::CONFLICT, detail))
+    let hint = "a run of another process is answered and stopped there";
+    Err(HttpProblem::new(StatusCode::CONFLICT, detail).with_hint(hint))
 }
 
 /// The directory of a recording.
@@ -297,13 +311,17 @@ fn unknown_run(id: &str) -> HttpProblem {
         .with_hint("`GET /api/v1/runs` lists them; old recordings are pruned")
 }
 
-fn run_response(status: StatusCode, id: &str) -> Response {
+/// A run that was started, and where it is.
+fn run_response(state: &ServerState, status: StatusCode, id: &str) -> Answer {
     let place = format!("/api/v1/runs/{id}");
-    let mut response = json_response(status, &json!({"id": id, "url": place}));
+    let mut body = run_body(state, id)?;
+    body["id"] = id.into();
+    body["url"] = place.as_str().into();
+    let mut response = json_response(status, &body);
     if let Ok(place) = place.parse() {
         response.headers_mut().insert(header::LOCATION, place);
     }
-    response
+    Ok(response)
 }
 
 pub(super) fn json_response(status: StatusCode, body: &serde_json::Value) -> Response {

@@ -2,7 +2,6 @@
 //!
 //! A search for a few words comes first, and only lines that can count are parsed: most of a file is results of tools.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -18,7 +17,7 @@ use super::summary::is_titleless;
 use super::{ClaudeSessions, ProviderScope};
 use crate::by_hash::{HashedIds, hash};
 use crate::message_text::says;
-use crate::provider::{UsageFile, UsageFiles, UsageReader};
+use crate::provider::{UsageFile, UsageFiles, UsageReader, files_below};
 use crate::provider_scope::WantedDirectories;
 use crate::store_files::FoundFiles;
 use crate::times::epoch_ms;
@@ -40,11 +39,12 @@ impl UsageReader for ClaudeSessions {
     fn usage_files(&self, scope: &ProviderScope<'_>) -> UsageFiles {
         let mut found = FoundFiles::default();
         let directories = found.project_directories(&self.projects, scope);
-        let warnings = found.warnings;
-        let mut paths = Vec::new();
-        for directory in directories {
-            add_logs(&directory, 0, &mut paths);
-        }
+        let mut warnings = found.warnings;
+        let mut paths: Vec<_> = directories
+            .iter()
+            .flat_map(|it| files_below(it, DEEPEST, &mut warnings))
+            .collect();
+        paths.retain(|path| path.extension().is_some_and(|it| it == "jsonl"));
         let files = paths.into_iter().map(UsageFile::from).collect();
         UsageFiles { files, warnings }
     }
@@ -68,22 +68,6 @@ impl UsageReader for ClaudeSessions {
         })?;
         reading.finish(path, wanted).map(take);
         Ok(())
-    }
-}
-
-/// The logs in a directory, those of sub-agents included. Links are not followed.
-fn add_logs(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut entries: Vec<_> = entries.map(|entry| entry.path()).collect();
-    entries.sort();
-    for path in entries {
-        match path.symlink_metadata() {
-            Ok(about) if about.is_dir() && depth < DEEPEST => add_logs(&path, depth + 1, paths),
-            Ok(about) if about.is_file() && path.extension().is_some_and(|it| it == "jsonl") => {
-                paths.push(path);
-            }
-            _ => {}
-        }
     }
 }
 

@@ -20,10 +20,16 @@ impl VaultSource for ClaudeSessions {
         &self.home
     }
 
-    fn vault_folders(&self, scope: &ProviderScope<'_>) -> Vec<VaultFolder> {
-        let directories = FoundFiles::default().project_directories(&self.projects, scope);
+    fn vault_folders(
+        &self,
+        scope: &ProviderScope<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Vec<VaultFolder> {
+        let mut found = FoundFiles::default();
+        let directories = found.project_directories(&self.projects, scope);
+        warnings.append(&mut found.warnings);
         let folder = |path: PathBuf| VaultFolder {
-            files: files_below(&path, DEEPEST),
+            files: files_below(&path, DEEPEST, warnings),
             path,
         };
         let mut folders: Vec<_> = directories.into_iter().map(folder).collect();

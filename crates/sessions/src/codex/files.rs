@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lapidary_vocab::session::HiddenReason;
 
-use crate::store_files::{FoundFiles, StoreFile};
+use crate::store_files::{FoundFiles, NOT_FOLLOWED, StoreFile};
 
 /// Below `sessions`, rollouts are in directories of year, month and day.
 const DEEPEST: usize = 4;
@@ -36,9 +36,10 @@ fn add_directory(found: &mut FoundFiles, directory: &Path, depth: usize) {
         if about.is_dir() && depth < DEEPEST {
             add_directory(found, &path, depth + 1);
         } else if !name.starts_with("rollout-") {
-            // Notes of the program.
+            // Notes of the program, and links to directories.
+            found.hide_linked_directory(&path, &about);
         } else if about.is_symlink() {
-            let why = "it is a link, which is not followed".to_owned();
+            let why = NOT_FOLLOWED.to_owned();
             found.hide_file(&path, &about, HiddenReason::LinkOutside, why);
         } else if !about.is_file() {
             let why = "it is not a file".to_owned();

@@ -19,8 +19,13 @@ impl VaultSource for CodexSessions {
     }
 
     /// Names do not tell the project of a rollout, so those of every project are copied.
-    fn vault_folders(&self, _scope: &ProviderScope<'_>) -> Vec<VaultFolder> {
-        let found = find_in_home(&self.home);
+    fn vault_folders(
+        &self,
+        _scope: &ProviderScope<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Vec<VaultFolder> {
+        let mut found = find_in_home(&self.home);
+        warnings.append(&mut found.warnings);
         let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
         let compressed = found.hidden.iter().map(|it| PathBuf::from(&it.path));
         let compressed = compressed.filter(|path| path.extension().is_some_and(|it| it == "zst"));

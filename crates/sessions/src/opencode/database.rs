@@ -133,7 +133,7 @@ impl OpencodeDatabase {
                 Ok(None) => break,
                 Err(error) => {
                     let path = path.display();
-                    let warning = format!("some sessions in `{path}` are not listed: {error}");
+                    let warning = format!("some sessions in `{path}` cannot be read: {error}");
                     found.warnings.push(warning);
                     break;
                 }
@@ -467,6 +467,7 @@ impl OpencodeRows for OpencodeDatabase {
             take(MessageRows {
                 message: message.into_iter().next().unwrap_or_default(),
                 parts: self.rows_of(RowTable::Part, &id)?,
+                unread: Vec::new(),
             });
         }
         Ok(())

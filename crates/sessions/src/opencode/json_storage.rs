@@ -14,7 +14,7 @@ use lapidary_wire::opencode::{OpencodeRow, is_session_file};
 use super::{FoundSession, FoundSessions, given_title, store_file};
 use crate::agent_summary::{AgentSummary, SkippedBecause};
 use crate::listing::each_file;
-use crate::store_files::{FoundFiles, StoreFile};
+use crate::store_files::{FoundFiles, NOT_FOLLOWED, StoreFile};
 use crate::subagent_files::is_plain_name;
 
 /// The largest file of a session that is read.
@@ -68,6 +68,7 @@ impl JsonStorage {
             return files;
         }
         for (path, about) in files.directory_entries(&place) {
+            files.hide_linked_directory(&path, &about);
             if about.is_dir() {
                 files.add_directory(&path, ".json", &self.storage);
             }
@@ -148,7 +149,12 @@ impl JsonStorage {
         if !is_plain_name(id) {
             return Ok(Vec::new());
         }
-        let entries = match fs::read_dir(self.storage.join(kind).join(id)) {
+        let directory = self.storage.join(kind).join(id);
+        let is_link = directory.symlink_metadata().is_ok_and(|it| it.is_symlink());
+        if is_link {
+            return Err(io::Error::other(NOT_FOLLOWED));
+        }
+        let entries = match fs::read_dir(directory) {
             Ok(entries) => entries.flatten(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
@@ -160,6 +166,33 @@ impl JsonStorage {
             .collect();
         files.sort();
         Ok(files)
+    }
+
+    /// A message with its parts. opencode may remove files of a session while it is read.
+    fn message_rows(&self, path: &Path) -> MessageRows {
+        let mut unread = Vec::new();
+        let mut read = |path: &Path| match read_plain(path) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                unread.push(unread_sentence(path, &error));
+                None
+            }
+        };
+        let message = read(path).unwrap_or_default();
+        let id = path.file_stem().unwrap_or_default().to_string_lossy();
+        let parts = match self.files_in("part", &id) {
+            Ok(parts) => parts.iter().filter_map(|part| read(part)).collect(),
+            Err(error) => {
+                let directory = self.storage.join("part").join(&*id);
+                unread.push(unread_sentence(&directory, &error));
+                Vec::new()
+            }
+        };
+        MessageRows {
+            message,
+            parts,
+            unread,
+        }
     }
 
     fn session_file(&self, id: &str) -> Option<PathBuf> {
@@ -182,16 +215,14 @@ impl OpencodeRows for JsonStorage {
         take: &mut dyn FnMut(MessageRows),
     ) -> Result<(), RowsError> {
         for path in self.files_in("message", session_id)? {
-            let id = path.file_stem().unwrap_or_default().to_string_lossy();
-            let parts = self.files_in("part", &id)?.into_iter();
-            let parts = parts.map(|part| read_plain(&part));
-            take(MessageRows {
-                message: read_plain(&path)?,
-                parts: parts.collect::<io::Result<_>>()?,
-            });
+            take(self.message_rows(&path));
         }
         Ok(())
     }
+}
+
+fn unread_sentence(path: &Path, error: &io::Error) -> String {
+    format!("`{}` cannot be read: {error}", path.display())
 }
 
 fn read_plain(path: &Path) -> io::Result<String> {

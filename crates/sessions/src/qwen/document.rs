@@ -30,8 +30,12 @@ pub(super) fn add_documents(found: &mut FoundFiles, tmp: &Path, scope: &Provider
     for (path, about) in found.directory_entries(tmp) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_wanted = scope.reach == ProjectReach::Everywhere || is_of_project(&name, scope);
+        if !is_wanted {
+            continue;
+        }
+        found.hide_linked_directory(&path, &about);
         let chats = path.join("chats");
-        if about.is_dir() && is_wanted && found.reach(&chats).is_some() {
+        if about.is_dir() && found.is_within(&chats, tmp) {
             found.add_directory(&chats, ".json", tmp);
         }
     }

@@ -15,18 +15,16 @@ use lapidary_wire::qwen::session::{QwenPart, QwenRecord};
 use memchr::memmem::Finder;
 
 use super::line_head::QwenHead;
+use super::vault::files_of_project;
 use super::{QwenSessions, document};
 use crate::by_hash::{HashedIds, hash};
 use crate::line_head::{leading_member, quoted_word};
-use crate::provider::{UsageFile, UsageFiles, UsageReader, files_below};
+use crate::provider::{UsageFile, UsageFiles, UsageReader};
 use crate::provider_scope::{ProjectPlaces, ProviderScope, WantedDirectories};
 use crate::store_files::FoundFiles;
 use crate::times::epoch_ms;
 use crate::usage_lines::each_line;
 use crate::usage_notes::{NoteKind, NotedCall, NotedMessage, NotesReader, ResponseKey, UsageNotes};
-
-/// `chats/archive/<session>.jsonl` and `subagents/<session>/<file>` are one folder below these.
-const DEEPEST: usize = 1;
 
 static RESULT: LazyLock<Finder<'static>> =
     LazyLock::new(|| Finder::new("\"toolCallResult\":{\"callId\":\""));
@@ -36,8 +34,7 @@ impl UsageReader for QwenSessions {
         let mut found = FoundFiles::default();
         let mut files = Vec::new();
         for directory in found.project_directories(&self.home.join("projects"), scope) {
-            let folders = [directory.join("chats"), directory.join("subagents")];
-            let logs = folders.iter().flat_map(|it| files_below(it, DEEPEST));
+            let logs = files_of_project(&directory, &mut found.warnings).into_iter();
             let logs = logs.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
             files.extend(logs.map(UsageFile::from));
         }

@@ -13,20 +13,31 @@ use crate::store_files::FoundFiles;
 /// `chats/archive/<session>.jsonl` and `subagents/<session>/<file>` are one folder below these.
 const DEEPEST: usize = 1;
 
+/// The files in a project of the store. Links are not followed.
+pub(super) fn files_of_project(project: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+    let folders = ["chats", "subagents"].map(|name| project.join(name));
+    let is_link = |folder: &Path| folder.symlink_metadata().is_ok_and(|it| it.is_symlink());
+    let folders = folders.into_iter().filter(|folder| !is_link(folder));
+    folders
+        .flat_map(|folder| files_below(&folder, DEEPEST, warnings))
+        .collect()
+}
+
 impl VaultSource for QwenSessions {
     fn vault_home(&self) -> &Path {
         &self.home
     }
 
-    fn vault_folders(&self, scope: &ProviderScope<'_>) -> Vec<VaultFolder> {
-        let projects = self.home.join("projects");
-        let directories = FoundFiles::default().project_directories(&projects, scope);
+    fn vault_folders(
+        &self,
+        scope: &ProviderScope<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Vec<VaultFolder> {
+        let mut found = FoundFiles::default();
+        let directories = found.project_directories(&self.home.join("projects"), scope);
+        warnings.append(&mut found.warnings);
         let folder = |path: PathBuf| {
-            let folders = [path.join("chats"), path.join("subagents")];
-            let mut files: Vec<_> = folders
-                .iter()
-                .flat_map(|folder| files_below(folder, DEEPEST))
-                .collect();
+            let mut files = files_of_project(&path, warnings);
             files.sort();
             VaultFolder { path, files }
         };

@@ -43,14 +43,16 @@ pub struct DeletedSession {
 }
 
 impl Vault {
-    /// Copies the session files of an agent that have changed. Folders that are gone are noted, too.
+    /// Copies the session files of an agent that have changed. Folders that are gone are noted, too, and those that cannot be read
+    /// are warnings.
     pub fn add_agent(
         &self,
         source: &dyn VaultSource,
         request: &AgentCopyRequest<'_>,
+        warnings: &mut Vec<String>,
     ) -> Result<Vec<AddedFiles>, VaultError> {
         let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-        for folder in source.vault_folders(&request.scope) {
+        for folder in source.vault_folders(&request.scope, warnings) {
             folders.insert(folder.path, folder.files);
         }
         if request.scope.reach == ProjectReach::Everywhere {

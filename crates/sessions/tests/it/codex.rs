@@ -111,6 +111,8 @@ fn damaged_and_linked_rollouts_have_a_reason_and_the_others_are_listed() {
     fs::write(day.join("rollout-empty.jsonl"), "").unwrap();
     fs::write(day.join("rollout-noise.jsonl"), "no JSON\n").unwrap();
     symlink("/etc/passwd", day.join("rollout-link.jsonl")).unwrap();
+    // A year or a month on another disk.
+    symlink("/etc", home.path().join("sessions/2025")).unwrap();
     let listing = CodexSessions::new(home.path()).list(&everywhere());
     assert_eq!(
         listing.sessions.len(),
@@ -122,6 +124,7 @@ fn damaged_and_linked_rollouts_have_a_reason_and_the_others_are_listed() {
     let expected = [
         HiddenReason::Duplicate,
         HiddenReason::Empty,
+        HiddenReason::LinkOutside,
         HiddenReason::LinkOutside,
         HiddenReason::NotASession,
         HiddenReason::Unreadable,
@@ -184,6 +187,25 @@ fn a_rollout_cut_anywhere_is_read_as_far_as_it_goes() {
     for end in (0..bytes.len()).step_by(97) {
         lapidary_testkit::fuzz::codex_session(&bytes[..end]);
     }
+}
+
+#[test]
+fn only_the_last_record_of_a_rollout_is_called_cut_off() {
+    let text = fs::read_to_string(&rollouts(&scene("codex-0.60.1/text"))[0]).unwrap();
+    let half = r#"{"type":"response_item","payload":{"#;
+    let damaged = text.replacen('\n', &format!("\n{half}\nnoise\n"), 1) + half;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), damaged).unwrap();
+    let told = |path: &Path| {
+        let messages = events_of(path).into_iter().filter_map(|it| match it.body {
+            Body::Diagnostic(told) if told.count.is_none() => Some(told.message),
+            _ => None,
+        });
+        messages.collect::<Vec<_>>()
+    };
+    let no_object = "a line of the session file is not a JSON object";
+    let expected = [no_object, no_object, "the last record is cut off"];
+    assert_eq!(told(file.path()), expected);
 }
 
 /// A file in one frame of zstd, as Codex CLI compresses a rollout.

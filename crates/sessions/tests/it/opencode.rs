@@ -5,11 +5,13 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use lapidary_gemini::GeminiHome;
 use lapidary_normalize::opencode::ExportDocument;
 use lapidary_normalize::{NormalizeOptions, opencode::session_events};
 use lapidary_sessions::{
-    HiddenReason, ListedSession, OpencodeSessions, PriceTable, RawReplay as _, SessionListing,
-    SessionProvider as _, SessionProviders, StatsRequest, stats_with,
+    HiddenReason, ListedSession, OpencodeSessions, PriceTable, ProjectReach, ProviderScope,
+    RawReplay as _, SessionListing, SessionProvider as _, SessionProviders, SessionStore,
+    StatsRequest, stats_with,
 };
 use lapidary_testkit::captures::fixtures;
 use lapidary_testkit::golden::GoldenFiles;
@@ -372,6 +374,65 @@ fn a_session_that_is_in_both_generations_is_listed_once() {
     assert_eq!(&*listing.sessions[0].info().display_name, "A small project");
     assert_eq!(listing.sessions.len(), 1);
     assert_eq!(listing.hidden[0].reason, HiddenReason::Duplicate);
+}
+
+#[test]
+fn files_of_opencode_that_vanish_while_they_are_read_are_named_and_the_rest_is_told() {
+    let home = OpencodeHome::new("opencode-1.1.65/tools");
+    let whole = texts(&home.events(false));
+    let mut sessions = home.sessions();
+    let listing = sessions.list(&everywhere());
+    let session = &listing.sessions[0];
+    let messages = children(&home.path().join("storage/message").join(session.id()));
+    // The list of messages is made before the first of them is told.
+    let last = messages.last().unwrap();
+    let mut events = Vec::new();
+    let read = sessions.replay_with(session, &NormalizeOptions::new("r"), &mut |event| {
+        if matches!(event.body, Body::UserInput(_)) {
+            let _ = fs::remove_file(last);
+        }
+        events.push(event);
+    });
+    read.unwrap();
+    let told = events.iter().filter_map(|event| match &event.body {
+        Body::Diagnostic(told) if told.count.is_none() => Some(told.message.clone()),
+        _ => None,
+    });
+    let error = std::io::Error::from_raw_os_error(2);
+    let sentence = format!("`{}` cannot be read: {error}", last.display());
+    assert_eq!(told.collect::<Vec<_>>(), [sentence]);
+    assert_eq!(texts(&events), whole, "the parts of that message are there");
+}
+
+#[test]
+fn a_linked_directory_of_messages_of_opencode_is_not_read() {
+    let home = OpencodeHome::new("opencode-1.1.65/text");
+    let messages = children(&home.path().join("storage/message")).remove(0);
+    let outside = home.root.path().join("outside");
+    fs::rename(&messages, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &messages).unwrap();
+    let listing = home.list();
+    assert_eq!(listing.sessions.len(), 0);
+    let told = "it cannot be read: it is a link, which is not followed";
+    assert_eq!(listing.hidden[0].explanation, told);
+}
+
+#[test]
+fn sub_agents_of_opencode_in_another_project_are_not_among_the_skipped() {
+    for version in ["opencode-1.1.65", "opencode-1.18.33"] {
+        let home = OpencodeHome::new(&format!("{version}/subagent"));
+        let store = SessionStore::new(GeminiHome::at(home.path()));
+        for (directory, hidden) in [("/tmp/project", 1), ("/tmp/other", 0)] {
+            let project = store.project(directory.as_ref());
+            let scope = ProviderScope {
+                projects: std::slice::from_ref(&project),
+                reach: ProjectReach::Named,
+                now: std::time::SystemTime::UNIX_EPOCH,
+            };
+            let listing = home.sessions().list(&scope);
+            assert_eq!(listing.hidden.len(), hidden, "{version} {directory}");
+        }
+    }
 }
 
 #[test]

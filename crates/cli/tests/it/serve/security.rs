@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::json;
 
 use super::http::TestServer;
+use super::streams::{configure_test_agent, started};
 use super::{SSE, contains};
 use crate::run::world::{MARK, Mark};
-use crate::support::root;
 
 /// The directories in `/proc` of all processes that carry a mark.
 fn marked_processes(mark: &Mark) -> Vec<PathBuf> {
@@ -26,18 +27,9 @@ fn marked_processes(mark: &Mark) -> Vec<PathBuf> {
 fn no_agent_gets_the_token_in_its_environment_or_its_arguments() {
     let mark = Mark::fresh();
     let server = TestServer::start_marked(&[(MARK.into(), mark.value().into())]);
-    let config = server.home().join(".config/lapidary");
-    fs::create_dir_all(&config).unwrap();
-    let agent = root().join("examples/agent.py");
-    let text = format!(
-        "[agents.test]\ncommand = ['python3', '{}']\n",
-        agent.display()
-    );
-    fs::write(config.join("lapidary.toml"), text).unwrap();
+    configure_test_agent(&server);
     let body = json!({"prompt": "say here; hang", "agent": "test"});
-    let started = server.post("/api/v1/runs", &body);
-    assert_eq!(started.status, 201, "{started:?}");
-    let run = started.json()["id"].as_str().unwrap().to_owned();
+    let run = started(&server, &body);
     let mut stream = server.open(&format!("/api/v1/runs/{run}/events"), &[SSE]);
     stream.read_until("\"textDelta\":\"here\"");
     let processes = marked_processes(&mark);
@@ -81,4 +73,26 @@ fn behind_a_proxy_the_proxys_host_is_the_servers() {
     assert_eq!(status("agents.example", "http://agents.example"), 403);
     assert_eq!(status("agents.example", "https://evil.example"), 403);
     assert_eq!(status("evil.example", "https://evil.example"), 421);
+}
+
+#[test]
+fn a_new_token_replaces_the_old_one_and_the_page_hands_it_to_the_browser() {
+    let mut server = TestServer::start(&[]);
+    let state = server.home().join(".local/state/lapidary/serve");
+    let (host, old) = (server.host.clone(), server.token.clone());
+    let page = |token: &str| format!("url=http://{host}/#token={token}\"");
+    let open = || fs::read_to_string(state.join("open.html")).unwrap();
+    assert!(open().contains(&page(&old)));
+    server.stop();
+    let (home, project) = (server.home().to_owned(), server.project().to_owned());
+    let fresh = TestServer::start_at(home, project, &host, &["--new-token"]);
+    assert_ne!(fresh.token, old);
+    assert_eq!(fresh.get("/api/v1/runs").status, 200);
+    server.token = old; // as a client of the earlier server
+    assert_eq!(server.get("/api/v1/runs").status, 401);
+    assert!(open().contains(&page(&fresh.token)));
+    for file in ["open.html", "token"] {
+        let mode = fs::metadata(state.join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
 }

@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::{command, object, sessions};
-use crate::support::{ended, lines_of};
+use crate::support::{ended, lines_of, output};
 
 /// How long a line may take that is bound to come.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -122,6 +122,36 @@ fn the_timer_of_systemd_is_printed_and_nothing_is_written() {
         assert!(ran.stdout.contains(part), "{}", ran.stdout);
     }
     assert!(!home.home().join(".local").exists());
+}
+
+#[test]
+fn the_timer_copies_what_the_command_would_with_the_directories_of_this_shell() {
+    let home = home();
+    let project = home.project().canonicalize().unwrap();
+    let args = ["vault", "add", "--agent", "claude", "--print-systemd"];
+    let mut command = command(&home, &args);
+    command
+        .args(["--max-size", "1GiB", "--project"])
+        .arg(&project)
+        .env("LAPIDARY_STATE_DIR", "/srv/lapidary")
+        .env("CLAUDE_CONFIG_DIR", "/srv/50% of $HOME");
+    let ran = output(command, b"");
+    let unit = String::from_utf8(ran.stdout).unwrap();
+    for line in [
+        "Environment=\"LAPIDARY_STATE_DIR=/srv/lapidary\"\n",
+        "Environment=\"CLAUDE_CONFIG_DIR=/srv/50%% of $HOME\"\n",
+        &format!(
+            " sessions vault add --agent claude --project {} --max-size 1073741824 --format text\n",
+            project.display()
+        ),
+    ] {
+        assert!(unit.contains(line), "{line}: {unit}");
+    }
+    let ran = sessions(
+        &home,
+        &["vault", "add", "--agent", "mystery", "--print-systemd"],
+    );
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
 }
 
 #[test]

@@ -163,6 +163,13 @@ fn nothing_is_installed_if_one_cannot_be() {
         });
         assert!(matches!(bad, InstallError::BadName(_)), "{name:?}: {bad}");
     }
+    let commanding = refused("commanding", &|source| {
+        write(source, "b/SKILL.md", skill("\"a\\e]0;b\\a\""));
+    });
+    assert_eq!(
+        commanding.to_string(),
+        "the name of a skill has control characters: `a\\u{1b}]0;b\\u{7}`"
+    );
     let unnamed = refused("unnamed", &|source| {
         write(source, "b/SKILL.md", skill(""));
     });

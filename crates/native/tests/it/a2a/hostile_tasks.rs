@@ -188,6 +188,38 @@ async fn a_task_that_is_asked_for_and_says_more_and_more_is_given_up() {
     assert_eq!(methods(&server).last().unwrap(), "tasks/cancel");
 }
 
+/// Why a task is given up that is asked for again and again, and has another artifact each time.
+async fn reason_for(artifact: impl Fn(usize) -> Value + Send + Sync + 'static) -> String {
+    let polls = std::sync::atomic::AtomicUsize::new(0);
+    let server = server(move |method, _| {
+        let mut working = task("working");
+        if method == "tasks/get" {
+            let poll = polls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            // A server that is not given up ends by itself.
+            if poll == 10 {
+                working["status"]["state"] = "completed".into();
+            }
+            working["artifacts"] = json!([artifact(poll)]);
+        }
+        json_answer(&result(&working))
+    });
+    let scene = Scene::at(server.url("/card.json"), patient());
+    reason(scene.failure("hello").await)
+}
+
+#[tokio::test]
+async fn an_artifact_that_is_another_one_each_time_is_given_up() {
+    let limit = "its text has more than 67108864 bytes";
+    let text = |poll| format!("{poll}{}", "x".repeat(9 << 20));
+    let replaced = move |poll| json!({"artifactId": "a", "parts": [{"text": text(poll)}]});
+    assert_eq!(reason_for(replaced).await, limit);
+    let named =
+        move |poll| json!({"artifactId": format!("a{poll}"), "name": text(poll), "parts": []});
+    assert_eq!(reason_for(named).await, limit);
+    let with_long_id = move |poll| json!({"artifactId": text(poll), "parts": []});
+    assert_eq!(reason_for(with_long_id).await, limit);
+}
+
 #[tokio::test]
 async fn a_task_with_artifacts_without_end_is_given_up() {
     let server = server(|_, _| {

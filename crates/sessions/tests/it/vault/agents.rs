@@ -50,7 +50,7 @@ fn take(vault: &Vault, source: &dyn VaultSource, minutes: u64, most_bytes: u64) 
         reason: "test",
         most_bytes,
     };
-    vault.add_agent(source, &request).unwrap()
+    vault.add_agent(source, &request, &mut Vec::new()).unwrap()
 }
 
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

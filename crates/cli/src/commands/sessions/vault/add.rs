@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use lapidary::render::plain::sanitize;
-use lapidary::sessions::SessionProject;
 use lapidary::sessions::vault::{AddRequest, AddedFiles, Vault, files_of, session_files};
+use lapidary::sessions::{SessionProject, providers};
 use lapidary::vocab::line;
 use lapidary::vocab::vault::VaultReport;
 
@@ -21,6 +21,9 @@ use super::{counted_noun, empty_report, open_vault, published_snapshot, vault_fa
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+
+/// The largest vault, unless another size is given: 20 GiB.
+const DEFAULT_MAX_SIZE: u64 = 20 << 30;
 
 /// Copy sessions into the vault
 ///
@@ -63,8 +66,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let place = SessionsContext::open(&out.invocation)?;
     let agents = NamedAgents::new(args.agent.as_deref().unwrap_or("gemini"));
     if args.print_systemd {
-        let program = out.invocation.program_path()?;
-        systemd::write_units(&program, args.agent.as_deref().unwrap_or_default(), out)?;
+        agents.sources(&providers(&place.environment))?;
+        let command = timer_command(args, &place)?;
+        systemd::write_units(&command, &place.environment, out)?;
         return Ok(CommandExit::Success);
     }
     let vault = open_vault(&place)?;
@@ -94,6 +98,25 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
 }
 
 /// Copies the changed session files of the named agents.
+/// The command of the timer, which copies what this one would.
+fn timer_command(args: &Args, place: &SessionsContext) -> Result<Vec<String>, Failure> {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let program = place.invocation.program_path()?;
+    let agents = args.agent.as_deref().unwrap_or_default();
+    let options = ["sessions", "vault", "add", "--agent", agents];
+    let mut command = vec![text(&program)];
+    command.extend(options.map(str::to_owned));
+    if let Some(project) = args.scope.project.as_deref() {
+        let root = place.project_root(Some(project))?;
+        command.extend(["--project".to_owned(), text(&root)]);
+    }
+    if args.max_size != DEFAULT_MAX_SIZE {
+        command.extend(["--max-size".to_owned(), args.max_size.to_string()]);
+    }
+    command.extend(["--format", "text"].map(str::to_owned));
+    Ok(command)
+}
+
 fn take_copies(
     args: &Args,
     agents: &NamedAgents,
@@ -119,7 +142,7 @@ fn take_copies(
             },
             most_bytes: args.max_size,
         };
-        let mut copied = agents::copy_agents(&order, vault, place)?;
+        let mut copied = agents::copy_agents(&order, vault, place, warnings)?;
         copied.retain(|it| it.changed || !it.flaws.is_empty());
         taken.extend(copied);
     }

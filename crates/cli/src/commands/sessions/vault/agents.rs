@@ -69,6 +69,7 @@ pub(super) fn copy_agents(
     order: &AgentCopyOrder<'_>,
     vault: &Vault,
     place: &SessionsContext,
+    warnings: &mut Vec<String>,
 ) -> Result<Vec<AddedFiles>, Failure> {
     let providers = providers(&place.environment);
     let request = AgentCopyRequest {
@@ -85,7 +86,8 @@ pub(super) fn copy_agents(
     };
     let mut taken = Vec::new();
     for (_, source) in order.agents.sources(&providers)? {
-        taken.extend(vault.add_agent(source, &request).map_err(vault_failure)?);
+        let added = vault.add_agent(source, &request, warnings);
+        taken.extend(added.map_err(vault_failure)?);
     }
     Ok(taken)
 }

@@ -1,12 +1,29 @@
 //! A timer of systemd that copies sessions.
 
 use std::io::{self, Write};
-use std::path::Path;
+
+use lapidary::engine::detect::SearchEnvironment;
+
+/// Variables that place the vault and the directories of agents. systemd starts a unit without those of a shell.
+const PLACES: [&str; 7] = [
+    "LAPIDARY_STATE_DIR",
+    "XDG_STATE_HOME",
+    "GEMINI_CLI_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "QWEN_HOME",
+    "QWEN_RUNTIME_DIR",
+];
 
 /// Writes the unit and its timer, with the commands that install them. Nothing is installed.
-pub(super) fn write_units(program: &Path, agents: &str, out: &mut dyn Write) -> io::Result<()> {
-    let program = quoted(&program.to_string_lossy());
-    let agents = quoted(agents);
+pub(super) fn write_units(
+    command: &[String],
+    environment: &SearchEnvironment,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let command: Vec<_> = command.iter().map(|word| quoted(word, "%$")).collect();
+    let command = command.join(" ");
+    let variables = variable_lines(environment);
     write!(
         out,
         "\
@@ -16,7 +33,7 @@ Description=Copy sessions of agents into the vault of Lapidary
 
 [Service]
 Type=oneshot
-ExecStart={program} sessions vault add --agent {agents} --format text
+{variables}ExecStart={command}
 Nice=10
 IOSchedulingClass=idle
 TimeoutStartSec=30min
@@ -40,8 +57,22 @@ WantedBy=timers.target
     )
 }
 
-/// A word of a command line as systemd reads it: in quotation marks, `%` and `$` doubled.
-fn quoted(word: &str) -> String {
+/// A line for each of these variables that is set.
+fn variable_lines(environment: &SearchEnvironment) -> String {
+    let mut lines = String::new();
+    for name in PLACES {
+        let value = environment.vars.get(std::ffi::OsStr::new(name));
+        let value = value.map(|it| it.to_string_lossy());
+        if let Some(value) = value.filter(|it| !it.is_empty()) {
+            let assigned = quoted(&format!("{name}={value}"), "%");
+            lines.extend(["Environment=", &assigned, "\n"]);
+        }
+    }
+    lines
+}
+
+/// A word as systemd reads it: in quotation marks, and these letters doubled.
+fn quoted(word: &str, doubled: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -50,7 +81,7 @@ fn quoted(word: &str) -> String {
     for c in word.chars() {
         match c {
             '"' | '\\' => text.extend(['\\', c]),
-            '%' | '$' => text.extend([c, c]),
+            c if doubled.contains(c) => text.extend([c, c]),
             '\n' => text.push_str("\\n"),
             c => text.push(c),
         }
@@ -64,10 +95,10 @@ mod tests {
 
     #[test]
     fn a_path_with_odd_letters_is_one_word_for_systemd() {
-        assert_eq!(quoted("/usr/bin/lapidary"), "/usr/bin/lapidary");
-        assert_eq!(
-            quoted("/my programs/50%\"$x"),
-            "\"/my programs/50%%\\\"$$x\""
-        );
+        assert_eq!(quoted("/usr/bin/lapidary", "%$"), "/usr/bin/lapidary");
+        let path = "/my programs/50%\"$x";
+        assert_eq!(quoted(path, "%$"), "\"/my programs/50%%\\\"$$x\"");
+        // In an assignment `$` stands for itself.
+        assert_eq!(quoted(path, "%"), "\"/my programs/50%%\\\"$x\"");
     }
 }

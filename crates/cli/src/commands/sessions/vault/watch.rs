@@ -102,7 +102,7 @@ fn watched_folders(agents: &NamedAgents, place: &SessionsContext) -> Result<Vec<
     let providers = providers(&place.environment);
     let mut folders: Vec<PathBuf> = Vec::new();
     for (_, source) in agents.sources(&providers)? {
-        let found = source.vault_folders(&scope).into_iter();
+        let found = source.vault_folders(&scope, &mut Vec::new()).into_iter();
         folders.extend(found.map(|VaultFolder { path, .. }| path));
     }
     if agents.has_gemini() {

@@ -74,15 +74,19 @@ const scenes = {
   },
 
   async "a run is started and answered by keyboard alone"({ page }) {
+    await page.waitForSelector("#new-agent option[value=talker]", { state: "attached" });
     await page.keyboard.press("n");
     await page.keyboard.type("Make the greeting say the name");
-    await page.selectOption("#new-agent", "demo");
-    await page.focus("#new-prompt");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("demo");
+    assert.equal(await page.inputValue("#new-agent"), "demo");
+    await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Control+Enter");
     await page.waitForSelector(".answer");
     await page.waitForSelector("#tray .ask");
     await page.waitForFunction(() => document.title.startsWith("(1) Make the greeting"));
     assert.match(await page.textContent(".ask"), /Edit greet\.sh/);
+    assert.match(await page.textContent("#said"), /^Permission request: Edit greet\.sh/, "screen readers are told");
     assert.equal(await page.textContent(".tool.going-on .name"), "replace");
     await page.keyboard.press("i");
     assert.equal(await page.evaluate(() => document.activeElement?.className), "ask");
@@ -92,6 +96,7 @@ const scenes = {
     await page.waitForFunction(() => document.title.startsWith("Make the greeting"));
     assert.match(await page.textContent(".transcript"), /allowed by the connected program/);
     await page.waitForSelector(".run-bar .badge.good");
+    await page.waitForFunction(() => document.getElementById("said")?.textContent === "The run has ended: completed.");
   },
 
   async "a reload and another tab show the same, and one of two answers counts"({ page }) {
@@ -120,6 +125,10 @@ const scenes = {
   async "a run is stopped"({ page }) {
     await start(page, "demo", "Stop me");
     await page.waitForSelector("#tray .ask");
+    const { hash } = new URL(page.url());
+    await page.goto(`${url}/#/runs`);
+    await page.waitForSelector(`.row:has(a[href="${hash}"]) .badge >> text=asks`);
+    await page.goto(`${url}/${hash}`);
     await page.click(".run-bar .danger");
     await page.waitForSelector(".block.end");
     await page.waitForSelector(".run-bar .badge.warn");
@@ -266,6 +275,12 @@ const scenes = {
     for (const link of await page.$$(".transcript a[href]"))
       assert.match(await link.getAttribute("href"), /^(https?:|mailto:|#)/);
     assert.equal(await page.$("main script, main img, main iframe, main b"), null);
+    // A reader who comes back is at the row that led away from the list.
+    await page.goBack();
+    await page.waitForFunction((id) => document.activeElement?.getAttribute("href")?.startsWith(`#/sessions/${id}`), hostile);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelectorAll(".transcript .prompt").length > 40);
+    await page.waitForSelector(".run-bar .jumps button");
     await page.hover(".transcript .prompt >> nth=1");
     for (const prompt of ["2", "3"]) {
       // the search has led to the first
