@@ -193,7 +193,10 @@ export interface ToolInvocation extends AgentEventBase {
   callId: string;
   /** The tool's name. Upstream. */
   toolName: string;
-  /** What sort of tool. Derived from its name by an exact table, or the agent's own word over ACP. */
+  /**
+   * What sort of tool. Derived from its name by an exact table, or the agent's own word over ACP: where that is missing,
+   * `extensions["lapidary.derived"]` names this field.
+   */
   kind: ToolKind;
   /** The call's arguments: an object, empty if the agent sent none. Upstream. */
   input: unknown;
@@ -516,7 +519,10 @@ export interface PermissionRequest extends AgentEventBase {
   requestId: string;
   /** The tool's name as in its `tool_invocation`, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
   toolName: string;
-  /** What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name. */
+  /**
+   * What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name: then
+   * `extensions["lapidary.derived"]` names this field.
+   */
   toolKind: ToolKind;
   /**
    * The arguments it would be called with. Upstream; where the agent sends none, derived from the diff or the command that it shows:
@@ -856,7 +862,10 @@ export interface PermissionDecision extends AgentEventBase {
   toolUseId?: string;
   /** The subject of the request: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream. */
   toolName: string;
-  /** What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name. */
+  /**
+   * What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name: then
+   * `extensions["lapidary.derived"]` names this field.
+   */
   toolKind: ToolKind;
   /** The arguments, as in `permission_request`. Upstream or derived, as there. */
   toolInput: unknown;

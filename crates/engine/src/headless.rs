@@ -2,8 +2,10 @@
 
 mod acp_job;
 mod agent_setup;
+mod job_agent;
 mod job_confinement;
 mod job_hooks;
+mod job_sessions;
 mod own_policy;
 mod permissions;
 mod problem;
@@ -16,28 +18,20 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use lapidary_gemini::trust::Trust;
 use lapidary_gemini::{GeminiHome, Vars};
 use lapidary_normalize::NormalizeOptions;
-use lapidary_sessions::vault::RetentionSettings;
-use lapidary_sessions::{
-    SelectError, SelectionMode, SessionListing, SessionProject, SessionStore, select,
-};
 use lapidary_vocab::Json;
-use lapidary_vocab::event::Provider;
 use lapidary_wire::lines::DEFAULT_LIMIT;
 
-use crate::acp::LocalAgent;
-use crate::agents::{AcpAgent, AgentUrl, ModeWords};
 use crate::budget::Budget;
 use crate::config::{Config, PermissionMode};
 use crate::conversation::{self, Conversation, PromptAttendant};
 use crate::detect::{self, FoundProgram, SearchEnvironment};
 use crate::gemini_cli::{
-    self, GeminiInvocation, GeminiLaunch, LogPlace, OutputTransport, PromptDelivery, PromptText,
-    StdinContent,
+    self, GeminiInvocation, GeminiLaunch, OutputTransport, PromptDelivery, PromptText, StdinContent,
 };
 use crate::output_schema::OutputSchema;
 use crate::policy::Rules;
@@ -47,10 +41,11 @@ use crate::run::{
     GEMINI_DOCUMENT, GEMINI_STREAM, RecordingOptions, RefusedRun, Run, RunRequest, RunTimeouts,
     StreamDialect,
 };
-use crate::session_guard::{AgentCopies, ResumeTarget, SessionClaims, SessionGuard};
+use crate::session_guard::ResumeTarget;
 use crate::{RunHost, fresh_run};
 
 use acp_job::{ChosenTransport, ModeFlexibility};
+pub use job_agent::{InProcessAgent, JobAgent, RemoteAgent};
 pub use permissions::state_directories;
 pub use problem::JobError;
 pub use screen_job::ScreenJob;
@@ -109,89 +104,6 @@ pub struct AcpOptions {
     pub auth_method: Option<String>,
     /// The person or client that answers where the policy asks.
     pub attendant: PromptAttendant,
-}
-
-/// The agent of a job.
-#[derive(Debug, Clone, PartialEq)]
-pub enum JobAgent {
-    /// Gemini CLI, wherever it is found.
-    Gemini,
-    /// An agent that speaks ACP.
-    Acp(AcpAgent),
-    /// An agent that runs in this process and speaks ACP over a pipe in memory.
-    InProcess(InProcessAgent),
-    /// A remote agent, to which a task of this process passes lines on.
-    Remote(RemoteAgent),
-}
-
-/// A remote agent.
-#[derive(Debug, Clone)]
-pub struct RemoteAgent {
-    /// The name of the agent.
-    pub name: String,
-    /// Its family, as events name it.
-    pub provider: Provider,
-    /// Its names of our modes.
-    pub modes: ModeWords,
-    /// Its address.
-    pub url: AgentUrl,
-    /// The task that passes lines on.
-    pub agent: LocalAgent,
-    /// The variables that contain its credentials. No program of the run gets them.
-    pub secret_variables: Vec<String>,
-}
-
-/// Two agents of one name at one address are the same: the tasks cannot be compared.
-impl PartialEq for RemoteAgent {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.name, &self.url) == (&other.name, &other.url)
-    }
-}
-
-/// An agent that runs in this process.
-#[derive(Debug, Clone)]
-pub struct InProcessAgent {
-    /// The name of the agent.
-    pub name: String,
-    /// Its family, as events name it.
-    pub provider: Provider,
-    /// The agent.
-    pub agent: LocalAgent,
-    /// Notices about the agent for the reader, sent before its first event.
-    pub notices: Vec<String>,
-    /// The supervision of the commands that its tools start, if they start any.
-    pub supervision: Option<CommandSupervision>,
-    /// A directory of its own, in which it works instead of the one that was asked for.
-    pub directory: Option<PathBuf>,
-}
-
-/// Two agents of one name are the same: their work cannot be compared.
-impl PartialEq for InProcessAgent {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.name, &self.provider) == (&other.name, &other.provider)
-    }
-}
-
-impl JobAgent {
-    /// Its name, as `--agent` takes it; of a command line, the name of its program.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Gemini => gemini_cli::NAME,
-            Self::Acp(agent) => &agent.name,
-            Self::InProcess(agent) => &agent.name,
-            Self::Remote(agent) => &agent.name,
-        }
-    }
-
-    /// Its family, as events name it.
-    pub fn provider(&self) -> Provider {
-        match self {
-            Self::Gemini => Provider::Gemini,
-            Self::Acp(agent) => agent.provider.clone(),
-            Self::InProcess(agent) => agent.provider.clone(),
-            Self::Remote(agent) => agent.provider.clone(),
-        }
-    }
 }
 
 impl Job {
@@ -470,81 +382,6 @@ impl Job {
         }
     }
 
-    /// Guards the sessions of the agent's project, if the agent is Gemini CLI, which may delete them. Those of other agents are
-    /// copied.
-    fn session_guard(&self) -> Option<SessionGuard> {
-        let vault = self.vault.clone()?;
-        let Some(LogPlace { store, directory }) = self.session_logs() else {
-            return Some(SessionGuard {
-                vault,
-                projects: Vec::new(),
-                resume: ResumeTarget::Nothing,
-                retention: None,
-                claims: SessionClaims::default(),
-                copies: Some(self.agent_copies()?),
-            });
-        };
-        let vars = self.environment_of_agent().vars;
-        let retention = RetentionSettings::of_project(&store.home, &directory, Vars::new(&vars));
-        let project = store.project(&directory);
-        let resume = self
-            .resume
-            .as_deref()
-            .map_or(ResumeTarget::Nothing, |named| {
-                let id = recorded_session(&project, named).ok().flatten();
-                ResumeTarget::One(id.unwrap_or_else(|| named.to_owned()))
-            });
-        Some(SessionGuard {
-            vault,
-            projects: vec![project],
-            resume,
-            retention,
-            claims: SessionClaims::default(),
-            copies: None,
-        })
-    }
-
-    /// The session files of an agent other than Gemini CLI, if Lapidary knows where they are.
-    fn agent_copies(&self) -> Option<AgentCopies> {
-        let JobAgent::Acp(agent) = &self.agent else {
-            return None;
-        };
-        let directory = self.config.working_dir_in(&self.environment.dir);
-        let directory = directory.canonicalize().unwrap_or(directory);
-        AgentCopies::for_provider(&agent.provider, &self.environment_of_agent(), &directory)
-    }
-
-    /// The session to continue, by its whole id where it is recorded. Names that only the agent knows are left to it.
-    fn resumed_session(&self) -> Result<Option<String>, JobError> {
-        let (Some(named), Some(place)) = (&self.resume, self.session_logs()) else {
-            return Ok(self.resume.clone());
-        };
-        let project = place.store.project(&place.directory);
-        let found = recorded_session(&project, named)?;
-        Ok(found.or_else(|| self.resume.clone()))
-    }
-
-    /// Where the agent keeps the sessions of the directory that it works in, if it is Gemini CLI.
-    fn session_logs(&self) -> Option<LogPlace> {
-        let store = self.gemini_store()?;
-        let directory = self.config.working_dir_in(&self.environment.dir);
-        let directory = directory.canonicalize().unwrap_or(directory);
-        Some(LogPlace { store, directory })
-    }
-
-    /// Where the agent keeps its sessions, if it is Gemini CLI.
-    fn gemini_store(&self) -> Option<SessionStore> {
-        let is_gemini = match &self.agent {
-            JobAgent::Gemini => true,
-            JobAgent::Acp(agent) => agent.provider == Provider::Gemini,
-            JobAgent::InProcess(_) | JobAgent::Remote(_) => false,
-        };
-        let environment = is_gemini.then(|| self.environment_of_agent())?;
-        let vars = Vars::new(&environment.vars);
-        let home = GeminiHome::from_vars(vars, environment.home.as_deref())?;
-        Some(SessionStore::new(home))
-    }
-
     /// The environment of the agent, whose home may differ from ours.
     fn environment_of_agent(&self) -> SearchEnvironment {
         let mut vars = self.environment.vars.clone();
@@ -571,16 +408,6 @@ impl Job {
     fn run_exists_error(&self) -> RecordError {
         let run = self.options.run.to_string();
         RecordError::Exists { run }
-    }
-}
-
-/// The id of the session that `latest`, a number, an id or the beginning of one names. Several that begin so are an error.
-fn recorded_session(project: &SessionProject, named: &str) -> Result<Option<String>, SelectError> {
-    let listing = SessionListing::read(std::slice::from_ref(project), SystemTime::now());
-    match select(&listing, named, SelectionMode::Generous) {
-        Ok(found) => Ok(Some(found.id().to_owned())),
-        Err(error @ SelectError::Ambiguous { .. }) => Err(error),
-        Err(_) => Ok(None),
     }
 }
 

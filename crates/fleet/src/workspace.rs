@@ -19,7 +19,6 @@ mod setup;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::git::{CloneLimits, GitError, GitRunner};
@@ -157,13 +156,6 @@ impl WorkspaceRoot {
     #[must_use]
     pub fn with_limits(mut self, limits: CloneLimits) -> Self {
         self.limits = limits;
-        self
-    }
-
-    /// Sets how long one command of git may take.
-    #[must_use]
-    pub fn with_deadline(mut self, deadline: Duration) -> Self {
-        self.git = self.git.map(|git| git.within(deadline));
         self
     }
 

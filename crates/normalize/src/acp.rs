@@ -19,6 +19,7 @@ mod session_start;
 mod subagents;
 mod terminals;
 mod text_blocks;
+mod tracked_call;
 mod turn;
 mod unstable;
 mod updates;
@@ -33,13 +34,13 @@ use lapidary_wire::acp::envelope::{Envelope, RpcMessage, parse};
 use lapidary_wire::acp::update::{SessionUpdate, UpdateBody, announced_mode, plain_chunk};
 use lapidary_wire::lines::RawLine;
 
-use self::calls::TrackedCall;
 use self::line::{AcpLine, LineExtras};
 use self::request_ids::RequestIds;
 use self::requests::{KnownSessions, PendingRequest};
 use self::session_start::AgentHandshake;
 use self::terminals::OpenTerminal;
 use self::text_blocks::OpenSpeech;
+use self::tracked_call::TrackedCall;
 use crate::excerpt::shortened_name;
 use crate::gemini::session_log::LoggedCalls;
 use crate::held::HeldTurn;
@@ -64,7 +65,7 @@ pub struct AcpNormalizer {
     /// The agent's requests that wait for their answers, under their ids.
     requests: PendingById<PendingRequest>,
     /// The client's requests. They have a table of their own, so that an agent with many requests cannot push them out.
-    errands: PendingById<PendingRequest>,
+    client_requests: PendingById<PendingRequest>,
     /// The ids of requests for permission, each of which is told once.
     request_ids: RequestIds,
     /// The id under which the agent's newest request is told.
@@ -108,7 +109,7 @@ impl AcpNormalizer {
             deltas: options.deltas,
             speech: OpenSpeech::default(),
             requests: PendingById::default(),
-            errands: PendingById::default(),
+            client_requests: PendingById::default(),
             request_ids: RequestIds::default(),
             newest_request: None,
             calls: PendingById::default(),
@@ -473,7 +474,7 @@ impl Normalizer for AcpNormalizer {
             self.stamp.push_diagnostic(kind, message, &mut None, out);
         }
         self.requests = PendingById::default();
-        self.errands = PendingById::default();
+        self.client_requests = PendingById::default();
         self.calls = PendingById::default();
         self.printed = PendingById::default();
         self.logged = LoggedCalls::default();

@@ -48,15 +48,43 @@ impl LineInHand {
 
 impl StreamRun {
     pub(crate) fn new(options: &NormalizeOptions, provider: Provider) -> Self {
+        let (verdict, denials) = new_judges(&provider);
         Self {
             stamp: EventStamp::new(options, provider),
-            verdict: OutcomeJudge::of_stream(),
-            denials: DeniedCalls::without_rules(),
+            verdict,
+            denials,
             has_spoken: false,
             on_denied: options.on_denied,
             holds_failure: false,
             held: None,
         }
+    }
+
+    /// The text of a line. A line that is too long or not UTF-8 is reported, and a blank one is none.
+    pub(crate) fn text_line(
+        &mut self,
+        line: RawLine<'_>,
+        received: Option<&str>,
+        out: &mut EventBuffer,
+    ) -> Option<Arc<str>> {
+        let (bytes, kind, message) = match line {
+            RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return None,
+            RawLine::Whole(bytes) => {
+                if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+                    return Some(on_one_line(text));
+                }
+                let (kind, message) = unreadable_bytes(bytes);
+                (bytes, kind, message)
+            }
+            RawLine::TooLong { head, length, .. } => {
+                let message = too_long_message(head, length);
+                (head, DiagnosticKind::LineTooLong, message)
+            }
+        };
+        self.set_time(None, received);
+        let mut raw = Some(RawContent::from_other_bytes(bytes));
+        self.stamp.push_diagnostic(kind, message, &mut raw, out);
+        None
     }
 
     /// The object of a line. Any other line is reported, and a blank one is none.
@@ -66,37 +94,23 @@ impl StreamRun {
         received: Option<&str>,
         out: &mut EventBuffer,
     ) -> Option<Arc<str>> {
-        let (bytes, length) = match line {
-            RawLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return None,
-            RawLine::Whole(bytes) => (bytes, None),
-            RawLine::TooLong { head, length, .. } => (head, Some(length)),
-        };
+        let text = self.text_line(line, received, out)?;
         self.set_time(None, received);
-        let (kind, message) = match (length, simdutf8::basic::from_utf8(bytes)) {
-            (None, Ok(text)) => {
-                let text = on_one_line(text);
-                match Token::parse(&text) {
-                    Ok(token) if token.as_str().starts_with('{') => return Some(text),
-                    Ok(token) => {
-                        let raw = RawContent::from_json_line(&text, token);
-                        let found = token.kind().described();
-                        let message = format!("{found} instead of an object");
-                        let kind = DiagnosticKind::MalformedLine;
-                        self.stamp
-                            .push_diagnostic(kind, message, &mut Some(raw), out);
-                        return None;
-                    }
-                    Err(invalid) => unreadable_text(&text, &invalid.to_string()),
-                }
+        let (raw, kind, message) = match Token::parse(&text) {
+            Ok(token) if token.as_str().starts_with('{') => return Some(text),
+            Ok(token) => {
+                let message = format!("{} instead of an object", token.kind().described());
+                let raw = RawContent::from_json_line(&text, token);
+                (raw, DiagnosticKind::MalformedLine, message)
             }
-            (None, Err(_)) => unreadable_bytes(bytes),
-            (Some(length), _) => {
-                let message = too_long_message(bytes, length);
-                (DiagnosticKind::LineTooLong, message)
+            Err(invalid) => {
+                let (kind, message) = unreadable_text(&text, &invalid.to_string());
+                let raw = RawContent::from_other_bytes(text.as_bytes());
+                (raw, kind, message)
             }
         };
-        let mut raw = Some(RawContent::from_other_bytes(bytes));
-        self.stamp.push_diagnostic(kind, message, &mut raw, out);
+        self.stamp
+            .push_diagnostic(kind, message, &mut Some(raw), out);
         None
     }
 
@@ -111,14 +125,24 @@ impl StreamRun {
     /// Adds an event of the line, or holds it back.
     pub(crate) fn emit(&mut self, body: Body, line: &mut LineInHand, out: &mut EventBuffer) {
         line.is_told = true;
+        let extensions = std::mem::take(&mut line.extensions);
+        self.emit_with(body, extensions, &mut line.raw, out);
+    }
+
+    /// The same with extensions, for a line with this content.
+    pub(crate) fn emit_with(
+        &mut self,
+        body: Body,
+        extensions: Vec<(String, Json)>,
+        raw: &mut Option<RawContent>,
+        out: &mut EventBuffer,
+    ) {
         if self.holds_failure && HeldTurn::is_due(&body) {
-            let extensions = std::mem::take(&mut line.extensions);
-            let held = HeldTurn::new(body, line.raw.take(), extensions, &self.stamp);
+            let held = HeldTurn::new(body, raw.take(), extensions, &self.stamp);
             self.held = Some(held);
             return;
         }
-        let mut event = self.stamp.next_event(body, &mut line.raw);
-        let extensions = std::mem::take(&mut line.extensions);
+        let mut event = self.stamp.next_event(body, raw);
         event.base.extensions.extend(extensions);
         if matches!(&event.body, Body::UserInput(input) if !input.is_synthetic) {
             self.denials.begin_turn();
@@ -172,8 +196,7 @@ impl StreamRun {
             let kind = DiagnosticKind::Retry;
             self.stamp.push_diagnostic(kind, message, &mut None, out);
         }
-        self.verdict = OutcomeJudge::of_stream();
-        self.denials = DeniedCalls::without_rules();
+        (self.verdict, self.denials) = new_judges(&self.stamp.provider);
         self.has_spoken = false;
     }
 
@@ -191,7 +214,16 @@ impl StreamRun {
     }
 }
 
-fn unreadable_text(text: &str, invalid: &str) -> (DiagnosticKind, String) {
+/// Only Gemini CLI's exit codes have meanings beyond success and failure, and only Gemini CLI keeps to rules without ACP.
+fn new_judges(provider: &Provider) -> (OutcomeJudge, DeniedCalls) {
+    match provider {
+        Provider::Gemini => (OutcomeJudge::default(), DeniedCalls::default()),
+        _ => (OutcomeJudge::of_stream(), DeniedCalls::without_rules()),
+    }
+}
+
+/// A line that is no JSON: a broken object, or noise.
+pub(crate) fn unreadable_text(text: &str, invalid: &str) -> (DiagnosticKind, String) {
     if text.trim_start().starts_with('{') {
         let message = format!("not valid JSON: {invalid}");
         (DiagnosticKind::MalformedLine, message)

@@ -17,7 +17,7 @@ use lapidary_vocab::{Cause, Number, Text};
 use self::activity::TurnActivity;
 use self::agent_kind::AgentKind;
 use self::hints::of_api_error;
-use self::words::{told_by_name, told_by_phrases, told_by_stderr, told_by_weak_name};
+use self::words::{cause_by_error_name, cause_by_phrases, cause_by_stderr, cause_by_weak_name};
 use crate::excerpt::shortened_name;
 
 pub(crate) use self::activity::AgentActivity;
@@ -274,10 +274,10 @@ impl OutcomeJudge {
             Some(result) => result
                 .stop_reason()
                 .or_else(|| self.cause_of_code(result.code))
-                .or_else(|| self.told_by_words())
+                .or_else(|| self.cause_by_words())
                 .unwrap_or(Cause::ApiError),
             None if clean => Cause::NoResult,
-            None => told_by_stderr(&ending.stderr).unwrap_or(Cause::AgentCrashed),
+            None => cause_by_stderr(&ending.stderr).unwrap_or(Cause::AgentCrashed),
         }
     }
 
@@ -290,12 +290,12 @@ impl OutcomeJudge {
             Some(result) if result.is_success() => Cause::EndTurn,
             Some(result) => {
                 let told = result.cause.clone().or_else(|| result.stop_reason());
-                told.or_else(|| self.told_by_words())
+                told.or_else(|| self.cause_by_words())
                     .unwrap_or(Cause::ApiError)
             }
             None if clean => Cause::NoResult,
             None if ending.exit_code == Some(127) => Cause::AgentMissing,
-            None => told_by_stderr(&ending.stderr).unwrap_or(Cause::AgentCrashed),
+            None => cause_by_stderr(&ending.stderr).unwrap_or(Cause::AgentCrashed),
         }
     }
 
@@ -313,13 +313,13 @@ impl OutcomeJudge {
             (Some(result), ..) => result
                 .stop_reason()
                 .or_else(|| self.cause_of_status(result))
-                .or_else(|| self.told_by_words())
+                .or_else(|| self.cause_by_words())
                 .unwrap_or(Cause::ApiError),
             (None, None, None | Some(0)) if !self.speaks_acp() => Cause::ProtocolError,
             (None, None, None | Some(0)) => Cause::NoResult,
             (None, None, Some(code)) => {
                 let told = is_gemini.then(|| self.cause_of_exit(code)).flatten();
-                told.or_else(|| told_by_stderr(&ending.stderr))
+                told.or_else(|| cause_by_stderr(&ending.stderr))
                     .unwrap_or(Cause::AgentCrashed)
             }
             (None, Some(_), _) => Cause::AgentCrashed,
@@ -345,7 +345,7 @@ impl OutcomeJudge {
     fn cause_of_status(&self, result: &AgentReport) -> Option<Cause> {
         match result.code? {
             401 | 403 => Some(Cause::AuthRequired),
-            429 => Some(self.told_by_words().unwrap_or(Cause::QuotaRetryable)),
+            429 => Some(self.cause_by_words().unwrap_or(Cause::QuotaRetryable)),
             _ => None,
         }
     }
@@ -367,26 +367,26 @@ impl OutcomeJudge {
             55 => Cause::UntrustedFolder,
             127 => Cause::AgentMissing,
             130 => Cause::CancelledByClient,
-            144 => self.told_by_words().unwrap_or(Cause::ApiError),
-            173 => self.told_by_words().unwrap_or(Cause::QuotaRetryable),
+            144 => self.cause_by_words().unwrap_or(Cause::ApiError),
+            173 => self.cause_by_words().unwrap_or(Cause::QuotaRetryable),
             _ => return None,
         })
     }
 
     /// The cause by the error's name or its words.
-    fn told_by_words(&self) -> Option<Cause> {
+    fn cause_by_words(&self) -> Option<Cause> {
         let error_type = self
             .result
             .as_ref()
             .and_then(|result| result.error_type.as_deref());
-        if let Some(cause) = error_type.and_then(told_by_name) {
+        if let Some(cause) = error_type.and_then(cause_by_error_name) {
             return Some(cause);
         }
         let words = self.reported_message();
         let words = words.map(|words| words.to_str().to_lowercase());
         words
-            .and_then(|words| told_by_phrases(&words))
-            .or_else(|| error_type.and_then(told_by_weak_name))
+            .and_then(|words| cause_by_phrases(&words))
+            .or_else(|| error_type.and_then(cause_by_weak_name))
     }
 
     fn reported_message(&self) -> Option<Text> {

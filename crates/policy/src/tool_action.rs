@@ -23,7 +23,7 @@ pub fn arguments(event: &Event) -> Option<Json> {
     let input = match &event.body {
         Body::ToolInvocation(call) => &call.input,
         // Arguments that were derived from the shown content are judged there; they are not the agent's own.
-        Body::PermissionRequest(_) if event.base.extensions.contains_key("lapidary.derived") => {
+        Body::PermissionRequest(_) if is_derived(event, "toolInput") => {
             return Some(Json::empty_object());
         }
         Body::PermissionRequest(request) => &request.tool_input,
@@ -32,6 +32,12 @@ pub fn arguments(event: &Event) -> Option<Json> {
     let odd = event.base.extensions.get("acp.rawInput");
     let odd = odd.filter(|odd| !odd.token().is_null());
     Some(odd.map_or_else(|| input.clone(), |odd| Json::object([(RAW, odd.clone())])))
+}
+
+/// Whether an event says that this field of it is inferred.
+fn is_derived(event: &Event, field: &str) -> bool {
+    let fields = event.base.extensions.get("lapidary.derived");
+    fields.is_some_and(|fields| fields.token().elements().any(|name| name.is(field)))
 }
 
 impl ToolAction {

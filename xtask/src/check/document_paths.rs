@@ -4,19 +4,29 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-/// Paths in backticks that look like `crate/src/…` and lead to no file or directory below `crates`.
+use super::source_text::rust_files;
+
+/// Paths in backticks that lead to no file or directory: `crate/src/…` below `crates`, and `file.rs` or `folder/file.rs` below the
+/// sources of any crate.
 pub(crate) fn missing_paths(root: &Path, document: &str) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(root.join(document))
         .with_context(|| format!("cannot read `{document}`"))?;
     let crates = root.join("crates");
-    let exists = |path: &String| crates.join(path).exists() || root.join(path).exists();
+    let mut sources = Vec::new();
+    rust_files(&crates, &mut sources)?;
+    let exists = |path: &String| {
+        crates.join(path).exists()
+            || root.join(path).exists()
+            || !path.contains("/src/") && sources.iter().any(|source| source.ends_with(path))
+    };
     let paths = text.split('`').skip(1).step_by(2).flat_map(span_paths);
     Ok(paths.filter(|path| !exists(path)).collect())
 }
 
 /// The paths that a code span stands for: `engine/src/conversation/{turn,opening}.rs` is two.
 fn span_paths(span: &str) -> Vec<String> {
-    if !span.contains("/src/") || span.contains([' ', '*', '<', '…']) {
+    let is_source = Path::new(span).extension().is_some_and(|it| it == "rs");
+    if !span.contains("/src/") && !is_source || span.contains([' ', '*', '<', '…']) {
         return Vec::new();
     }
     let Some((before, rest)) = span.split_once('{') else {
@@ -40,9 +50,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("crates/a/src")).unwrap();
         std::fs::write(root.path().join("crates/a/src/one.rs"), "").unwrap();
-        let text = "Read `a/src/{one,two}.rs`, then `a/src`, `cargo test` and `b/src/lib.rs`.";
+        let text = "Read `a/src/{one,two}.rs`, then `a/src`, `one.rs`, `two.rs`, `cargo test` and `b/src/lib.rs`.";
         std::fs::write(root.path().join("MAP.md"), text).unwrap();
         let missing = missing_paths(root.path(), "MAP.md").unwrap();
-        assert_eq!(missing, ["a/src/two.rs", "b/src/lib.rs"]);
+        assert_eq!(missing, ["a/src/two.rs", "two.rs", "b/src/lib.rs"]);
     }
 }

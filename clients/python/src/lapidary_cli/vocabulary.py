@@ -647,7 +647,8 @@ class _ToolInvocation(AgentEventBase):
     callId: str
     # The tool's name. Upstream.
     toolName: str
-    # What sort of tool. Derived from its name by an exact table, or the agent's own word over ACP.
+    # What sort of tool. Derived from its name by an exact table, or the agent's own word over ACP: where that is missing,
+    # `extensions["lapidary.derived"]` names this field.
     kind: ToolKind
     # The call's arguments: an object, empty if the agent sent none. Upstream.
     input: Any
@@ -984,7 +985,8 @@ class _PermissionRequest(AgentEventBase):
     requestId: str
     # The tool's name as in its `tool_invocation`, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     toolName: str
-    # What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name.
+    # What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name: then
+    # `extensions["lapidary.derived"]` names this field.
     toolKind: ToolKind
     # The arguments it would be called with. Upstream; where the agent sends none, derived from the diff or the command that it shows:
     # then `extensions["lapidary.derived"]` names this field.
@@ -1183,7 +1185,8 @@ class _PermissionDecision(AgentEventBase):
     requestId: str
     # The subject of the request: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     toolName: str
-    # What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name.
+    # What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name: then
+    # `extensions["lapidary.derived"]` names this field.
     toolKind: ToolKind
     # The arguments, as in `permission_request`. Upstream or derived, as there.
     toolInput: Any

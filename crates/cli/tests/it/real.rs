@@ -4,6 +4,7 @@
 
 mod acp;
 mod answers;
+mod asking;
 mod carry_on;
 mod denied;
 mod exported;

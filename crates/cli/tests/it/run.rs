@@ -1,6 +1,6 @@
 //! `lapidary run` with scripted agents: real processes, real deadlines.
 
-mod asking;
+pub(crate) mod asking;
 mod bad_input;
 mod bounds;
 mod config;

@@ -128,6 +128,17 @@ impl PolicyInput<'_> {
         asked.map(|(name, _)| *name).collect()
     }
 
+    /// The `ask` list of Claude Code and Qwen Code: the tools that have to be asked about, then those of all MCP servers. None if
+    /// nothing has to be asked about.
+    fn ask_list(&self, rows: &[ToolRow]) -> Option<Vec<String>> {
+        let asked = self.asked_tools(rows).into_iter();
+        let mut ask: Vec<_> = asked.map(str::to_owned).collect();
+        if self.asks_about_servers() {
+            ask.push("mcp__*".to_owned());
+        }
+        (!ask.is_empty()).then_some(ask)
+    }
+
     /// The servers of the run whose tools are all allowed.
     fn allowed_servers(&self) -> impl Iterator<Item = &str> {
         let servers = self.servers.iter().map(String::as_str);

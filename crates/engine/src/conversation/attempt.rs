@@ -29,7 +29,7 @@ use crate::process::stop::StopLevel;
 use crate::recording::{Manifest, Recorder, STDOUT};
 use crate::run::RunRequest;
 use crate::run::attempt::{
-    AttemptResult, attempt_manifest, begin_recording, keep_attempt, tell_changes,
+    AttemptResult, attempt_manifest, begin_recording, keep_attempt, report_violations,
 };
 use crate::run::attempt_runner::AttemptRunner;
 use crate::run::ending::{cannot_record, judge_lease, recorded_end};
@@ -179,7 +179,7 @@ impl AcpAttempt<'_> {
         let mut ending = ending.await;
         let changes = observer.protected_changes();
         let violations = &observer.violations;
-        tell_changes(changes, violations, &mut self.events, self.batches).await;
+        report_violations(changes, violations, &mut self.events, self.batches).await;
         observer.violations.judge_end(&mut ending);
         (ending, observer.has_spoken())
     }

@@ -158,7 +158,7 @@ impl AgentRequest<'_> {
         action: &ToolAction,
     ) -> Result<Option<(Decision, Json)>, RpcError> {
         let options = self.offered_options();
-        let Some(verdict) = self.hear_hooks(action, &request.tool_input).await else {
+        let Some(verdict) = self.hook_verdict(action, &request.tool_input).await else {
             return Ok(None);
         };
         let decision = verdict.decide_over(|| self.state.lock_table().policy().decide(action));
@@ -227,7 +227,7 @@ impl AgentRequest<'_> {
         if let Some(hooks) = &self.state.hooks {
             hooks.note_service(&self.session);
         }
-        let verdict = self.hear_hooks(action, &input).await?;
+        let verdict = self.hook_verdict(action, &input).await?;
         let decision = verdict.decide_over(|| self.state.lock_table().policy().decide(action));
         if decision.effect != PermissionEffect::Ask {
             return Some(decision);
@@ -260,7 +260,7 @@ impl AgentRequest<'_> {
     }
 
     /// The verdict of the hooks.
-    async fn hear_hooks(&self, action: &ToolAction, input: &Json) -> Option<HookVerdict> {
+    async fn hook_verdict(&self, action: &ToolAction, input: &Json) -> Option<HookVerdict> {
         let Some(hooks) = &self.state.hooks else {
             return Some(HookVerdict::Silent);
         };

@@ -37,6 +37,9 @@ const WORK_SETTINGS: [&str; 9] = [
     "core.packedGitLimit=256m",
 ];
 
+/// How long a command of git may take.
+const DEADLINE: Duration = Duration::from_mins(10);
+
 /// Runs git in repositories that are not trusted.
 #[derive(Debug, Clone)]
 pub struct GitRunner {
@@ -44,7 +47,6 @@ pub struct GitRunner {
     environment: SearchEnvironment,
     variables: Vec<(OsString, OsString)>,
     supervisor: Supervisor,
-    deadline: Duration,
     watched: Option<(PathBuf, CloneLimits)>,
 }
 
@@ -101,7 +103,6 @@ impl GitRunner {
             environment: environment.clone(),
             variables: Vec::new(),
             supervisor: supervisor.clone(),
-            deadline: Duration::from_mins(10),
             watched: None,
         })
     }
@@ -110,13 +111,6 @@ impl GitRunner {
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
-        self
-    }
-
-    /// Sets how long a command may take.
-    #[must_use]
-    pub fn within(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
         self
     }
 
@@ -210,8 +204,8 @@ impl GitRunner {
             stdout: output.into(),
             stderr: said.into(),
         };
-        let end = Instant::now() + self.deadline;
-        let supervisor = self.supervisor.clone().within(self.deadline);
+        let end = Instant::now() + DEADLINE;
+        let supervisor = self.supervisor.clone().within(DEADLINE);
         let command = self.command(directory, args, protocols);
         let mut running = supervisor.start(command, stdio).await?;
         let said = last_words(hear);
@@ -257,8 +251,10 @@ impl GitRunner {
                 return Ok(exit);
             }
             if Instant::now() >= end {
-                let after = self.deadline;
-                return Err(GitError::TimedOut { command, after });
+                return Err(GitError::TimedOut {
+                    command,
+                    after: DEADLINE,
+                });
             }
         }
     }

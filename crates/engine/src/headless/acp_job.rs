@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lapidary_vocab::Json;
 use lapidary_vocab::event::Provider;
 
-use super::own_policy::{GivenPolicy, told_policy};
+use super::own_policy::{GivenPolicy, policy_for_agent};
 use super::settings_layer::settings_layer_obstacle;
 use super::{AcpOptions, InProcessAgent, Job, JobAgent, JobError, RemoteAgent};
 use crate::agents::own_policy::AskAbility;
@@ -243,7 +243,7 @@ impl Job {
         let policy = self.effective_policy(&roots);
         let schema = self.schema_for_agent();
         let policy = policy.with_answer_calls(self.answer_calls(schema.as_ref()));
-        let told = told_policy(&policy, mode);
+        let told = policy_for_agent(&policy, mode);
         let started = match &self.agent {
             JobAgent::Acp(agent) => self.start_acp(agent, &directory, &told)?,
             JobAgent::Gemini => self.start_gemini(&told)?,

@@ -200,7 +200,7 @@ fn has_restricting_rule(policy: &Policy) -> bool {
 }
 
 /// The policy that the agent gets. A client program may change the mode later.
-pub(super) fn told_policy(policy: &Policy, mode: ModeFlexibility) -> Policy {
+pub(super) fn policy_for_agent(policy: &Policy, mode: ModeFlexibility) -> Policy {
     let mut told = policy.clone();
     let is_open = told.mode() == PermissionMode::BypassPermissions;
     if mode == ModeFlexibility::Possible && is_open {

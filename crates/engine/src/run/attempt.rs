@@ -180,15 +180,14 @@ impl HeadlessAttempt<'_> {
             &rest,
         )?;
         let watching = async {
-            let (stops, must_end) = (self.stops, self.must_end);
             let overseer = AttemptOverseer::new(
                 request,
                 (&waiting, spent, &violations),
                 recorder,
                 running,
                 sender,
-                stops,
-                must_end,
+                self.stops.clone(),
+                self.must_end,
             )?;
             let WatchResult {
                 ended,
@@ -212,23 +211,36 @@ impl HeadlessAttempt<'_> {
         let (watched, translated) = tokio::join!(watching, translator.follow_files(grown));
         translated?;
         let mut ending = watched?;
+        self.judge_gone_agent(&mut ending, &directory, &violations, events)
+            .await;
+        Ok(ending)
+    }
+
+    /// Judges the end by what shows once the agent is gone: files that it changed without permission, a full disk, the budget.
+    async fn judge_gone_agent(
+        &self,
+        ending: &mut ProcessEnd,
+        directory: &Path,
+        violations: &AttemptViolations,
+        events: &mut RunEvents,
+    ) {
+        let request = self.request;
         let changes = request.confined.as_deref();
         let changes = changes.map(|confined| confined.find_violations(request.policy.as_ref()));
         let changes = changes.unwrap_or_default();
-        tell_changes(changes, &violations, events, self.batches).await;
-        violations.judge_end(&mut ending);
-        ending.stderr = stderr_tail(&directory);
-        if ending.stopped.is_none() && !events.has_result() && is_full(&directory) {
-            ending.stopped = Some(disk_full(&directory));
+        report_violations(changes, violations, events, self.batches).await;
+        violations.judge_end(ending);
+        ending.stderr = stderr_tail(directory);
+        if ending.stopped.is_none() && !events.has_result() && is_full(directory) {
+            ending.stopped = Some(disk_full(directory));
         }
         // A run that has failed has its own cause.
-        if ending.stopped.is_none() && events.judge_end(&ending).cause == Cause::EndTurn {
-            match spent.judge_use(request.budget_unknown) {
+        if ending.stopped.is_none() && events.judge_end(ending).cause == Cause::EndTurn {
+            match self.spent.judge_use(request.budget_unknown) {
                 Ok(remark) => ending.remarks.extend(remark),
                 Err(stopped) => ending.stopped = Some(stopped),
             }
         }
-        Ok(ending)
     }
 }
 
@@ -262,7 +274,7 @@ impl HeadlessAttempt<'_> {
 }
 
 /// Notes the violations that are found once the agent is gone, and has each told.
-pub(crate) async fn tell_changes(
+pub(crate) async fn report_violations(
     changes: Vec<PermissionViolation>,
     violations: &AttemptViolations,
     events: &mut RunEvents,

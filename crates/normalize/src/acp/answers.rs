@@ -115,7 +115,7 @@ impl AcpNormalizer {
         guess: &str,
         current: &mut AcpLine<'_>,
     ) -> Option<PendingRequest> {
-        let asked = self.errands.close_id(key);
+        let asked = self.client_requests.close_id(key);
         if asked.is_none() && self.sees_client {
             let id = id.shown();
             let message = format!(

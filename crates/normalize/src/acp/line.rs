@@ -11,6 +11,11 @@ use crate::raw::RawContent;
 /// What only one event of a line carries in its extensions.
 pub(super) type LineExtras = Vec<(&'static str, Json)>;
 
+/// Names the fields of an event that are inferred, and not the agent's own.
+pub(super) fn derived_mark(fields: &[&str]) -> (&'static str, Json) {
+    ("lapidary.derived", Json::from_value(&fields))
+}
+
 /// A line under translation, with the parts that are still to be emitted.
 pub(super) struct AcpLine<'l> {
     /// Its text, which tokens point into.

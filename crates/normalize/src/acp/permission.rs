@@ -8,9 +8,9 @@ use lapidary_wire::acp::results::PermissionAsked;
 use lapidary_wire::acp::tool_call::listed;
 
 use super::AcpNormalizer;
-use super::calls::{CallStage, TrackedCall};
-use super::line::AcpLine;
+use super::line::{AcpLine, LineExtras, derived_mark};
 use super::requests::RequestedAction;
+use super::tracked_call::{CallStage, TrackedCall};
 use crate::{EventBuffer, own};
 
 /// The method that asks for permission.
@@ -39,58 +39,87 @@ impl AcpNormalizer {
             .call
             .tool_call_id
             .and_then(|_| self.update_call(&asked.call, CallStage::Asked, current, out));
-        let nameless = call.is_none();
+        let is_nameless = call.is_none();
         let call = call.unwrap_or_else(|| TrackedCall::from_nameless_patch(&asked.call));
         let content = call.content_blocks(current);
-        let given = call.call_arguments();
-        let derived = derived_input(&call, &given, &content);
-        wish.is_derived = derived.is_some();
-        let tool_input = derived.unwrap_or(given);
-        wish.tool_name = call.tool_name();
-        wish.tool_kind = match call.tool_kind() {
-            ToolKind::Other(_) => ToolKind::Unclassified,
-            kind => kind,
-        };
-        wish.tool_use_id = Some(call.id.clone()).filter(|id| !id.is_empty());
-        wish.title.clone_from(&call.title);
-        wish.command = command_line(&wish.tool_kind, &tool_input);
+        let tool_input = wish.take_call(&call, &content);
         wish.options = listed(asked.options)
             .into_iter()
             .filter_map(permission_option)
             .collect();
-        wish.input = without_long(&tool_input);
-        if content_size(&content) <= LONGEST_CONTENT {
-            wish.content.clone_from(&content);
-        }
-        let body = Body::PermissionRequest(Box::new(PermissionRequest {
-            request_id: wish.request_id.clone(),
-            tool_name: wish.tool_name.clone(),
-            tool_kind: wish.tool_kind.clone(),
-            tool_input,
-            tool_use_id: wish.tool_use_id.clone(),
-            title: wish.title.clone(),
-            command: wish.command.clone(),
-            content,
-            options: wish.options.clone(),
-            reason: None,
-            blocked_path: None,
-            suggestions: Vec::new(),
-        }));
-        let mut extra = call.odd_input().into_iter().collect::<Vec<_>>();
-        extra.extend(wish.is_derived.then(self::derived_input_mark));
+        let mut extra: LineExtras = call.odd_input().into_iter().collect();
+        extra.extend(wish.derived_extra());
         if let Some(options) = asked.options.filter(|options| has_more(*options)) {
             extra.push(("acp.options", current.shared_json(options)));
         }
-        if nameless {
+        if is_nameless {
             extra.extend(call.hidden_call_extras());
         }
-        self.emit_event(body, extra, current, out);
+        let request = wish.permission_request(tool_input, content);
+        self.emit_event(
+            Body::PermissionRequest(Box::new(request)),
+            extra,
+            current,
+            out,
+        );
     }
 }
 
-/// Says that the arguments are not the agent's own.
-pub(super) fn derived_input_mark() -> (&'static str, Json) {
-    ("lapidary.derived", Json::from_value(&["toolInput"]))
+impl RequestedAction {
+    /// Takes the fields of the call that the agent asks about. Returns all its arguments: long ones are not kept for the decision.
+    fn take_call(&mut self, call: &TrackedCall, content: &[ContentBlock]) -> Json {
+        if call.has_inferred_kind() {
+            self.derived.push("toolKind");
+        }
+        let given = call.call_arguments();
+        let tool_input = match derived_input(call, &given, content) {
+            Some(derived) => {
+                self.derived.push("toolInput");
+                derived
+            }
+            None => given,
+        };
+        self.tool_name = call.tool_name();
+        self.tool_kind = match call.tool_kind() {
+            ToolKind::Other(_) => ToolKind::Unclassified,
+            kind => kind,
+        };
+        self.tool_use_id = Some(call.id.clone()).filter(|id| !id.is_empty());
+        self.title.clone_from(&call.title);
+        self.command = command_line(&self.tool_kind, &tool_input);
+        self.input = without_long(&tool_input);
+        if content_size(content) <= LONGEST_CONTENT {
+            self.content = content.to_vec();
+        }
+        tool_input
+    }
+
+    /// The request as an event, with all arguments and content.
+    fn permission_request(
+        &self,
+        tool_input: Json,
+        content: Vec<ContentBlock>,
+    ) -> PermissionRequest {
+        PermissionRequest {
+            request_id: self.request_id.clone(),
+            tool_name: self.tool_name.clone(),
+            tool_kind: self.tool_kind.clone(),
+            tool_input,
+            tool_use_id: self.tool_use_id.clone(),
+            title: self.title.clone(),
+            command: self.command.clone(),
+            content,
+            options: self.options.clone(),
+            reason: None,
+            blocked_path: None,
+            suggestions: Vec::new(),
+        }
+    }
+
+    /// Says which fields are not the agent's own, if there are any.
+    pub(super) fn derived_extra(&self) -> Option<(&'static str, Json)> {
+        (!self.derived.is_empty()).then(|| derived_mark(&self.derived))
+    }
 }
 
 /// Arguments that the agent does not send. Gemini CLI (0.61) sends none over ACP: the title of a command is the command, and the

@@ -8,7 +8,7 @@ use lapidary_vocab::event::{DecidedBy, PermissionDecision, PermissionOutcome};
 
 use super::AcpNormalizer;
 use super::line::AcpLine;
-use super::permission::{self, PERMISSION};
+use super::permission::PERMISSION;
 use super::requests::{PendingRequest, RequestedAction};
 use crate::{EventBuffer, own};
 
@@ -63,8 +63,8 @@ impl AcpNormalizer {
             for_run: is_marked(mark, "forRun"),
             option_id: chosen_option(answer).map(|id| current.shared_text(id)),
         }));
-        let derived = wish.is_derived.then(permission::derived_input_mark);
-        self.emit_event(body, derived.into_iter().collect(), current, out);
+        let extra = wish.derived_extra().into_iter().collect();
+        self.emit_event(body, extra, current, out);
     }
 }
 

@@ -49,8 +49,8 @@ pub(super) struct RequestedAction {
     pub(super) tool_kind: ToolKind,
     /// The arguments of the call, or the parameters of the method. Long ones are left out.
     pub(super) input: Json,
-    /// The arguments are derived from the shown content.
-    pub(super) is_derived: bool,
+    /// The fields of the request that are not the agent's own.
+    pub(super) derived: Vec<&'static str>,
     /// The agent's title for it.
     pub(super) title: Option<Text>,
     pub(super) command: Option<Text>,
@@ -77,7 +77,7 @@ impl RequestedAction {
             tool_kind,
             command: terminals::command_line(&input).filter(|_| method == CREATE),
             input,
-            is_derived: false,
+            derived: Vec::new(),
             title: None,
             content: Vec::new(),
             options: Vec::new(),
@@ -175,7 +175,7 @@ impl AcpNormalizer {
             + asked.wish.as_ref().map_or(0, RequestedAction::memory_size);
         let requests = match asking {
             LineDirection::FromAgent => &mut self.requests,
-            LineDirection::FromClient => &mut self.errands,
+            LineDirection::FromClient => &mut self.client_requests,
         };
         requests.open(&request_key(asking, id), asked, size);
     }

@@ -11,8 +11,8 @@ use lapidary_wire::acp::update::{
     CompactionUpdate, ContextUsage, MessageChunk, SessionNotice, SessionUpdate, UpdateBody,
 };
 
-use super::calls::CallStage;
 use super::line::AcpLine;
+use super::tracked_call::CallStage;
 use super::{AcpNormalizer, content, shortened_agent_name, usage};
 use crate::verdict::AgentActivity;
 use crate::{EventBuffer, own};

@@ -3,7 +3,7 @@
 use lapidary_vocab::Cause;
 
 /// The cause by the name of an error: Gemini's own names, then the protocol's codes.
-pub(super) fn told_by_name(name: &str) -> Option<Cause> {
+pub(super) fn cause_by_error_name(name: &str) -> Option<Cause> {
     let told = NAMES.iter().find(|(known, _)| *known == name);
     told.map(|(_, cause)| cause.clone())
 }
@@ -36,7 +36,7 @@ const NAMES: &[(&str, Cause)] = &[
 ];
 
 /// Names that count only where no words decide.
-pub(super) fn told_by_weak_name(name: &str) -> Option<Cause> {
+pub(super) fn cause_by_weak_name(name: &str) -> Option<Cause> {
     match name {
         "INVALID_STREAM" => Some(Cause::EmptyResponse),
         INITIALIZE_REFUSED => Some(Cause::ProtocolError),
@@ -48,16 +48,16 @@ pub(super) fn told_by_weak_name(name: &str) -> Option<Cause> {
 pub(crate) const INITIALIZE_REFUSED: &str = "initialize_refused";
 
 /// What stderr tells of a process that died without a word of its own.
-pub(super) fn told_by_stderr(stderr: &str) -> Option<Cause> {
+pub(super) fn cause_by_stderr(stderr: &str) -> Option<Cause> {
     let words = stderr.to_lowercase();
     let named = fatal_error(stderr).map(|error| error.cause);
     named
-        .or_else(|| told_by_phrases(&words))
+        .or_else(|| cause_by_phrases(&words))
         .or_else(|| speaks_of_sign_in(&words).then_some(Cause::AuthRequired))
 }
 
 /// The cause by the words of a message. `words` are in lower case.
-pub(super) fn told_by_phrases(words: &str) -> Option<Cause> {
+pub(super) fn cause_by_phrases(words: &str) -> Option<Cause> {
     let plain = plain_words(words);
     let told = PHRASES.iter().find(|(phrase, _)| has_words(&plain, phrase));
     told.map(|(_, cause)| cause.clone())
@@ -78,7 +78,7 @@ pub(super) fn fatal_error(stderr: &str) -> Option<FatalError<'_>> {
     stderr.lines().find_map(|line| {
         let (name, sentence) = line.split_once(": ")?;
         let name = name.rsplit(char::is_whitespace).next()?;
-        let cause = told_by_name(name).filter(|_| name.starts_with("Fatal"))?;
+        let cause = cause_by_error_name(name).filter(|_| name.starts_with("Fatal"))?;
         let sentence = sentence.trim();
         Some(FatalError { cause, sentence })
     })

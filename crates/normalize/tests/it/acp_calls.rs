@@ -230,6 +230,36 @@ fn kinds_are_the_agents_own_and_only_a_missing_one_is_told_by_the_name() {
 }
 
 #[test]
+fn a_kind_that_is_inferred_from_the_name_of_the_tool_says_so() {
+    for (call, kind, derived) in [
+        (json!({"name": "Bash"}), "execute", json!(["kind"])),
+        (
+            json!({"name": "Bash", "kind": "other"}),
+            "execute",
+            json!(["kind"]),
+        ),
+        (
+            json!({"name": "Bash", "kind": "execute"}),
+            "execute",
+            Value::Null,
+        ),
+        (
+            json!({"name": "Bash", "kind": "dance"}),
+            "other",
+            Value::Null,
+        ),
+        (json!({"name": "juggle"}), "other", Value::Null),
+    ] {
+        let mut update = call.clone();
+        update["sessionUpdate"] = json!("tool_call");
+        update["toolCallId"] = json!("c");
+        let told = &acp_turn(&[&update.to_string()])[0];
+        assert_eq!(told["kind"], kind, "{call}");
+        assert_eq!(told["extensions"]["lapidary.derived"], derived, "{call}");
+    }
+}
+
+#[test]
 fn diffs_are_blocks_and_the_output_and_kept_as_they_came() {
     let diff = json!({"type": "diff", "path": "/a", "oldText": "x", "newText": "y"});
     let update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "content": [diff], "locations": [{"path": "/a", "line": 3}]});

@@ -381,6 +381,11 @@ fn a_question_and_its_answer_say_what_is_to_be_approved() {
         json!({"command": "ls", "description": "List"})
     );
     assert_eq!(asked["extensions"], Value::Null, "nothing is derived");
+    let (asked, decided) = asked_and_decided(&json!({"toolCallId": "c", "name": "Bash"}));
+    for event in [&asked, &decided] {
+        assert_eq!(event["toolKind"], "execute");
+        assert_eq!(event["extensions"]["lapidary.derived"], json!(["toolKind"]));
+    }
 }
 
 #[test]

@@ -85,28 +85,10 @@ impl Supervisor {
             let program = self.program.clone();
             return Err(StartError::NotASupervisor { program });
         }
-        let (ours, theirs) = StdUnixStream::pair().map_err(failed)?;
-        let mut supervisor = self.command(&command.environment);
-        if group.is_some() {
-            supervisor.arg(FOREGROUND);
-        }
-        supervisor
-            .stdin(StdStdio::from(OwnedFd::from(theirs)))
-            .stdout(StdStdio::null())
-            .stderr(StdStdio::null());
-        let supervisor_process = supervisor.spawn().map_err(failed)?;
-        drop(supervisor); // it holds the other end of the socket
-        let start = StartOrder {
-            program: command.program.clone().into(),
-            args: command.args.clone(),
-            directory: command.directory.clone().into(),
-            group,
-            confinement: self.confines(),
-            lease: self.lease.as_ref().map(Lease::until),
-        };
-        send_start(&ours, &start, &stdio).map_err(failed)?;
-        drop(stdio);
-        ours.set_nonblocking(true).map_err(failed)?;
+        let (supervisor, ours) = self
+            .spawn_supervisor(&command, &stdio, group)
+            .map_err(failed)?;
+        drop(stdio); // the agent alone holds its ends
         let (reports, orders) = UnixStream::from_std(ours).map_err(failed)?.into_split();
         let mut running = Running {
             pid: 0,
@@ -114,7 +96,7 @@ impl Supervisor {
             gone: None,
             reports: BufReader::new(reports).lines(),
             orders: Arc::new(OrderLine::new(orders)),
-            supervisor: supervisor_process,
+            supervisor,
             mark: command.mark.clone(),
             hunts: 0,
             lease: self.lease.clone(),
@@ -137,32 +119,51 @@ impl Supervisor {
                 running.hold_lease(); // not earlier: it would send an order behind the start order, which may be read with it
                 return Ok(running);
             }
-            Ok(Some(SupervisorReport::Refused { errno })) => {
-                let source = io::Error::from_raw_os_error(errno);
-                return Err(StartError::refused(&command, source));
+            Ok(report) => {
+                if matches!(report, Some(SupervisorReport::LeaseOver)) {
+                    running.set_lease_enforced();
+                }
+                if let Some(refusal) = report.and_then(|report| start_refusal(report, &command)) {
+                    return Err(refusal);
+                }
+                io::ErrorKind::UnexpectedEof
             }
-            Ok(Some(SupervisorReport::LeaseOver)) => {
-                running.set_lease_enforced();
-                let program = command.program.clone();
-                return Err(StartError::LeaseOver { program });
-            }
-            Ok(Some(SupervisorReport::NotConfined { reason })) => {
-                let program = command.program.clone();
-                return Err(StartError::Confinement { program, reason });
-            }
-            Ok(
-                Some(
-                    SupervisorReport::Stopped
-                    | SupervisorReport::Exited(_)
-                    | SupervisorReport::Gone { .. },
-                )
-                | None,
-            ) => io::ErrorKind::UnexpectedEof,
             Err(_) => io::ErrorKind::TimedOut,
         };
         // It may have started the agent before it was lost.
         running.abandon().await;
         Err(failed(lost.into()))
+    }
+
+    /// Starts a supervisor, and orders it to start the program.
+    fn spawn_supervisor(
+        &self,
+        command: &Command,
+        stdio: &Stdio,
+        group: Option<i32>,
+    ) -> io::Result<(tokio::process::Child, StdUnixStream)> {
+        let (ours, theirs) = StdUnixStream::pair()?;
+        let mut supervisor = self.command(&command.environment);
+        if group.is_some() {
+            supervisor.arg(FOREGROUND);
+        }
+        supervisor
+            .stdin(StdStdio::from(OwnedFd::from(theirs)))
+            .stdout(StdStdio::null())
+            .stderr(StdStdio::null());
+        let process = supervisor.spawn()?;
+        drop(supervisor); // it holds the other end of the socket
+        let start = StartOrder {
+            program: command.program.clone().into(),
+            args: command.args.clone(),
+            directory: command.directory.clone().into(),
+            group,
+            confinement: self.confines(),
+            lease: self.lease.as_ref().map(Lease::until),
+        };
+        send_start(&ours, &start, stdio)?;
+        ours.set_nonblocking(true)?;
+        Ok((process, ours))
     }
 
     /// The part of the confinement that the kernel enforces; `None` without Landlock.
@@ -178,6 +179,25 @@ impl Supervisor {
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         command.env(VARIABLE, "true");
         command
+    }
+}
+
+/// The error of a start that the supervisor refuses. Reports of later moments are none.
+fn start_refusal(report: SupervisorReport, command: &Command) -> Option<StartError> {
+    let program = command.program.clone();
+    match report {
+        SupervisorReport::Refused { errno } => {
+            let source = io::Error::from_raw_os_error(errno);
+            Some(StartError::refused(command, source))
+        }
+        SupervisorReport::LeaseOver => Some(StartError::LeaseOver { program }),
+        SupervisorReport::NotConfined { reason } => {
+            Some(StartError::Confinement { program, reason })
+        }
+        SupervisorReport::Started { .. }
+        | SupervisorReport::Stopped
+        | SupervisorReport::Exited(_)
+        | SupervisorReport::Gone { .. } => None,
     }
 }
 

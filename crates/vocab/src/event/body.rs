@@ -193,7 +193,8 @@ pub struct ToolInvocation {
     pub call_id: Text,
     /// The tool's name. Upstream.
     pub tool_name: Text,
-    /// What sort of tool. Derived from its name by an exact table, or the agent's own word over ACP.
+    /// What sort of tool. Derived from its name by an exact table, or the agent's own word over ACP: where that is missing,
+    /// `extensions["lapidary.derived"]` names this field.
     pub kind: ToolKind,
     /// The call's arguments: an object, empty if the agent sent none. Upstream.
     pub input: Json,
@@ -353,7 +354,8 @@ pub struct PermissionRequest {
     pub request_id: Text,
     /// The tool's name as in its `tool_invocation`, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     pub tool_name: Text,
-    /// What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name.
+    /// What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name: then
+    /// `extensions["lapidary.derived"]` names this field.
     pub tool_kind: ToolKind,
     /// The arguments it would be called with. Upstream; where the agent sends none, derived from the diff or the command that it shows:
     /// then `extensions["lapidary.derived"]` names this field.
@@ -613,7 +615,8 @@ pub struct PermissionDecision {
     pub tool_use_id: Option<Text>,
     /// The subject of the request: the tool, or the method of the protocol, such as `fs/write_text_file`. Upstream.
     pub tool_name: Text,
-    /// What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name.
+    /// What sort of tool. Upstream if the agent names it (over ACP), else derived from the tool's name: then
+    /// `extensions["lapidary.derived"]` names this field.
     pub tool_kind: ToolKind,
     /// The arguments, as in `permission_request`. Upstream or derived, as there.
     pub tool_input: Json,

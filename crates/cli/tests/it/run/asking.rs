@@ -34,11 +34,15 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 fn shown(world: &World, prompt: &str, answers: &str) -> String {
     let agent = root().join("examples/agent.py");
     let args = ["run", "--agent", agent.to_str().unwrap(), prompt];
-    let lapidary = world.lapidary(&args);
+    answered_on_a_terminal(&world.lapidary(&args), answers)
+}
+
+/// The output of a run on a terminal, without colours. `answers` are typed at its prompts, one at each, separated by bars.
+pub(crate) fn answered_on_a_terminal(lapidary: &Command, answers: &str) -> String {
     let mut python = program("python3");
     python.args(["-c", ANSWERS, answers]);
     python.arg(lapidary.get_program()).args(lapidary.get_args());
-    python.current_dir(world.path("project"));
+    python.current_dir(lapidary.get_current_dir().unwrap());
     let env = lapidary.get_envs();
     python.envs(env.filter_map(|(name, value)| Some((name, value?))));
     python.envs([("TERM", "dumb"), ("NO_COLOR", "1")]);

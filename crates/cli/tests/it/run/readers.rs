@@ -195,6 +195,17 @@ fn every_reader_of_a_retried_or_unstartable_run_has_the_same_events() {
 }
 
 #[test]
+fn a_run_without_files_of_settings_reads_none() {
+    let world = World::with_agent("init; say a; success");
+    std::fs::write(world.path("project/lapidary.toml"), "timeout = 'soon'\n").unwrap();
+    let refused = wanted(&world).start().unwrap_err();
+    assert_eq!(refused.kind(), PrepareErrorKind::BadConfig, "{refused}");
+    let mut run = wanted(&world).no_config_files().start().unwrap();
+    let end = on_a_runtime(async { run.outcome().await });
+    assert_eq!(end.outcome, Outcome::Completed);
+}
+
+#[test]
 fn a_reader_that_does_not_read_holds_nothing_up() {
     let script = "init; i=0; while [ $i -lt 3000 ]; do say word; i=$((i + 1)); done; success";
     let world = World::with_agent(script);

@@ -20,17 +20,7 @@ const TOOLS: &[ToolRow] = &[
 ];
 
 pub(super) fn own_policy(input: &PolicyInput<'_>) -> Option<OwnPolicy> {
-    let mut ask: Vec<_> = input
-        .asked_tools(TOOLS)
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
-    if input.asks_about_servers() {
-        ask.push("mcp__*".to_owned());
-    }
-    if ask.is_empty() {
-        return None;
-    }
+    let ask = input.ask_list(TOOLS)?;
     let file = json!({ "permissions": { "ask": ask } }).to_string();
     Some(OwnPolicy {
         env: vec![("QWEN_CODE_SYSTEM_SETTINGS_PATH".into(), input.file.into())],

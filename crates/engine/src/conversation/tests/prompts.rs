@@ -26,6 +26,17 @@ fn several_prompts_are_turns_of_one_session() {
 }
 
 #[test]
+fn an_agent_is_told_that_its_client_serves_files_and_terminals() {
+    let mut client = TestClient::new();
+    let turn = client.prompt("say one");
+    client.done(&turn);
+    let able = &client.told()[0]["params"]["clientCapabilities"];
+    let files = json!({"readTextFile": true, "writeTextFile": true});
+    assert_eq!((&able["fs"], &able["terminal"]), (&files, &json!(true)));
+    client.finish();
+}
+
+#[test]
 fn prompts_that_are_given_at_once_wait_for_each_other() {
     let mut client = TestClient::new();
     let all: Vec<_> = (0..20)

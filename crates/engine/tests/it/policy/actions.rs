@@ -1,10 +1,10 @@
 //! What calls come to: from all that agents write about them.
 
-use lapidary_engine::policy::{ToolAction, ToolActions};
+use lapidary_engine::policy::{ToolAction, ToolActions, arguments};
 use lapidary_testkit::captures::fixtures;
 use lapidary_testkit::work::{assert_linear, cost};
-use lapidary_vocab::Event;
 use lapidary_vocab::event::ToolKind;
+use lapidary_vocab::{Event, Json};
 use serde_json::{Value, json};
 
 use super::*;
@@ -353,6 +353,24 @@ fn a_request_is_about_the_call_that_was_heard_of_before() {
         actions.note(&event(&request("c"))).unwrap().paths,
         Vec::<PathBuf>::new()
     );
+}
+
+#[test]
+fn arguments_of_a_request_count_unless_they_were_derived_from_its_content() {
+    let request = |derived: &[&str]| {
+        event(&json!({
+            "event": "permission_request", "requestId": "1", "toolName": "write_file", "toolKind": "edit",
+            "toolInput": {"file_path": "a.txt"}, "extensions": {"lapidary.derived": derived},
+        }))
+    };
+    for (derived, expected) in [
+        (&["toolKind"][..], json!({"file_path": "a.txt"})),
+        (&["toolInput"], json!({})),
+        (&["toolKind", "toolInput"], json!({})),
+    ] {
+        let arguments = arguments(&request(derived)).unwrap();
+        assert_eq!(arguments, Json::from_value(&expected), "{derived:?}");
+    }
 }
 
 /// The requests of a recorded Gemini CLI, which sends no input: the command is the title, the file a location or in a diff.

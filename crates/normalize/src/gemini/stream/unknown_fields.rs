@@ -9,6 +9,7 @@ use lapidary_wire::gemini::stream::{LineContent, StreamLine};
 
 use super::line::{CurrentLine, LineFlaw};
 use crate::excerpt::shortened_name;
+use crate::stream_run::unreadable_text;
 
 /// How many different unknown fields are reported. They are all kept; this only bounds the reports.
 pub(crate) const MOST_REPORTED: usize = 64;
@@ -76,15 +77,6 @@ pub(super) fn flaw_message(line: &StreamLine<'_>, flaw: &LineFlaw) -> String {
     }
 }
 
-/// A line that is not valid UTF-8.
-pub(super) fn not_utf8(bytes: &[u8]) -> (DiagnosticKind, &'static str) {
-    if bytes.trim_ascii_start().starts_with(b"{") {
-        (DiagnosticKind::MalformedLine, "a line is not valid UTF-8")
-    } else {
-        (DiagnosticKind::Noise, "text that is not valid UTF-8")
-    }
-}
-
 /// A line of no known type.
 pub(super) fn untranslatable_line(
     content: &LineContent<'_>,
@@ -103,11 +95,7 @@ pub(super) fn untranslatable_line(
             let message = format!("{} instead of an object", kind.described());
             (DiagnosticKind::MalformedLine, message)
         }
-        LineContent::NotJson(invalid) if text.trim_start().starts_with('{') => {
-            let message = format!("not valid JSON: {invalid}");
-            (DiagnosticKind::MalformedLine, message)
-        }
-        LineContent::NotJson(_) => (DiagnosticKind::Noise, "text that is not JSON".to_owned()),
+        LineContent::NotJson(invalid) => unreadable_text(text, &invalid.to_string()),
         LineContent::Known(line) => {
             let message = format!("an odd `{}` line", type_name(line));
             (DiagnosticKind::InvalidField, message)
