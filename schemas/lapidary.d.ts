@@ -1751,6 +1751,8 @@ export interface FleetTicket {
   openPrompts: number;
   /** Who ordered its end. Derived. */
   cancelledBy?: string;
+  /** The reason for that, in words. Derived. */
+  cancelReason?: string;
   /** How it ended. Derived. */
   outcome?: Outcome;
   /** Why. Derived. */
@@ -1819,6 +1821,8 @@ export interface FleetTicketReport {
   openPrompts: number;
   /** Who ordered its end. Derived. */
   cancelledBy?: string;
+  /** The reason for that, in words. Derived. */
+  cancelReason?: string;
   /** How it ended. Derived. */
   outcome?: Outcome;
   /** Why. Derived. */

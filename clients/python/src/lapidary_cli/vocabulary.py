@@ -2058,6 +2058,8 @@ class FleetTicket(_FleetTicket, total=False):
     leaseUntil: str
     # Who ordered its end. Derived.
     cancelledBy: str
+    # The reason for that, in words. Derived.
+    cancelReason: str
     # How it ended. Derived.
     outcome: Outcome
     # Why. Derived.
@@ -2121,6 +2123,8 @@ class FleetTicketReport(_FleetTicketReport, total=False):
     leaseUntil: str
     # Who ordered its end. Derived.
     cancelledBy: str
+    # The reason for that, in words. Derived.
+    cancelReason: str
     # How it ended. Derived.
     outcome: Outcome
     # Why. Derived.
