@@ -1760,6 +1760,8 @@ export interface FleetTicket {
   openPrompts: number;
   /** Who ordered its end. Derived. */
   cancelledBy?: string;
+  /** The reason for that, in words. Derived. */
+  cancelReason?: string;
   /** How it ended. Derived. */
   outcome?: Outcome;
   /** Why. Derived. */
@@ -1828,6 +1830,8 @@ export interface FleetTicketReport {
   openPrompts: number;
   /** Who ordered its end. Derived. */
   cancelledBy?: string;
+  /** The reason for that, in words. Derived. */
+  cancelReason?: string;
   /** How it ended. Derived. */
   outcome?: Outcome;
   /** Why. Derived. */

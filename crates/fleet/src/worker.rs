@@ -12,6 +12,7 @@ mod heartbeat;
 mod held;
 mod late_history;
 mod metrics;
+mod note;
 mod patience;
 mod retry;
 mod settings;
@@ -19,16 +20,18 @@ mod unfinished;
 mod upload;
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lapidary::engine::process::BootTime;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 pub use bounds::{BoundsError, WorkerBounds};
 pub use metrics::{MetricsError, MetricsServer, WorkerMetrics};
+pub use note::WorkerNote;
 pub use patience::connect_patiently;
 pub use settings::{FleetSettings, SettingsError};
 
@@ -125,12 +128,21 @@ pub(crate) struct WorkerState {
     /// Rings when a ticket may be claimable.
     pub(crate) queue: Notify,
     pub(crate) stop: watch::Receiver<WorkerStop>,
+    notes: mpsc::UnboundedSender<WorkerNote>,
+}
+
+impl WorkerState {
+    /// Reports to the person who started the worker.
+    pub(crate) fn tell(&self, note: WorkerNote) {
+        let _ = self.notes.send(note); // the worker is ending
+    }
 }
 
 /// A worker.
 #[derive(Debug)]
 pub struct Worker {
     state: Arc<WorkerState>,
+    notes: mpsc::UnboundedReceiver<WorkerNote>,
 }
 
 impl Worker {
@@ -143,8 +155,11 @@ impl Worker {
         stop: watch::Receiver<WorkerStop>,
     ) -> Result<Self, WorkerError> {
         let id = WorkerId::fresh();
+        let bounds = bounds.without_store_variables();
         let unfinished = unfinished::UnfinishedAttempts::open(&options.directory, &id)?;
+        let (sender, notes) = mpsc::unbounded_channel();
         Ok(Self {
+            notes,
             state: Arc::new(WorkerState {
                 workspaces: bounds.workspaces(&options.directory),
                 store,
@@ -157,36 +172,60 @@ impl Worker {
                 orders: Notify::new(),
                 queue: Notify::new(),
                 stop,
+                notes: sender,
             }),
         })
     }
 
     /// Works until it is told to end, or until the condition of [`WorkerOptions::until`] is met. Returns how many tickets it ran.
     pub async fn run(self) -> Result<u64, WorkerError> {
-        let state = self.state;
-        register(&state).await?;
-        let mut helpers = JoinSet::new();
-        helpers.spawn(listen(Arc::clone(&state)));
-        let mut keeper = JoinSet::new();
-        keeper.spawn(heartbeat::keep_leases(Arc::clone(&state)));
-        helpers.spawn(late_history::upload_late_history(Arc::clone(&state)));
-        helpers.spawn(collect_garbage(Arc::clone(&state)));
-        let mut attempts = JoinSet::new();
-        let worked = tokio::select! {
-            worked = claim_and_run(&state, &mut attempts) => worked,
-            ended = keeper.join_next() => Err(heartbeat_error(ended)),
+        self.run_with_notes(|_| {}).await
+    }
+
+    /// The same, with a function that takes the worker's notes.
+    pub async fn run_with_notes(
+        self,
+        mut take: impl FnMut(WorkerNote),
+    ) -> Result<u64, WorkerError> {
+        let Self { state, mut notes } = self;
+        let mut working = pin!(work(state));
+        let worked = loop {
+            // Both futures are cancellation-safe.
+            tokio::select! {
+                worked = &mut working => break worked,
+                Some(note) = notes.recv() => take(note),
+            }
         };
-        // The heartbeat goes on until the last attempt is done.
-        helpers.abort_all();
-        drain_attempts(&state, &mut attempts).await;
-        if worked.is_ok() {
-            late_history::upload_abandoned(&state).await;
+        while let Ok(note) = notes.try_recv() {
+            take(note);
         }
-        keeper.abort_all();
-        let _ = state.store.leave(&state.id).await; // a worker that is not reached any more has left, too
-        let _ = state.store.flush().await;
         worked
     }
+}
+
+async fn work(state: Arc<WorkerState>) -> Result<u64, WorkerError> {
+    register(&state).await?;
+    let mut helpers = JoinSet::new();
+    helpers.spawn(listen(Arc::clone(&state)));
+    let mut keeper = JoinSet::new();
+    keeper.spawn(heartbeat::keep_leases(Arc::clone(&state)));
+    helpers.spawn(late_history::upload_late_history(Arc::clone(&state)));
+    helpers.spawn(collect_garbage(Arc::clone(&state)));
+    let mut attempts = JoinSet::new();
+    let worked = tokio::select! {
+        worked = claim_and_run(&state, &mut attempts) => worked,
+        ended = keeper.join_next() => Err(heartbeat_error(ended)),
+    };
+    // The heartbeat goes on until the last attempt is done.
+    helpers.abort_all();
+    drain_attempts(&state, &mut attempts).await;
+    if worked.is_ok() {
+        late_history::upload_abandoned(&state).await;
+    }
+    keeper.abort_all();
+    let _ = state.store.leave(&state.id).await; // a worker that is not reached any more has left, too
+    let _ = state.store.flush().await;
+    worked
 }
 
 fn heartbeat_error(ended: Option<Result<StoreError, tokio::task::JoinError>>) -> WorkerError {
@@ -257,6 +296,7 @@ async fn claim_and_run(
     let mut stop = state.stop.clone();
     let mut poll = interval(RECLAIM_POLL.min(state.options.lease / 3));
     poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut was_short = false;
     loop {
         let urgency = *stop.borrow_and_update();
         if urgency == WorkerStop::Now {
@@ -264,7 +304,11 @@ async fn claim_and_run(
         }
         let is_done = state.options.until == WorkerEnd::Once && claimed > 0;
         if urgency == WorkerStop::None && !is_done {
-            claimed += claim_tickets(state, attempts).await;
+            let is_short = check_disk(state, was_short);
+            if !is_short {
+                claimed += claim_tickets(state, attempts).await;
+            }
+            was_short = is_short;
         } else if attempts.is_empty() {
             return Ok(claimed);
         }
@@ -304,6 +348,17 @@ async fn reclaim(state: &WorkerState) {
     }
 }
 
+/// Whether the disk has too little space for another ticket. A new shortage is reported.
+fn check_disk(state: &WorkerState, was_short: bool) -> bool {
+    let floor = DiskFloor::new(&state.options.directory, state.options.min_free);
+    let shortage = floor.shortage();
+    if let (Some(free), false) = (shortage, was_short) {
+        let directory = state.options.directory.clone();
+        state.tell(WorkerNote::DiskShort { directory, free });
+    }
+    shortage.is_some()
+}
+
 /// Claims as many tickets as there are free slots, and starts them. Returns how many.
 async fn claim_tickets(state: &Arc<WorkerState>, attempts: &mut JoinSet<()>) -> u64 {
     let most = match state.options.until {
@@ -312,8 +367,7 @@ async fn claim_tickets(state: &Arc<WorkerState>, attempts: &mut JoinSet<()>) -> 
     };
     let running = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
     let free = most.saturating_sub(running);
-    let floor = DiskFloor::new(&state.options.directory, state.options.min_free);
-    if free == 0 || floor.shortage().is_some() {
+    if free == 0 {
         return 0;
     }
     let request = ClaimRequest {

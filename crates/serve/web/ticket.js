@@ -132,7 +132,7 @@ function factsOf(ticket) {
     ["Priority", ticket.priority ? String(ticket.priority) : ""],
     ["Attempts", `${ticket.attempts} of ${ticket.maxAttempts}`, ticket.lost ? `${ticket.lost} lost their worker` : ""],
     ["Ended", time(ticket.endedAt), ticket.cause?.replaceAll("_", " ")],
-    ["Cancelled by", ticket.cancelledBy],
+    ["Cancelled by", ticket.cancelledBy, ticket.cancelReason],
     ["On the command line", copyButton(`lapidary fleet events ${ticket.ticket}`, "Copy command")],
   ];
 }

@@ -93,6 +93,9 @@ pub struct FleetTicket {
     /// Who ordered its end. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<String>,
+    /// The reason for that, in words. Derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_reason: Option<String>,
     /// How it ended. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,

@@ -2061,6 +2061,8 @@ class FleetTicket(_FleetTicket, total=False):
     leaseUntil: str
     # Who ordered its end. Derived.
     cancelledBy: str
+    # The reason for that, in words. Derived.
+    cancelReason: str
     # How it ended. Derived.
     outcome: Outcome
     # Why. Derived.
@@ -2124,6 +2126,8 @@ class FleetTicketReport(_FleetTicketReport, total=False):
     leaseUntil: str
     # Who ordered its end. Derived.
     cancelledBy: str
+    # The reason for that, in words. Derived.
+    cancelReason: str
     # How it ended. Derived.
     outcome: Outcome
     # Why. Derived.

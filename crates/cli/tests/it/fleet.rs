@@ -5,4 +5,5 @@ mod both_stopped;
 mod chaos;
 mod processes;
 mod work;
+mod worker_process;
 mod workspace;

@@ -285,6 +285,93 @@ fn a_worker_sends_no_escapes_to_a_terminal() {
 }
 
 #[test]
+fn every_option_of_a_submission_is_in_the_ticket() {
+    let desk = Desk::new();
+    let file = |name: &str, text: &str| {
+        let path = desk.home.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let prompt = file("task.md", "fix it");
+    let schema = file("schema.json", r#"{"type":"object"}"#);
+    let first = desk.submit(&["first"]);
+    let task = [
+        "--agent=gemini",
+        "--model=m",
+        "--repo=https://example.org/a.git",
+        "--ref=main",
+        "--push=agent/a",
+        "--permission-mode=plan",
+        "--deny=execute",
+        "--ask=edit",
+        "--timeout=1m30s",
+        "--budget=tokens=10",
+        "--ask-timeout=2m",
+        "--retry=never",
+    ];
+    let place = [
+        "--needs=gpu",
+        "--lane=a=2",
+        "--lane=b",
+        "--priority=-3",
+        "--not-before=2126-01-01T00:00:00Z",
+        "--retries=4",
+        "--request-key=k",
+    ];
+    let files = ["--prompt-file", &prompt, "--output-schema", &schema];
+    let behind = ["--after", first.as_str()];
+    let id = desk.submit(&[&task[..], &place, &files, &behind].concat());
+    let shown = json_of(&desk.fleet(&["show", id.as_str(), "--format", "json"]));
+    let spec = json!({
+        "version": 1,
+        "prompt": "fix it",
+        "agent": "gemini",
+        "model": "m",
+        "workspace": {"repo": "https://example.org/a.git", "ref": "main", "push": "agent/a"},
+        "permissionMode": "plan",
+        "deny": ["execute"],
+        "ask": ["edit"],
+        "timeout": 90.0,
+        "budget": "tokens=10",
+        "askTimeout": 120.0,
+        "outputSchema": {"type": "object"},
+        "retry": "never",
+    });
+    assert_eq!(shown["spec"], spec);
+    let names = [
+        "state",
+        "needs",
+        "lanes",
+        "priority",
+        "notBefore",
+        "maxAttempts",
+        "requestKey",
+        "waitsFor",
+    ];
+    let place = names.map(|name| shown[name].clone());
+    let expected = [
+        json!("blocked"),
+        json!(["gpu"]),
+        json!(["a", "b"]),
+        json!(-3),
+        json!("2126-01-01T00:00:00.000Z"),
+        json!(5),
+        json!("k"),
+        json!([first.as_str()]),
+    ];
+    assert_eq!(place, expected, "{shown}");
+}
+
+#[test]
+fn a_batch_takes_no_options_of_a_single_ticket() {
+    let desk = Desk::new();
+    for option in ["--lane=a=1", "--model=m", "--timeout=5m", "--wait"] {
+        let (code, said) = desk.refusal(&["submit", "--batch", "tickets.jsonl", option]);
+        assert_eq!(code, Some(2), "{option}: {said}");
+    }
+}
+
+#[test]
 fn the_same_key_gives_the_same_ticket_and_another_content_a_conflict() {
     let desk = Desk::new();
     let first = desk.submit(&["fix it", "--request-key", "nightly"]);
@@ -352,7 +439,7 @@ fn mistakes_are_named_with_their_exit_code_and_the_next_step() {
     drop(connection);
     let newer = format!("sqlite:{}", newer.display());
     let (done, waiting, unknown) = (done.as_str(), waiting.as_str(), unknown.as_str());
-    let cases: [(&[&str], i32, &str); 14] = [
+    let cases: [(&[&str], i32, &str); 17] = [
         (&["cancel", done], 13, "has ended already (`completed`)"),
         (&["retry", waiting], 13, "has not ended: it is `waiting`"),
         (
@@ -368,6 +455,17 @@ fn mistakes_are_named_with_their_exit_code_and_the_next_step() {
         (&["answer", waiting], 2, "--allow"),
         (&["show", unknown], 13, "there is no ticket"),
         (&["events", unknown], 13, "there is no ticket"),
+        (&["events", done, "--attempt", "7"], 13, "no attempt 7"),
+        (
+            &["events", waiting, "--attempt", "1", "--no-follow"],
+            13,
+            "there were 0\nhint:",
+        ),
+        (
+            &["archive", waiting, "--to", "x"],
+            13,
+            "it is `waiting`\nhint:",
+        ),
         (&["cancel", "t1"], 2, "`t1` is not the id of a ticket"),
         (&["submit", "x", "--after", unknown], 13, "to run after"),
         (
@@ -414,6 +512,11 @@ fn a_waiting_ticket_is_cancelled_retried_and_watched() {
     let id = desk.submit(&["x"]);
     let cancelled = json_of(&desk.fleet(&["cancel", id.as_str(), "--why", "no need"]));
     assert_eq!(cancelled["change"], "cancelled");
+    let shown = json_of(&desk.fleet(&["show", id.as_str(), "--format", "json"]));
+    assert_eq!(shown["cancelReason"], "no need");
+    let shown = desk.fleet(&["show", id.as_str(), "--format", "text"]);
+    let by = "  cancelled by ann: no need\n";
+    assert!(shown.stdout.contains(by), "{}", shown.stdout);
     let overview = json_of(&desk.fleet(&["watch", "--once", "--format", "json"]));
     assert_eq!(
         (&overview["waiting"], &overview["done"]),

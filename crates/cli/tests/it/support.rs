@@ -4,7 +4,7 @@ mod in_process;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -171,12 +171,16 @@ pub(crate) fn ended(child: Child) -> Output {
 
 /// The lines that a child prints, as they come.
 pub(crate) fn lines_of(child: &mut Child) -> mpsc::Receiver<String> {
-    let mut stdout = child.stdout.take().unwrap();
+    lines_from(child.stdout.take().unwrap())
+}
+
+/// The lines of an output of a child, as they come.
+pub(crate) fn lines_from(mut output: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut line = Vec::new();
         let mut byte = [0];
-        while stdout.read(&mut byte).is_ok_and(|count| count == 1) {
+        while output.read(&mut byte).is_ok_and(|count| count == 1) {
             if byte[0] == b'\n' {
                 let line = String::from_utf8(std::mem::take(&mut line)).unwrap();
                 if sender.send(line).is_err() {

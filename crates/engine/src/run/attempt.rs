@@ -1,6 +1,7 @@
 //! One attempt at a run: one start of the agent, recorded, supervised and translated to its end.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use super::skipped_lines::RestLimit;
 use super::translate::{AttemptTranslator, EventBatch, stderr_tail};
 use crate::confine::ConfinedRun;
 use crate::flag_answer;
-use crate::follow::FileSizes;
+use crate::follow::{FileSizes, StreamFollower};
 use crate::output_schema::AnswerMismatch;
 use crate::process::stop::StopLevel;
 use crate::process::{StartError, Stdio};
@@ -167,7 +168,7 @@ impl HeadlessAttempt<'_> {
         let violations = AttemptViolations::new(request.watch.on_violation);
         let rest = RestLimit::default();
         recorder.describe(manifest)?;
-        let running = self.start_agent(recorder).await?;
+        let files = open_files(recorder, &request.input)?;
         let directory = recorder.directory().to_owned();
         let (sender, grown) = watch::channel(FileSizes::default());
         let translator = AttemptTranslator::new(
@@ -180,25 +181,25 @@ impl HeadlessAttempt<'_> {
             &rest,
         )?;
         let watching = async {
-            let overseer = AttemptOverseer::new(
-                request,
-                (&waiting, spent, &violations),
-                recorder,
-                running,
-                sender,
-                self.stops.clone(),
-                self.must_end,
-            )?;
-            let WatchResult {
-                ended,
-                stopped,
-                stall,
-            } = overseer.watch_agent().await;
-            let mut ending = process_end(ended, stopped);
-            judge_lease(&request.supervisor, &mut ending);
-            ending.setup = request.setup.clone();
-            ending.stall = stall.map(|stall| stall.read_stall(&directory, StderrOrder::Live));
-            ending.duration = Some(self.began.elapsed());
+            let ending = match self.start_agent(files).await {
+                Ok(running) => {
+                    let overseer = AttemptOverseer::new(
+                        request,
+                        (&waiting, spent, &violations),
+                        recorder,
+                        running,
+                        sender,
+                        self.stops.clone(),
+                        self.must_end,
+                    )?;
+                    self.process_end(overseer.watch_agent().await, &directory)
+                }
+                Err(error) => {
+                    // The agent may have started, and written, although no report of its start came in time.
+                    tell_output(recorder, sender)?;
+                    error.to_process_end(recorder)
+                }
+            };
             rest.set_from_end(&ending);
             // The reader may take as long as it likes; the end of the agent is known now.
             let over = Manifest {
@@ -246,19 +247,29 @@ impl HeadlessAttempt<'_> {
 
 impl HeadlessAttempt<'_> {
     /// Starts the agent, whose output goes to files of the recording.
-    async fn start_agent(&self, recorder: &mut Recorder) -> Result<AgentTask, AttemptError> {
+    async fn start_agent(&self, files: Stdio) -> Result<AgentTask, AttemptError> {
         let request = self.request;
-        let input = recorder.input(&request.input)?;
-        let (stdout, stderr) = (recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
         if let Some(output) = &request.replay {
+            let (stdout, stderr) = (files.stdout.into(), files.stderr.into());
             return Ok(AgentTask::replay_output(output, stdout, stderr)?);
         }
-        let stdio = Stdio::files(input, stdout, stderr);
         let patience = request.start_patience(self.must_end);
         let supervisor = request.supervisor.clone().within(patience);
-        let started = supervisor.start(request.command.clone(), stdio).await;
+        let started = supervisor.start(request.command.clone(), files).await;
         let running = started.map_err(|error| self.start_error(error))?;
         Ok(AgentTask::Process(Box::new(running)))
+    }
+
+    /// The end of an agent that was watched to its end.
+    fn process_end(&self, watched: WatchResult, directory: &Path) -> ProcessEnd {
+        let request = self.request;
+        let mut ending = process_end(watched.ended, watched.stopped);
+        judge_lease(&request.supervisor, &mut ending);
+        ending.setup = request.setup.clone();
+        let stall = watched.stall;
+        ending.stall = stall.map(|stall| stall.read_stall(directory, StderrOrder::Live));
+        ending.duration = Some(self.began.elapsed());
+        ending
     }
 
     /// A start that took as long as the whole run may take is late because of that limit, and not because of `--start-timeout`.
@@ -271,6 +282,23 @@ impl HeadlessAttempt<'_> {
             _ => AttemptError::Start(error),
         }
     }
+}
+
+/// The files of a recording that the agent reads and writes.
+fn open_files(recorder: &mut Recorder, input: &[u8]) -> io::Result<Stdio> {
+    let input = recorder.input(input)?;
+    let (stdout, stderr) = (recorder.channel(STDOUT)?, recorder.channel(STDERR)?);
+    Ok(Stdio::files(input, stdout, stderr))
+}
+
+/// Tells the translation how much an agent has written that is gone.
+fn tell_output(recorder: &mut Recorder, told: watch::Sender<FileSizes>) -> io::Result<()> {
+    let mut follower = StreamFollower::open(recorder.directory(), told)?;
+    follower.look(|channel, bytes| {
+        let _ = recorder.note(channel, bytes); // the run has failed already
+    });
+    follower.finish();
+    Ok(())
 }
 
 /// Notes the violations that are found once the agent is gone, and has each told.

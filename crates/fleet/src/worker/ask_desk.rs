@@ -141,7 +141,7 @@ impl AskDesk {
             allowed: false,
             option_id: None,
             is_for_run: false,
-            reason: Some(format!("nobody answered within {seconds} s")),
+            reason: Some(format!("no answer came within {seconds} s")),
             by: DecidedBy::Default,
         }
     }

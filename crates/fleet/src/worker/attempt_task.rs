@@ -21,9 +21,11 @@ use super::held::HeldTicket;
 use super::patience;
 use super::retry::{self, WorkspaceLife};
 use super::upload::{EventUpload, UploadedRun};
-use super::{WorkerState, WorkerStop};
+use super::{WorkerNote, WorkerState, WorkerStop};
 use crate::workspace::{AttemptWorkspace, RepositoryRequest, WorkspaceError, WorkspaceRecord};
-use crate::{AttemptEnd, AttemptUsage, TicketClaim, TicketRelease, TicketSpec, WorkspaceSpec};
+use crate::{
+    AttemptEnd, AttemptUsage, TicketClaim, TicketFate, TicketRelease, TicketSpec, WorkspaceSpec,
+};
 
 /// An attempt at a ticket.
 pub(super) struct AttemptTask {
@@ -74,10 +76,11 @@ impl AttemptTask {
                 Err(report) => (*report, None),
             };
             report.evidence.worker.clone_from(&self.state.options.name);
-            let is_told = self.finish(policy, &report).await;
+            let fate = self.finish(policy, &report).await;
             if let Some(place) = &place {
-                self.close_place(place, &report, is_told);
+                self.close_place(place, &report, fate.is_some());
             }
+            self.tell_end(&report, fate);
             self.state
                 .metrics
                 .note_ended(report.outcome.as_str(), report.usage.tokens.unwrap_or(0));
@@ -292,8 +295,12 @@ impl AttemptTask {
         report.note_changes(&changes, push);
     }
 
-    /// Tells the store the end. False if the ticket is not held any more: then the store has decided.
-    async fn finish(&self, policy: crate::RetryPolicy, report: &AttemptReport) -> bool {
+    /// Tells the store the end. None if the ticket is not held any more: then the store has decided.
+    async fn finish(
+        &self,
+        policy: crate::RetryPolicy,
+        report: &AttemptReport,
+    ) -> Option<TicketFate> {
         let end = AttemptEnd {
             claimed: self.held.claimed.clone(),
             outcome: report.outcome.to_string(),
@@ -304,7 +311,18 @@ impl AttemptTask {
             retry: retry::advice(policy, &report.cause, report.touched, self.claim.attempt),
         };
         let finished = patience::while_held(&self.held, || self.state.store.finish(&end)).await;
-        finished.is_ok()
+        finished.ok()
+    }
+
+    fn tell_end(&self, report: &AttemptReport, fate: Option<TicketFate>) {
+        self.state.tell(WorkerNote::AttemptEnded {
+            ticket: self.held.claimed.ticket.clone(),
+            attempt: self.claim.attempt,
+            verdict: format!("{} ({})", report.outcome, report.cause),
+            message: report.evidence.message.clone(),
+            hint: report.evidence.hint.clone(),
+            fate,
+        });
     }
 
     /// Completes the record for garbage collection.

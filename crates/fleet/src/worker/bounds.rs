@@ -15,7 +15,7 @@ use super::settings::{FleetSettings, fits_pattern};
 use crate::workspace::WorkspaceRoot;
 use crate::{ClaimedTerm, SpecError, TicketSpec, WorkspaceSpec};
 
-/// Variables with credentials of the store: no agent gets them.
+/// Variables with credentials of the store: no agent, no setup command and no git gets them.
 const STORE_VARIABLES: [&str; 4] = [
     "LAPIDARY_STORE",
     "PGPASSWORD",
@@ -101,6 +101,15 @@ pub(crate) struct JobRequest<'a> {
 }
 
 impl WorkerBounds {
+    /// The same without the credentials of the store.
+    pub(crate) fn without_store_variables(mut self) -> Self {
+        let vars = &mut self.surroundings.environment.vars;
+        for name in STORE_VARIABLES {
+            vars.remove(&OsString::from(name));
+        }
+        self
+    }
+
     /// The workspaces below the worker's directory.
     pub(crate) fn workspaces(&self, directory: &Path) -> WorkspaceRoot {
         let supervisor = Supervisor::at(&self.surroundings.program);
@@ -185,9 +194,6 @@ impl WorkerBounds {
         job.speaking.attendant = request.attendant;
         job.supervisor = job.supervisor.leased(request.lease);
         let vars = &mut job.environment.vars;
-        for name in STORE_VARIABLES {
-            vars.remove(&OsString::from(name));
-        }
         let claimed = request.claimed;
         vars.insert("LAPIDARY_TICKET".into(), claimed.ticket.as_str().into());
         vars.insert("LAPIDARY_TERM".into(), claimed.term.to_string().into());

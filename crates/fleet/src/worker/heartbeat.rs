@@ -1,5 +1,6 @@
 //! The heartbeat: one statement that extends the leases of all tickets of a worker, and brings cancellations and answers.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use tokio::time::sleep;
 
 use super::held::HeldTable;
 use super::patience::{self, request};
-use super::{WorkerState, WorkerStop};
+use super::{WorkerNote, WorkerState, WorkerStop};
 use crate::{HeartbeatReply, StoreError, WorkerHeartbeat};
 
 /// The longest pause between two looks at the leases. An agent in this process has no supervisor that holds the end of its lease.
@@ -41,6 +42,7 @@ async fn while_looking<T>(held: &HeldTable, heartbeats: impl Future<Output = T>)
 /// Sends heartbeats. A failed one does not tell which worker holds a ticket: it is repeated, and the leases go on until their end.
 async fn send_heartbeats(state: &WorkerState) -> StoreError {
     let mut next = BootTime::now().after(state.options.heartbeat());
+    let mut is_away = false;
     loop {
         // Both futures are cancellation-safe.
         tokio::select! {
@@ -53,9 +55,23 @@ async fn send_heartbeats(state: &WorkerState) -> StoreError {
             }
         }
         let pause = match send_heartbeat(state).await {
-            Ok(()) => state.options.heartbeat(),
+            Ok(()) => {
+                if mem::take(&mut is_away) {
+                    state.tell(WorkerNote::StoreBack);
+                }
+                state.options.heartbeat()
+            }
             Err(error @ StoreError::UnknownWorker { .. }) => return error,
-            Err(_) => patience::PAUSE,
+            Err(error) => {
+                if !mem::replace(&mut is_away, true) {
+                    let reason = match error {
+                        StoreError::Unavailable { reason, .. } => reason,
+                        error => error.to_string(),
+                    };
+                    state.tell(WorkerNote::StoreAway { reason });
+                }
+                patience::PAUSE
+            }
         };
         next = BootTime::now().after(pause);
     }

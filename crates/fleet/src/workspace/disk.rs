@@ -1,6 +1,6 @@
 //! A floor for the free space: below it a worker claims no ticket.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lapidary::engine::process::platform::free_space;
 
@@ -24,11 +24,6 @@ impl DiskFloor {
     pub fn shortage(&self) -> Option<u64> {
         let existing = self.directory.ancestors().find(|it| it.exists())?;
         free_space(existing).filter(|free| *free < self.bytes)
-    }
-
-    /// The directory.
-    pub fn directory(&self) -> &Path {
-        &self.directory
     }
 }
 

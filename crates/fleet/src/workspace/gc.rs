@@ -11,6 +11,9 @@ use lapidary::engine::process::is_alive;
 use super::mirror::USED;
 use super::{WorkspaceRecord, WorkspaceRoot};
 
+/// The end of the name of a directory whose removal has begun.
+const REMOVED: &str = ".removed";
+
 /// How long workspaces and mirrors are kept.
 #[derive(Debug, Clone, Copy)]
 pub struct GcLimits {
@@ -87,7 +90,9 @@ impl WorkspaceRoot {
         // A workspace that stays borrows objects of some mirror, so then all mirrors stay.
         let is_borrowed = all.iter().any(|it| it.verdict != GcVerdict::Removed);
         for directory in directories(&self.directory.join("mirrors")) {
-            let verdict = if !is_unused(&directory, limits.mirrors) {
+            let verdict = if is_half_removed(&directory) {
+                GcVerdict::Removed
+            } else if !is_unused(&directory, limits.mirrors) {
                 GcVerdict::Recent
             } else if is_borrowed {
                 GcVerdict::InUse
@@ -101,6 +106,9 @@ impl WorkspaceRoot {
 }
 
 fn workspace_verdict(directory: &Path, limits: GcLimits, now: i64) -> GcVerdict {
+    if is_half_removed(directory) {
+        return GcVerdict::Removed;
+    }
     let Ok(record) = WorkspaceRecord::read(directory) else {
         return GcVerdict::Unsaved; // it may be anything
     };
@@ -147,10 +155,19 @@ fn carry_out(directory: PathBuf, verdict: GcVerdict, dry_run: bool) -> Collected
     }
 }
 
+/// Whether an earlier garbage collection was interrupted here.
+fn is_half_removed(directory: &Path) -> bool {
+    let name = directory.as_os_str().as_encoded_bytes();
+    name.ends_with(REMOVED.as_bytes())
+}
+
 /// Renames it first: a removal that is interrupted leaves no half of a workspace under its name.
 fn remove(directory: &Path) -> io::Result<()> {
+    if is_half_removed(directory) {
+        return fs::remove_dir_all(directory);
+    }
     let mut gone = directory.as_os_str().to_owned();
-    gone.push(".removed");
+    gone.push(REMOVED);
     fs::rename(directory, &gone)?;
     fs::remove_dir_all(gone)
 }

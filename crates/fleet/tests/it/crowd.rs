@@ -4,10 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use lapidary_fleet::{FleetStore, NewTicket, TicketId};
+use lapidary_fleet::{FleetStore, NewTicket, StoreAddress, TicketId};
+use lapidary_testkit::postgres::PostgresServer;
 use tokio::task::JoinSet;
 
-use crate::support::{TestStore, claim_request, complete, in_lanes, submit, ticket, worker};
+use crate::support::{
+    TestStore, claim_request, complete, in_lanes, new_database, submit, ticket, worker,
+};
 
 /// Lanes, their limits, and how many tickets run in each as the claimers see it.
 struct LaneWatch {
@@ -135,4 +138,36 @@ async fn predecessors_in_sqlite_that_end_at_once_do_not_forget_the_ticket() {
 )]
 async fn predecessors_in_postgres_that_end_at_once_do_not_forget_the_ticket() {
     predecessors_that_end_at_once_do_not_forget_the_ticket(&TestStore::postgres().await).await;
+}
+
+/// Programs that initialise a store at once: one of them applies the versions.
+async fn programs_that_initialise_at_once_apply_each_version_once(address: &StoreAddress) {
+    let mut programs = JoinSet::new();
+    for _ in 0..CLAIMERS {
+        let address = address.clone();
+        programs.spawn(async move { address.initialise().await.unwrap() });
+    }
+    let mut applied = programs.join_all().await.concat();
+    applied.sort_unstable();
+    assert_eq!(applied, [1, 2, 3]);
+    submit(&*address.open().await.unwrap(), &ticket("x")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn programs_that_initialise_sqlite_at_once_apply_each_version_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let address = StoreAddress::Sqlite(directory.path().join("fleet.db"));
+    programs_that_initialise_at_once_apply_each_version_once(&address).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs a real PostgreSQL: run `cargo xtask test`"
+)]
+async fn programs_that_initialise_postgres_at_once_apply_each_version_once() {
+    let server = tokio::task::spawn_blocking(PostgresServer::shared);
+    let server = server.await.unwrap();
+    let address = new_database(server.url()).await;
+    programs_that_initialise_at_once_apply_each_version_once(&address).await;
 }

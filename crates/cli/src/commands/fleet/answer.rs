@@ -78,17 +78,17 @@ async fn open_prompt(args: &Args, store: &dyn FleetStore) -> Result<PromptRecord
     }
     match (open.len(), &args.request) {
         (1, _) => Ok(open.swap_remove(0)),
-        (0, Some(wanted)) => Err(Failure::bad_input(anyhow!(
-            "ticket `{}` has no open permission request `{wanted}`",
-            args.ticket
-        ))
-        .with_hint(
-            "it may have been answered, or the attempt has ended: see `lapidary fleet show`",
-        )),
-        (0, None) => Err(Failure::bad_input(anyhow!(
-            "ticket `{}` has no open permission request",
-            args.ticket
-        ))),
+        (0, wanted) => {
+            let wanted = wanted.iter().map(|wanted| format!(" `{wanted}`"));
+            let wanted: String = wanted.collect();
+            let error = anyhow!(
+                "ticket `{}` has no open permission request{wanted}",
+                args.ticket
+            );
+            let hint =
+                "it may have been answered, or the attempt has ended: see `lapidary fleet show`";
+            Err(Failure::bad_input(error).with_hint(hint))
+        }
         (count, _) => Err(Failure::usage(anyhow!(
             "ticket `{}` has {count} open permission requests",
             args.ticket
@@ -115,7 +115,7 @@ fn check_reply(reply: &AnswerReply, request: &str) -> Result<(), Failure> {
         AnswerReply::Stored => return Ok(()),
         AnswerReply::AlreadyAnswered { by } => anyhow!("`{request}` was answered by {by} already"),
         AnswerReply::Over => anyhow!("`{request}` waits for no answer any more"),
-        AnswerReply::Unknown => anyhow!("nobody asked `{request}`"),
+        AnswerReply::Unknown => anyhow!("there is no permission request `{request}`"),
     };
     Err(Failure::bad_input(error))
 }

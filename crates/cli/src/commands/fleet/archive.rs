@@ -54,7 +54,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
                 "ticket `{ticket}` has not ended: it is `{}`",
                 record.state.as_str()
             );
-            return Err(Failure::bad_input(error));
+            return Err(
+                Failure::bad_input(error).with_hint("end it with `lapidary fleet cancel` first")
+            );
         }
         if directory.exists() {
             let error = anyhow!("`{}` exists already", directory.display());

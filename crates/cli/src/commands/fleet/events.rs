@@ -2,12 +2,13 @@
 
 use std::io::Write as _;
 
+use anyhow::anyhow;
 use lapidary::vocab::event::Event;
-use lapidary_fleet::TicketId;
+use lapidary_fleet::{FleetStore, TicketId, TicketState};
 
 use super::super::sink::{EventSink, OutputFormat};
 use super::follow::{FollowScope, LogFollower};
-use super::store_option::{StoreOption, block_on};
+use super::store_option::{StoreOption, block_on, find_ticket};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let scope = args.attempt.map_or(FollowScope::Last, FollowScope::Attempt);
     block_on(async {
         let store = args.store.open_existing(&out.invocation).await?;
+        check_attempt(args, &*store, out).await?;
         let ticket = args.ticket.clone();
         let mut log = LogFollower::new(&*store, ticket, scope, args.from, !args.no_follow);
         let mut sink = EventSink::new(format, args.ticket.as_str(), false, out);
@@ -68,6 +70,38 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         Ok(())
     })?;
     Ok(CommandExit::Success)
+}
+
+/// Refuses an attempt that the ticket will not have. Says why a ticket that is followed has no events yet.
+async fn check_attempt(
+    args: &Args,
+    store: &dyn FleetStore,
+    out: &mut Printer,
+) -> Result<(), Failure> {
+    let ticket = find_ticket(store, &args.ticket).await?;
+    let is_final = args.no_follow || ticket.state == TicketState::Done;
+    let has_it = |number: u32| (1..=ticket.attempts).contains(&number);
+    if let Some(number) = args.attempt
+        && !has_it(number)
+        && (is_final || number == 0)
+    {
+        let count = ticket.attempts;
+        let error = anyhow!(
+            "ticket `{}` has no attempt {number}: there were {count}",
+            args.ticket
+        );
+        return Err(Failure::bad_input(error).with_hint("`lapidary fleet show` lists them"));
+    }
+    if !args.no_follow && ticket.attempts == 0 {
+        match ticket.state {
+            TicketState::Waiting => {
+                out.print_note("the ticket waits for a worker: `lapidary fleet work` runs it")?;
+            }
+            TicketState::Blocked => out.print_note("the ticket waits for those of `--after`")?,
+            TicketState::Running | TicketState::Done => {}
+        }
+    }
+    Ok(())
 }
 
 fn take_lines(sink: &mut EventSink, lines: &[u8], out: &mut Printer) -> Result<(), Failure> {

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         writeln!(out, "{verdict}\t{}\t{directory}", it.bytes)?;
     }
     let would = if args.dry_run { "would be" } else { "were" };
-    out.print_message(&format!("note: {freed} bytes {would} freed"));
+    out.print_note(&format!("{freed} bytes {would} freed"))?;
     Ok(CommandExit::Success)
 }
 

@@ -49,6 +49,7 @@ pub(super) fn ticket_report(record: &TicketRecord) -> FleetTicket {
         lease_until: record.lease_until.map(time_text),
         open_prompts: record.open_prompts,
         cancelled_by: record.cancel.as_ref().map(|cancel| cancel.by.clone()),
+        cancel_reason: record.cancel.as_ref().and_then(|cancel| cancel.why.clone()),
         outcome: record.outcome.as_deref().map(Outcome::from),
         cause: record.cause.as_deref().map(Cause::from),
         total_tokens: record.usage.tokens,

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use lapidary::render::plain::one_line;
-use lapidary::vocab::fleet::{FLEET_TICKET_SCHEMA, FleetTicketReport};
+use lapidary::vocab::fleet::{FLEET_TICKET_SCHEMA, FleetAttempt, FleetTicketReport};
 use lapidary::vocab::line;
 use lapidary_fleet::{FleetStore, TicketId, TicketRecord};
 use serde_json::Value;
@@ -82,6 +82,11 @@ fn print_text(
         ticket.created_at,
         one_line(&record.created_by)
     )?;
+    if let Some(cancel) = &record.cancel {
+        let why = cancel.why.iter().map(|why| format!(": {why}"));
+        let by = format!("{}{}", cancel.by, why.collect::<String>());
+        writeln!(out, "  cancelled by {}", one_line(&by))?;
+    }
     for (name, list) in [
         ("lanes", &ticket.lanes),
         ("needs", &ticket.needs),
@@ -102,7 +107,7 @@ fn print_text(
             attempt.attempt,
             one_line(&end),
             attempt.events,
-            one_line(&attempt.worker)
+            one_line(worker_name(attempt))
         )?;
         print_reason(attempt.evidence.as_ref(), out)?;
         for artifact in &attempt.artifacts {
@@ -126,10 +131,20 @@ fn print_text(
         .result
         .as_ref()
         .and_then(|result| result.get("response"));
-    if let Some(response) = response.and_then(|response| response.as_str()) {
+    let response = response.and_then(|response| response.as_str());
+    if let Some(response) = response.filter(|response| !response.is_empty()) {
         writeln!(out, "\n{}", lapidary::render::plain::sanitize(response))?;
     }
     Ok(())
+}
+
+/// The worker's name, which the evidence of an attempt that ended has; else its id.
+fn worker_name(attempt: &FleetAttempt) -> &str {
+    let name = attempt
+        .evidence
+        .as_ref()
+        .and_then(|it| it.get("worker")?.as_str());
+    name.unwrap_or(&attempt.worker)
 }
 
 /// Why an attempt ended, and what to do, as its evidence says.

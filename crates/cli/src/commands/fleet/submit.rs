@@ -30,6 +30,31 @@ use crate::printer::Printer;
 /// Tickets of a batch that go to the store at a time.
 const BATCH: usize = 200;
 
+/// Options of one ticket: a line of a batch has fields for them.
+const OF_ONE_TICKET: [&str; 21] = [
+    "agent",
+    "model",
+    "repo",
+    "reference",
+    "push",
+    "directory",
+    "permission_mode",
+    "deny",
+    "ask",
+    "timeout",
+    "budget",
+    "ask_timeout",
+    "output_schema",
+    "needs",
+    "lane",
+    "priority",
+    "not_before",
+    "after",
+    "retries",
+    "retry",
+    "request_key",
+];
+
 const TASK: &str = "Task";
 const PLACE: &str = "Queue";
 
@@ -56,7 +81,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "batch", help_heading = TASK)]
     prompt_file: Option<PathBuf>,
     /// A file with a ticket on each line, `-` for stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "repo", "directory", "wait", "request_key"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_TICKET)]
     batch: Option<PathBuf>,
     /// An agent by its name in the worker's configuration
     #[arg(long, value_name = "NAME", help_heading = TASK)]
@@ -122,7 +147,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY", help_heading = PLACE)]
     request_key: Option<String>,
     /// Wait until the ticket has ended
-    #[arg(long)]
+    #[arg(long, conflicts_with = "batch")]
     wait: bool,
     #[command(flatten)]
     store: StoreOption,
@@ -190,7 +215,9 @@ fn submit_one(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
             SessionsFormat::Text => writeln!(out, "{id}")?,
         }
         out.flush()?;
-        note_missing_labels(&*store, &args.needs, out).await?;
+        if args.wait || out.is_terminal || !args.needs.is_empty() {
+            note_missing_workers(&*store, &args.needs, out).await?;
+        }
         if !args.wait {
             return Ok(CommandExit::Success);
         }
@@ -204,21 +231,20 @@ fn submit_one(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     })
 }
 
-/// Says which labels no worker has now. The ticket waits for one that does.
-async fn note_missing_labels(
+/// Says that no worker is there now, or which labels none of them has. The ticket waits for one that does.
+async fn note_missing_workers(
     store: &dyn FleetStore,
     needs: &[String],
     out: &mut Printer,
 ) -> Result<(), Failure> {
-    if needs.is_empty() {
-        return Ok(());
-    }
     let overview = store.overview().await.map_err(store_failure)?;
-    let present = overview
-        .workers
-        .iter()
-        .filter(|worker| worker.left_at.is_none());
-    let labels: Vec<&String> = present.flat_map(|worker| &worker.start.labels).collect();
+    let workers = overview.workers.iter();
+    let workers: Vec<_> = workers.filter(|worker| worker.left_at.is_none()).collect();
+    if workers.is_empty() && needs.is_empty() {
+        out.print_note("no worker is there now: `lapidary fleet work` runs the ticket")?;
+    }
+    let labels = workers.iter().flat_map(|worker| &worker.start.labels);
+    let labels: Vec<&String> = labels.collect();
     for need in needs.iter().filter(|need| !labels.contains(need)) {
         let note = format!("no worker that is there now has the label `{need}`: the ticket waits");
         out.print_note(&note)?;

@@ -2,14 +2,16 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use lapidary::engine::process::platform::share_heap;
 use lapidary::normalize::NormalizeOptions;
 use lapidary_fleet::worker::{
-    MetricsServer, Worker, WorkerBounds, WorkerEnd, WorkerError, WorkerMetrics, WorkerOptions,
-    WorkerStop, connect_patiently,
+    MetricsError, MetricsServer, Worker, WorkerBounds, WorkerEnd, WorkerError, WorkerMetrics,
+    WorkerNote, WorkerOptions, WorkerStop, connect_patiently,
 };
 use lapidary_fleet::workspace::GcLimits;
 use lapidary_fleet::{FleetStore, StoreAddress};
@@ -28,6 +30,9 @@ use crate::printer::Printer;
 
 /// The shortest lease: processes must have time to end before another worker may claim their ticket.
 const SHORTEST_LEASE: f64 = 3.0;
+
+/// Notes that wait for a slow reader of stderr. Further ones are dropped.
+const WAITING_NOTES: usize = 1000;
 
 /// Run tickets of a fleet on this machine
 ///
@@ -108,7 +113,7 @@ async fn work(
     let mut helpers = JoinSet::new();
     if let Some(address) = args.metrics {
         let server = MetricsServer::bind(address).await;
-        let server = server.map_err(|error| Failure::bad_input(anyhow!(error)))?;
+        let server = server.map_err(metrics_failure)?;
         let address = server.address();
         out.print_message(&format!("note: metrics are on http://{address}/metrics"));
         helpers.spawn(server.serve(Arc::clone(&metrics), Arc::clone(&store)));
@@ -117,9 +122,30 @@ async fn work(
     out.print_message(&format!("note: worker {shown}, store {}", store.address()));
     let worker = Worker::new(store, options, bounds, metrics, stop);
     let worker = worker.map_err(worker_failure)?;
-    let ran = worker.run().await.map_err(worker_failure)?;
+    let ran = print_notes(worker, out).await.map_err(worker_failure)?;
     out.print_message(&format!("note: tickets claimed: {ran}"));
     Ok(CommandExit::Success)
+}
+
+/// Runs a worker, and prints its notes on a thread of their own: a reader of stderr that does not read must not hold up a heartbeat.
+async fn print_notes(worker: Worker, out: &Printer) -> Result<u64, WorkerError> {
+    let (sender, notes) = sync_channel::<WorkerNote>(WAITING_NOTES);
+    let invocation = Arc::clone(&out.invocation);
+    let printer = thread::spawn(move || {
+        for note in notes {
+            invocation.print_message(&format!("note: {note}"));
+            if let Some(hint) = note.hint() {
+                invocation.print_message(&format!("hint: {hint}"));
+            }
+        }
+    });
+    let ran = worker.run_with_notes(|note| {
+        let _ = sender.try_send(note); // dropped if no one reads
+    });
+    let ran = ran.await;
+    drop(sender);
+    let _ = printer.join(); // it does not panic
+    ran
 }
 
 /// Opens the store. A worker that starts while the database restarts waits for it, as one does that runs already.
@@ -133,6 +159,15 @@ async fn open_store(args: &Args, out: &mut Printer) -> Result<Arc<dyn FleetStore
         opened => opened,
     };
     opened.map_err(store_failure)
+}
+
+fn metrics_failure(error: MetricsError) -> Failure {
+    let is_remote = matches!(error, MetricsError::NotLoopback { .. });
+    let failure = Failure::bad_input(anyhow!(error));
+    if is_remote {
+        return failure.with_hint("use an address such as `127.0.0.1:9464`");
+    }
+    failure
 }
 
 fn worker_failure(error: WorkerError) -> Failure {

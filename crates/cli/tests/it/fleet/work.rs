@@ -42,7 +42,11 @@ impl FleetWorld {
     }
 
     pub(crate) fn bounds(&self, settings: &str) -> WorkerBounds {
-        let vars = self.world.lapidary(&[]);
+        let mut vars = self.world.lapidary(&[]);
+        vars.env(
+            "LAPIDARY_STORE",
+            "postgres://worker:secret@db.example.org/fleet",
+        );
         let vars = vars.get_envs();
         let vars = vars.filter_map(|(name, value)| Some((name.into(), value?.into())));
         let mut options = RunOptions::new("");
@@ -195,7 +199,7 @@ async fn a_ticket_with_a_repository_leaves_a_patch_in_the_store() {
     });
     let id = fleet.submit(spec.clone()).await;
     let settings = format!(
-        "[fleet]\nrepositories = ['{}/*']\npush = ['agent/*']\nsetup = 'test -f a.txt'\n",
+        "[fleet]\nrepositories = ['{}/*']\npush = ['agent/*']\nsetup = 'test -f a.txt -a -z \"$LAPIDARY_STORE\"'\n",
         upstream.parent().unwrap().display()
     );
     let ticket = fleet.end_of(&settings, &id).await;

@@ -456,3 +456,17 @@ async fn garbage_collection_removes_only_workspaces_whose_changes_are_safe() {
     assert!(!workspaces.join("run-safe").exists());
     assert!(workspaces.join("run-unsaved").exists());
 }
+
+#[tokio::test]
+async fn what_an_interrupted_garbage_collection_left_is_removed_by_the_next_one() {
+    let world = GitWorld::new();
+    let fleet = world.directory.path().join("fleet");
+    let left = ["workspaces/run-1.removed", "mirrors/app.removed"].map(|name| fleet.join(name));
+    for directory in &left {
+        fs::create_dir_all(directory.join("half")).unwrap();
+    }
+    let collected = world.root().collect_garbage(GcLimits::default(), false);
+    let verdicts: Vec<_> = collected.into_iter().map(|it| it.verdict).collect();
+    assert_eq!(verdicts, [GcVerdict::Removed; 2]);
+    assert!(left.iter().all(|directory| !directory.exists()));
+}

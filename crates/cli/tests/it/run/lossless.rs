@@ -7,7 +7,11 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use super::world::{World, names};
+use lapidary::engine::gemini_cli::PromptText;
+use lapidary::engine::headless::Job;
+use lapidary::engine::process::Supervisor;
+
+use super::world::{LINES, World, names};
 use crate::support::{ended, output};
 
 /// About 3 MB in 20,000 lines, then gone at once.
@@ -119,6 +123,38 @@ fn an_agent_that_truncates_its_own_output_is_reported() {
         event["event"] == "diagnostic" && message.contains("was truncated during the run")
     };
     assert_eq!(told.events.iter().filter(cut).count(), 1, "{told:?}");
+}
+
+#[test]
+fn the_output_of_an_agent_whose_start_was_not_reported_is_translated() {
+    let world = World::with_agent("");
+    // It writes as the agent that it has started, and is killed before it reports the start.
+    world.program(
+        "supervisor",
+        &format!(
+            "#!/bin/sh\n{LINES}\nexec >> {}\ninit; call c-1 run_shell_command\nkill -KILL $$",
+            world.path("state/runs/late/stdout").display()
+        ),
+    );
+    let prompt = PromptText::Text("go".to_owned());
+    let mut job = Job::gemini(&world.host(), world.config(), prompt, "late");
+    job.supervisor = Supervisor::at(world.path("supervisor"));
+    let mut run = job.start();
+    let mut live = Vec::new();
+    while let Some(event) = run.blocking_next() {
+        live.push(serde_json::to_string(&event).unwrap());
+    }
+    let recording = world.path("state/runs/late");
+    let translated = output(
+        world.lapidary(&["translate", recording.to_str().unwrap()]),
+        b"",
+    );
+    let translated = String::from_utf8(translated.stdout).unwrap();
+    assert_eq!(live, translated.lines().collect::<Vec<_>>());
+    let names = ["session_init", "tool_invocation", "run_end"];
+    let is_there = |name| live.iter().any(|event| event.contains(name));
+    assert!(names.into_iter().all(is_there), "{live:?}");
+    assert!(live.last().unwrap().contains(r#""cause":"internal""#));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::support::{DEADLINE, lapidary, output, started};
 pub(crate) const MARK: &str = "LAPIDARY_TEST_WORLD";
 
 /// What scripts have at hand: the lines of a stream.
-const LINES: &str = r#"
+pub(super) const LINES: &str = r#"
 t='"timestamp":"2026-01-01T00:00:00.000Z"'
 init() { echo "{\"type\":\"init\",$t,\"session_id\":\"s-1\",\"model\":\"m\"}"; }
 user() { echo "{\"type\":\"message\",$t,\"role\":\"user\",\"content\":\"go\"}"; }
