@@ -113,19 +113,16 @@ fn examples_of_the_packages_run_the_real_agent() {
             }
             let scene = RealScene::new(script);
             let code = &examples[number - 1];
-            let program = match language {
-                "ts" => {
-                    let module = clients.project.join(format!("gemini_{number}.mjs"));
-                    fs::write(&module, code).unwrap();
-                    let mut node = clients.node(scene.world.root());
-                    node.arg(module);
-                    node
-                }
-                _ => {
-                    let mut python = clients.python(scene.world.root());
-                    python.args(["-c", code]);
-                    python
-                }
+            let program = if language == "ts" {
+                let module = clients.project.join(format!("gemini_{number}.mjs"));
+                fs::write(&module, code).unwrap();
+                let mut node = clients.node(scene.world.root());
+                node.arg(module);
+                node
+            } else {
+                let mut python = clients.python(scene.world.root());
+                python.args(["-c", code]);
+                python
             };
             let output = scene.succeeded(program);
             assert!(output.contains(printed), "{language} {number}: {output}");
