@@ -44,6 +44,36 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// Text that a person is to approve: nothing in it is left out. [`sanitize`] takes escape sequences away with all words in them, and a shell
+/// runs those words. So control characters stand here as `\u{1b}`, and so do characters that reorder the text or have no width.
+///
+/// Newlines and tabs stay, and `\r\n` becomes a newline.
+///
+/// ```
+/// use lapidary_render::plain::reveal;
+/// assert_eq!(reveal("ls \u{1b}]0; rm x\u{7}"), "ls \\u{1b}]0; rm x\\u{7}");
+/// assert_eq!(reveal("a\u{200b}b"), "a\\u{200b}b");
+/// ```
+pub fn reveal(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c| is_suspect(c) || is_invisible(c);
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut clear = String::with_capacity(text.len() + 64);
+    let mut before = '\n';
+    for c in text.replace("\r\n", "\n").chars() {
+        // Scripts and pictures that are no ASCII need joiners between their letters.
+        let joins = matches!(c, '\u{200c}' | '\u{200d}') && !before.is_ascii();
+        if is_hidden(c) && !joins {
+            clear.extend(c.escape_unicode());
+        } else {
+            clear.push(c);
+        }
+        before = c;
+    }
+    Cow::Owned(clear)
+}
+
 /// The first line of a text, safe to show, at most `limit` characters of it; an ellipsis says that there is more.
 pub(crate) fn first_line(text: &str, limit: usize) -> String {
     let text = text.trim();
@@ -110,6 +140,28 @@ fn is_suspect(c: char) -> bool {
 /// The characters of "Trojan Source": embeddings, overrides and isolates.
 fn is_bidi_override(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Characters that have no width, or that only change the order or the form of others.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{2029}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 /// Takes the sequence that a suspect character begins off `rest`, and writes its replacement.
@@ -239,6 +291,25 @@ mod tests {
         check("10%\r20%\r\ndone", "10%\n20%\ndone");
         check("a\u{202e}b\u{2066}c", "a\\u{202e}b\\u{2066}c");
         check("café 😀 עברית", "café 😀 עברית");
+    }
+
+    #[test]
+    fn a_text_to_approve_hides_nothing() {
+        for (text, expected) in [
+            ("café 😀 עברית\ta\r\nb", "café 😀 עברית\ta\nb"),
+            ("ls \u{1b}]0; rm x\u{7}", "ls \\u{1b}]0; rm x\\u{7}"),
+            ("\u{9d}0; rm x\u{9c}", "\\u{9d}0; rm x\\u{9c}"),
+            ("good\rbad\u{8}", "good\\u{d}bad\\u{8}"),
+            (
+                "a\u{202e}b\u{200f}c\u{e0041}d",
+                "a\\u{202e}b\\u{200f}c\\u{e0041}d",
+            ),
+            ("x\u{200d}y 👩\u{200d}💻", "x\\u{200d}y 👩\u{200d}💻"),
+        ] {
+            let revealed = reveal(text);
+            assert_eq!(revealed, expected);
+            assert_eq!(sanitize(&revealed), revealed, "{text:?}");
+        }
     }
 
     #[test]

@@ -57,10 +57,21 @@ export function svg(name, attributes = {}, ...children) {
   return made;
 }
 
+/** Characters that reorder a text, as the server's renderer has them. */
+const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
+
 /** @param {Child[]} children @returns {(Node | string)[]} */
 function shown(children) {
   const kept = children.filter((child) => child !== null && child !== undefined && child !== false);
-  return kept.map((child) => (child instanceof Node ? child : String(child)));
+  return kept.map((child) => (child instanceof Node ? child : inOrder(String(child))));
+}
+
+/**
+ * The text, whose letters stand in the order in which a shell reads them.
+ * @param {string} text
+ */
+function inOrder(text) {
+  return text.replace(REORDERING, (sign) => `\\u{${sign.charCodeAt(0).toString(16)}}`);
 }
 
 /**

@@ -109,6 +109,8 @@ fn an_agent_of_the_project_counts_after_its_acknowledgement_and_not_while_it_is_
         "{shown:?}"
     );
     assert!(!shown.stdout.contains('\u{1b}'), "{shown:?}");
+    // The model reads all of it.
+    assert!(shown.stdout.contains("Be \\u{1b}[31mone."), "{shown:?}");
     stage.object(&["show", "cli-help"], "agent", 0);
 }
 

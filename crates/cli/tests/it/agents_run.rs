@@ -67,6 +67,26 @@ impl Stage {
 }
 
 #[test]
+fn a_confined_agent_definition_writes_files_only_where_its_commands_could() {
+    let stage = Stage::new();
+    let writer = "---\nname: writer\ndescription: Writes\ntools: [write_file]\n---\nWrite.\n";
+    stage.write("home/.gemini/agents/writer.md", writer);
+    let has_written = |mode: &str| {
+        let arguments = json!({"file_path": "new.txt", "content": "x"});
+        let script = Script::new()
+            .stream(Turn::call("write_file", arguments))
+            .stream(Turn::call("complete_task", json!({"result": "Done."})));
+        let api = FakeApi::start_in_thread(script).unwrap();
+        let args = ["writer", "go", "--yolo", "--confine", mode];
+        let ran = stage.run(&api.base_url(), &args, None);
+        assert_eq!(api.requests().len(), 2, "{ran:?}");
+        fs::remove_file(stage.world.project().join("new.txt")).is_ok()
+    };
+    assert!(has_written("workspace"));
+    assert!(!has_written("read-only"));
+}
+
+#[test]
 fn an_agent_definition_hands_over_data_that_fits_the_output_schema() {
     let stage = Stage::new();
     let schema = json!({

@@ -302,6 +302,20 @@ fn names_of_others_cannot_command_the_terminal() {
     }
 }
 
+#[test]
+fn a_list_hides_no_word_of_a_command() {
+    let hidden = r"\u001b]0; rm x\u0007";
+    let settings = TWO_HOOKS.replace("true", &format!("true {hidden}"));
+    let world = World::new().with(SETTINGS, &settings);
+    let shown = world.shown(&["list", "--format", "text"]);
+    let command = r"true \u{1b}]0; rm x\u{7}";
+    assert!(shown.contains(&format!("\n      {command}\n")), "{shown}");
+    assert!(
+        shown.contains(&format!("\n    {command} 2  for ")),
+        "{shown}"
+    );
+}
+
 const CLAUDE: &str = r#"{
   "hooks": {
     "PreToolUse": [{ "matcher": "Bash", "hooks": [{ "type": "command", "command": "guard", "timeout": 10 }] }],

@@ -1,6 +1,6 @@
 //! A confined run, from its first attempt to its last: its temporary directory, its denied writes, and the warnings about them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lapidary_vocab::event::{PermissionViolation, ToolCompletion};
@@ -12,7 +12,7 @@ use super::permitted::PermittedCalls;
 use super::protected::{ProtectedChange, ProtectedFiles};
 use super::violation::by_change;
 use super::{ConfineMode, denied};
-use crate::policy::{Policy, ToolAction};
+use crate::policy::{Policy, ToolAction, follow};
 use crate::process::Confinement;
 
 /// The result lists so many protected files one by one.
@@ -65,6 +65,12 @@ impl ConfinedRun {
     /// The writable directories.
     pub fn write(&self) -> &[PathBuf] {
         &self.write
+    }
+
+    /// Whether the agent may write a file. For files that this process writes for it, of which the kernel knows nothing.
+    pub(crate) fn lets_write(&self, path: &Path) -> bool {
+        let real = follow(path);
+        real.is_ok_and(|real| self.write.iter().any(|place| real.starts_with(place)))
     }
 
     /// As the recording has it.

@@ -162,6 +162,11 @@ impl AgentRequest<'_> {
             return Ok(None);
         };
         let decision = verdict.decide_over(|| self.state.lock_table().policy().decide(action));
+        let decision = match &self.state.request.local {
+            // An agent in this process writes files itself, where the kernel confines only the commands that it runs.
+            Some(_) => self.refused_by_confinement(action).unwrap_or(decision),
+            None => decision,
+        };
         let decision = self.narrow_decision(decision, options.as_ref());
         let mut hook_reason = None;
         let (mut decision, named) = if decision.effect == PermissionEffect::Ask {
@@ -205,6 +210,9 @@ impl AgentRequest<'_> {
         if self.turn.is_cancelled() && (has_hooks || action.kind != ToolKind::Read) {
             return Err(given_up());
         }
+        if let Some(decision) = self.refused_by_confinement(&action) {
+            return Err(refusal_error(&decision));
+        }
         let decision = self.judge_service(method, id, &action).await;
         let decision = decision.ok_or_else(given_up)?;
         if decision.effect != PermissionEffect::Allow {
@@ -244,6 +252,20 @@ impl AgentRequest<'_> {
         let request = self.request_for(method, id, input, action);
         let (decision, _) = self.ask_attendant(request, action, &decision, true).await?;
         Some(decision)
+    }
+
+    /// The denial of a file that is to be written by this process, and that the agent could not write itself.
+    fn refused_by_confinement(&self, action: &ToolAction) -> Option<Decision> {
+        let confined = self.state.request.run.confined.as_ref()?;
+        let writes = [ToolKind::Edit, ToolKind::Delete, ToolKind::Move].contains(&action.kind);
+        let mut paths = action.paths.iter().filter(|_| writes);
+        let path = paths.find(|path| !confined.lets_write(path))?;
+        let reason = format!("the confined run cannot write `{}`", path.display());
+        Some(Decision::new(
+            PermissionEffect::Deny,
+            DecidedBy::Default,
+            reason,
+        ))
     }
 
     /// Serves exactly the judged action: a link that changed since is not followed.

@@ -133,11 +133,11 @@ impl WorkerBounds {
         let fits = |patterns: &[String], text: &str| {
             patterns.iter().any(|pattern| fits_pattern(pattern, text))
         };
-        if let Some(repo) = &workspace.repo {
-            if leaves_its_directory(repo) || !fits(&self.settings.repositories, repo) {
-                let repo = lapidary::engine::git::shown(repo);
-                return Err(BoundsError::Repository { repo });
-            }
+        if let Some(repo) = &workspace.repo
+            && (leaves_its_directory(repo) || !fits(&self.settings.repositories, repo))
+        {
+            let repo = lapidary::engine::git::shown(repo);
+            return Err(BoundsError::Repository { repo });
         }
         if let Some(branch) = &workspace.push
             && !fits(&self.settings.push, branch)

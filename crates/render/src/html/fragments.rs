@@ -158,7 +158,7 @@ impl FragmentWriter {
     }
 }
 
-/// The subject of a permission request: the diff or the command that is to be approved.
+/// The subject of a permission request: the diff or the command that is to be approved, with all that is hidden in it.
 pub fn permission_html(request: &PermissionRequest) -> String {
     let call = ToolInvocation {
         call_id: request.request_id.clone(),
@@ -173,7 +173,8 @@ pub fn permission_html(request: &PermissionRequest) -> String {
     let mut item = ToolCallItem::default();
     item.call = Some(call);
     item.answer = Some(PermissionAnswer::pending(request.content.clone()));
-    tool_parts(&item).iter().map(part_html).collect()
+    let parts = tool_parts(&item).into_iter();
+    parts.map(|part| part_html(&part.revealed())).collect()
 }
 
 fn item_text(items: &mut ItemWriter, item: &TranscriptItem) -> String {

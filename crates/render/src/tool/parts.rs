@@ -6,6 +6,7 @@ use lapidary_vocab::event::ToolKind;
 use lapidary_vocab::{Json, Text};
 
 use super::CallState;
+use crate::plain::reveal;
 use crate::transcript::ToolCallItem;
 use crate::{diff, json_text, words};
 
@@ -30,6 +31,45 @@ pub(crate) enum ToolPart {
     Data { what: String, json: String },
     /// A sentence in place of content that is not shown.
     Note(String),
+}
+
+impl ToolPart {
+    /// The part for a person who is to approve it: nothing in it is hidden.
+    pub(crate) fn revealed(self) -> Self {
+        let clear = |text: String| reveal(&text).into_owned();
+        match self {
+            Self::Arguments(all) => {
+                let all = all.into_iter();
+                Self::Arguments(
+                    all.map(|(name, value)| (clear(name), clear(value)))
+                        .collect(),
+                )
+            }
+            Self::Diff { diff, origin } => Self::Diff {
+                diff: clear(diff),
+                origin,
+            },
+            Self::File { path, text } => Self::File {
+                path: clear(path),
+                text: clear(text),
+            },
+            Self::Terminal {
+                command,
+                output,
+                note,
+            } => Self::Terminal {
+                command: command.map(clear),
+                output: output.map(clear),
+                note: note.map(clear),
+            },
+            Self::Output(text) => Self::Output(clear(text)),
+            Self::Data { what, json } => Self::Data {
+                what: clear(what),
+                json: clear(json),
+            },
+            Self::Note(note) => Self::Note(clear(note)),
+        }
+    }
 }
 
 /// Where a diff comes from.

@@ -1,6 +1,6 @@
 //! Everything an agent, a file or a page can say is tried in every place where text can stand.
 
-use lapidary_render::html::HtmlRenderer;
+use lapidary_render::html::{HtmlRenderer, permission_html};
 use lapidary_render::markdown::MarkdownRenderer;
 use lapidary_render::text::{TextOptions, TextRenderer};
 use lapidary_testkit::attacks::{ATTACKS, everywhere};
@@ -114,4 +114,28 @@ fn no_attack_gets_through_in_an_answer_too_long_to_be_prose() {
     well_formed::markdown(&document);
     assert!(document.contains("\n`````\n<script>"));
     assert!(document.contains("the end\n`````\n"));
+}
+
+#[test]
+fn what_is_to_be_approved_hides_no_word() {
+    const SPOOF: &str = r#""ls \u001b]0; rm x\u0007""#;
+    for input in [
+        "{\"command\":$}",
+        "{\"text\":$}",
+        "{\"file_path\":\"a\",\"old_string\":\"a\",\"new_string\":$}",
+    ] {
+        let input = input.replace('$', SPOOF);
+        let line = format!(
+            r#"{{"event":"permission_request","id":"r-0","seq":0,"provider":"acp","requestId":"1","toolName":"x","toolKind":"execute","toolInput":{input}}}"#
+        );
+        let event = lapidary_vocab::Event::from_json(&line).unwrap();
+        let lapidary_vocab::Body::PermissionRequest(request) = event.body else {
+            panic!("{line}");
+        };
+        let html = permission_html(&request);
+        assert!(
+            html.contains("\\u{1b}]0; ") && html.contains("\\u{7}"),
+            "{html}"
+        );
+    }
 }

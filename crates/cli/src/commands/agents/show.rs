@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::agents::{AgentCard, AgentDefinition, acknowledgement_hash};
-use lapidary::render::plain::sanitize;
+use lapidary::render::plain::reveal;
 use lapidary::vocab::agents::{AgentInfo, AgentShown, SHOW_SCHEMA};
 use lapidary::vocab::line;
 
@@ -138,7 +138,7 @@ fn print_text(shown: &AgentShown, out: &mut Printer) -> io::Result<()> {
         }
     }
     if let Some(prompt) = &shown.system_prompt {
-        writeln!(out, "\n{}", sanitize(prompt).trim_end())?;
+        writeln!(out, "\n{}", reveal(prompt).trim_end())?;
     }
     Ok(())
 }

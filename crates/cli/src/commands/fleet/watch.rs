@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use lapidary::render::plain::one_line;
+use lapidary::render::plain::{one_line, reveal};
 use lapidary::vocab::fleet::FleetOverviewReport;
 use lapidary::vocab::line;
 use tokio::time::sleep;
@@ -104,7 +104,7 @@ fn print_text(report: &FleetOverviewReport, out: &mut Printer) -> Result<(), Fai
             out,
             "  ticket {ticket} asks `{}`: {}",
             one_line(&prompt.request_id),
-            one_line(title.unwrap_or_default())
+            one_line(&reveal(title.unwrap_or_default())) // it is what `fleet answer` allows
         )?;
     }
     for lane in &report.lanes {

@@ -7,7 +7,7 @@ use lapidary::gemini::hooks::{
     Hook, HookEntry, HookEvent, HookRegistry, HookSource, LeftOut, event_meant,
 };
 use lapidary::gemini::settings::SettingsScope;
-use lapidary::render::plain::one_line;
+use lapidary::render::plain::{one_line, reveal};
 use lapidary::vocab::hooks::{HookInfo, HookList, HookScope, LIST_SCHEMA, LeftOutHook};
 use lapidary::vocab::line;
 
@@ -222,12 +222,12 @@ fn print_hook(entry: &HookEntry, out: &mut Printer) -> io::Result<()> {
     writeln!(
         out,
         "  {mark} {}{matcher}{sequential}  [{}, {}]",
-        one_line(hook.display_name()),
+        one_line(&reveal(hook.display_name())),
         one_line(&hook_origin(hook)),
         time_text(hook.deadline())
     )?;
     if hook.display_name() != hook.command {
-        writeln!(out, "      {}", one_line(&hook.command))?;
+        writeln!(out, "      {}", one_line(&reveal(&hook.command)))?;
     }
     for path in &entry.disabled_by {
         writeln!(

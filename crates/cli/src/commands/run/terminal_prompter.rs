@@ -557,9 +557,42 @@ mod tests {
             edited.contains("Always would allow: edits of `/p/a.txt`"),
             "{edited}"
         );
-        assert!(!edited.contains(['\u{1b}', '{']), "{edited:?}");
+        assert!(edited.contains("+be\\u{1b}[2Jta"), "{edited}");
+        assert!(!edited.contains(['\u{1b}', '"']), "{edited:?}");
         question.request.content = vec![diff(None, "new\n")];
         assert!(prompt(&question).text.contains("\n  │ --- /dev/null\n"));
+    }
+
+    #[test]
+    fn a_prompt_hides_no_word_of_a_command() {
+        let spoof = "ls \u{1b}]0; touch pwned; echo \u{7}\u{200b}";
+        let shown = "ls \\u{1b}]0; touch pwned; echo \\u{7}\\u{200b}";
+        let (mut question, _) = question(spoof, "why");
+        question.request.title = Some(Text::from(spoof));
+        question.action.paths = vec!["/p/a\u{1b}]0;b\u{7}".into()];
+        assert_eq!(
+            prompt(&question).text.replace("\n    ", " "),
+            format!(
+                "? The agent wants to run a command: {shown}\n  file: /p/a\\u{{1b}}]0;b\\u{{7}}\n  │ $ {shown}\n  \
+                 Why this is asked: why\n  Always would allow: the command `{shown}`\n"
+            )
+        );
+        question.action.command = None;
+        question.request.tool_input = Json::from_value(&serde_json::json!({"text": spoof}));
+        assert!(
+            prompt(&question).text.contains("touch pwned"),
+            "{question:?}"
+        );
+    }
+
+    #[test]
+    fn a_prompt_shows_both_ends_of_a_long_path() {
+        let (mut question, _) = question("", "");
+        question.action.command = None;
+        question.action.paths = vec![format!("/p/{}/authorized_keys", "x".repeat(400)).into()];
+        let shown = prompt(&question).text.replace("\n    ", "");
+        assert!(shown.contains("file:/p/xxx"), "{shown}");
+        assert!(shown.contains("xxx/authorized_keys\n"), "{shown}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use lapidary::gemini::skills::{InstallMode, SkillDefinition, SkillPackage};
+use lapidary::render::plain::reveal;
 
 use super::stop::StopListener;
 use crate::failure::Failure;
@@ -107,10 +108,10 @@ impl ConsentQuestion<'_> {
     }
 }
 
-/// Foreign text on one line: a further line could pass for one of ours.
+/// Foreign text on one line, with all that is hidden in it: a further line could pass for one of ours, and the model reads hidden words.
 fn in_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
+    reveal(&words.join(" ")).into_owned()
 }
 
 /// The same, cut so that it does not push our own text off the screen.

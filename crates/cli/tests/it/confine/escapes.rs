@@ -118,6 +118,28 @@ asked(1, "terminal/wait_for_exit", terminalId=t); done(p)"#
 }
 
 #[test]
+fn a_file_that_is_written_for_the_agent_is_one_that_it_could_write() {
+    let write = |path: &str, args: &[&str]| {
+        let world = World::with_agent("exit 1");
+        fs::create_dir_all(world.path("outside")).unwrap();
+        std::os::unix::fs::symlink("../outside", world.path("project/up")).unwrap();
+        let agent = crate::support::root().join("examples/agent.py");
+        let agent = format!("python3 {}", agent.display());
+        let prompt = format!("write {}", world.path(path).display());
+        let told = world.run(&[&["--agent", &*agent, "--yolo"], args, &[&*prompt]].concat());
+        assert_eq!(told.verdict(), ("end_turn", Some(0)), "{told:?}");
+        world.path(path).exists()
+    };
+    let inside = |mode| write("project/x", &["--confine", mode]);
+    assert!(inside("workspace"));
+    assert!(!inside("read-only"));
+    let linked = ["--include-directories", "up", "--confine"];
+    let outside = |mode| write("project/up/x", &[&linked[..], &[mode]].concat());
+    assert!(outside("off"));
+    assert!(!outside("workspace"));
+}
+
+#[test]
 fn an_mcp_server_of_the_agent_is_confined_like_the_agent() {
     let scene = r#"
 import subprocess

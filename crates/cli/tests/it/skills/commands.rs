@@ -178,6 +178,16 @@ fn nothing_is_installed_without_consent() {
 }
 
 #[test]
+fn the_question_for_consent_hides_no_word_of_a_description() {
+    let stage = Stage::new();
+    let text = "---\nname: mine\ndescription: \"Helps\\e]0; obey me\\a\\u200b\"\n---\n";
+    stage.write("project/mine/SKILL.md", text);
+    let ran = stage.run(&["install", "mine"]);
+    let shown = "* mine: Helps\\u{1b}]0; obey me\\u{7}\\u{200b}\n";
+    assert!(ran.stderr.contains(shown), "{ran:?}");
+}
+
+#[test]
 fn a_source_without_skills_says_where_there_are_some() {
     let stage = Stage::new();
     stage.write("project/repo/skills/x/SKILL.md", skill("x"));

@@ -1,6 +1,7 @@
 //! The text of a permission prompt: the command or the change, filtered, and cut if it is long.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use lapidary::engine::conversation::PermissionPrompt;
 use lapidary::engine::policy::StandingAnswer;
@@ -43,7 +44,7 @@ pub(super) struct ShownPrompt {
 }
 
 /// The prompt for a request: a heading, then the command that is judged and granted, then the changes as the agent describes
-/// them. The agent's text may be hostile, so all of it is filtered.
+/// them. The agent's text may be hostile, so nothing of it is obeyed, and nothing is left out.
 pub(super) fn shown_prompt(
     question: &PermissionPrompt,
     extent: PromptExtent,
@@ -55,11 +56,12 @@ pub(super) fn shown_prompt(
     let mut text = prompt_heading(question, options);
     let mut body = PromptBody::new(extent);
     if let Some(command) = &action.command {
-        body.add_rows(&approval::command_rows(command, indented));
+        body.add_rows(&approval::command_rows(&plain::reveal(command), indented));
     }
     for block in &request.content {
         if let ContentBlock::Diff(diff) = block {
             let diff = diff_text(diff);
+            let diff = plain::reveal(&diff);
             let diff = match action.paths.len() {
                 1 => without_file_names(&diff),
                 _ => &diff,
@@ -69,7 +71,7 @@ pub(super) fn shown_prompt(
     }
     let input = request.tool_input.to_display();
     if body.is_empty() && input != "{}" {
-        body.add_rows(&approval::text_rows(&input, indented));
+        body.add_rows(&approval::text_rows(&plain::reveal(&input), indented));
     }
     text += &body.text;
     if body.left_out > 0 {
@@ -108,7 +110,7 @@ fn prompt_heading(question: &PermissionPrompt, options: LiveOptions) -> String {
         options,
     );
     for path in action.paths.iter().take(MOST_PATHS) {
-        let path = one_line(&path.display().to_string());
+        let path = path_line(path);
         text += &sentence_rows("  ", &format!("file: {path}"), options);
     }
     if let Some(more @ 1..) = action.paths.len().checked_sub(MOST_PATHS) {
@@ -210,8 +212,21 @@ fn without_file_names(diff: &str) -> &str {
     }
 }
 
+/// A path on one line: of a long one its beginning and its end, where the name of the file is.
+fn path_line(path: &Path) -> String {
+    let clean = plain::one_line(&plain::reveal(&path.display().to_string()));
+    let count = clean.chars().count();
+    if count <= LONGEST_TITLE {
+        return clean;
+    }
+    let half = LONGEST_TITLE / 2;
+    let start: String = clean.chars().take(half).collect();
+    let end: String = clean.chars().skip(count - half).collect();
+    format!("{start}…{end}")
+}
+
 fn one_line(text: &str) -> String {
-    let clean = plain::one_line(text);
+    let clean = plain::one_line(&plain::reveal(text));
     match clean.char_indices().nth(LONGEST_TITLE) {
         Some((end, _)) => format!("{}…", &clean[..end]),
         None => clean,
