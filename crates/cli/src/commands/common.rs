@@ -152,7 +152,7 @@ pub(crate) struct CommonOptions {
     /// Show files read and written through Lapidary as tool calls (ACP only)
     #[arg(long, help_heading = RARE)]
     pub(in crate::commands) show_files: bool,
-    /// Do not protect sessions while Gemini CLI runs
+    /// Do not protect sessions with the vault
     #[arg(long, help_heading = RARE)]
     pub(in crate::commands) no_vault: bool,
 }

@@ -5,6 +5,7 @@ mod carry_on;
 mod common;
 mod delete;
 pub(super) mod export;
+mod failed_search;
 mod identify;
 mod index;
 pub(super) mod list;

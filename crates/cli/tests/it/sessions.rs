@@ -1,5 +1,6 @@
 //! `lapidary sessions`: what agents recorded, found, counted and removed.
 
+mod agent_names;
 mod agent_stage;
 mod bad_input;
 mod browse;

@@ -3,7 +3,7 @@
 //! A search for a few words comes first, and only lines that can count are parsed: most of a file is results of tools.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use lapidary_json::{Token, TokenKind, scan_object};

@@ -7,12 +7,13 @@ use anyhow::anyhow;
 use lapidary::sessions::briefing::{BriefingFold, SessionBriefing};
 use lapidary::sessions::{
     FromFiles, GeminiSessions, ListedSession, ReplaySessionError, SelectionMode,
-    SessionProvider as _,
+    SessionProvider as _, select,
 };
 use lapidary::vocab::Event;
 
 use super::super::run::{self, RunExtras, RunRequest};
-use super::common::{ProjectScope, SessionsContext, other_named, select_session};
+use super::common::{ProjectScope, SessionsContext, other_named};
+use super::failed_search::FailedSearch;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -110,7 +111,15 @@ fn session_briefing(named: &str, place: &SessionsContext) -> Result<SessionBrief
     if let Some(session) = other_named(named, &others)? {
         return folded(session.listed, |take| session.replay(take));
     }
-    let session = select_session(&listing, named, SelectionMode::Generous)?;
+    let session = select(&listing, named, SelectionMode::Generous);
+    let session = session.map_err(|error| {
+        let search = FailedSearch {
+            place,
+            is_everywhere: true,
+            others: &others,
+        };
+        search.failure(named, error)
+    })?;
     let mut files = FromFiles;
     folded(session, |take| {
         GeminiSessions::new(&mut files).replay(session, take)

@@ -81,6 +81,11 @@ impl AgentFilter {
         self.agent.is_some()
     }
 
+    /// The agent that was named.
+    pub(super) fn named_agent(&self) -> Option<&str> {
+        self.agent.as_deref()
+    }
+
     /// Whether sessions of this agent count.
     pub(super) fn takes_provider(&self, provider: &Provider) -> bool {
         let agent = self.agent.as_deref();
@@ -330,6 +335,28 @@ pub(super) fn other_named<'o>(
     };
     let mut sessions = others.iter();
     Ok(sessions.find(|it| found.contains(&it.listed.id())))
+}
+
+/// The session that was updated last.
+pub(super) enum NewestSession<'s> {
+    /// One of Gemini CLI.
+    File(&'s ListedSession),
+    /// One of another provider.
+    Other(OtherSession<'s>),
+}
+
+impl<'s> NewestSession<'s> {
+    /// The newest of both, if there is any.
+    pub(super) fn find(listing: &'s SessionListing, others: &'s OtherSessions) -> Option<Self> {
+        let other = others.iter().max_by_key(|it| it.listed.updated_ms);
+        let updated = other.as_ref().map(|it| it.listed.updated_ms);
+        match (listing.most_recent(), other) {
+            (Some(file), _) if updated.is_none_or(|it| it <= file.updated_ms) => {
+                Some(Self::File(file))
+            }
+            (_, other) => other.map(Self::Other),
+        }
+    }
 }
 
 /// The failure of an operation that a provider does not support.

@@ -29,7 +29,8 @@ use removed::RedactedSource;
 use source::{ExportSource, read_file};
 
 use super::super::prices::TranscriptPrices;
-use super::common::{AgentFilter, ProjectScope, SessionsContext, other_named, select_session};
+use super::common::{AgentFilter, NewestSession, ProjectScope, SessionsContext, other_named};
+use super::failed_search::FailedSearch;
 use super::identify::not_found;
 use super::show::is_path;
 use crate::exit::CommandExit;
@@ -91,6 +92,11 @@ enum ExportFormat {
 }
 
 impl ExportFormat {
+    /// Whether sessions of every agent have this format.
+    fn is_transcript(self) -> bool {
+        matches!(self, Self::Markdown | Self::Html)
+    }
+
     fn file_ending(self) -> &'static str {
         match self {
             Self::Markdown => "md",
@@ -337,14 +343,14 @@ fn report_export(
 /// The named sessions, each once.
 fn wanted_exports<'k>(
     args: &Args,
-    known: &'k KnownSessions,
+    known: &'k KnownSessions<'_>,
     invocation: &Invocation,
 ) -> Result<Vec<WantedExport<'k>>, Failure> {
     let (files, ids): (Vec<_>, Vec<_>) = args.sessions.iter().partition(|named| is_path(named));
     let mut wanted: Vec<_> = files.into_iter().map(|file| by_path(file)).collect();
     if args.sessions.is_empty() || !ids.is_empty() {
         if ids.is_empty() && args.scope.all {
-            say_what_is_left_out(&known.listing, invocation);
+            say_what_is_left_out(known, invocation);
         }
         wanted.extend(listed_exports(args, known, &ids)?);
     }
@@ -354,15 +360,17 @@ fn wanted_exports<'k>(
 }
 
 /// Sessions that can be named.
-struct KnownSessions {
+struct KnownSessions<'p> {
+    place: &'p SessionsContext,
     listing: SessionListing,
-    /// Sessions of other providers, if a name is not in the list.
+    /// Sessions of other providers, if a name is not in the list, or if the newest of all is wanted.
     others: OtherSessions,
 }
 
-impl KnownSessions {
-    fn list_known(args: &Args, place: &SessionsContext) -> Result<Self, Failure> {
+impl<'p> KnownSessions<'p> {
+    fn list_known(args: &Args, place: &'p SessionsContext) -> Result<Self, Failure> {
         let mut known = Self {
+            place,
             listing: SessionListing::default(),
             others: OtherSessions::default(),
         };
@@ -378,7 +386,10 @@ impl KnownSessions {
             return Ok(known);
         }
         let mut ids = args.sessions.iter().filter(|named| !is_path(named));
-        if ids.any(|id| select(&known.listing, id, SelectionMode::Generous).is_err()) {
+        let is_unknown = ids.any(|id| select(&known.listing, id, SelectionMode::Generous).is_err());
+        let is_newest_wanted = args.sessions.is_empty() && !args.scope.all;
+        let may_be_others = args.to.is_transcript() || known.listing.sessions.is_empty();
+        if is_unknown || (is_newest_wanted && may_be_others) {
             known.others = place.only_others(&args.scope, &known.listing)?;
         }
         Ok(known)
@@ -386,12 +397,14 @@ impl KnownSessions {
 }
 
 /// Reports how many files the export skips, in case it is meant as a backup.
-fn say_what_is_left_out(listing: &SessionListing, invocation: &Invocation) {
-    for warning in &listing.warnings {
+fn say_what_is_left_out(known: &KnownSessions<'_>, invocation: &Invocation) {
+    let listing = &known.listing;
+    for warning in listing.warnings.iter().chain(&known.others.warnings) {
         invocation.print_message(&format!("warning: {}", sanitize(warning)));
     }
     let why = "`lapidary sessions list --all --hidden` says why";
-    match (listing.sessions.len(), listing.hidden.len()) {
+    let count = listing.sessions.len() + known.others.iter().count();
+    match (count, listing.hidden.len()) {
         (0, 0) => invocation.print_message("note: there is no session to export"),
         (_, 0) => {}
         (_, 1) => invocation.print_message(&format!(
@@ -405,7 +418,7 @@ fn say_what_is_left_out(listing: &SessionListing, invocation: &Invocation) {
 
 fn listed_exports<'k>(
     args: &Args,
-    known: &'k KnownSessions,
+    known: &'k KnownSessions<'_>,
     ids: &[&String],
 ) -> Result<Vec<WantedExport<'k>>, Failure> {
     let listing = &known.listing;
@@ -413,43 +426,48 @@ fn listed_exports<'k>(
         source: ExportSource::File(session.path.clone()),
         name: export_name(args, session),
     };
-    if !ids.is_empty() {
-        let chosen = ids.iter().map(|id| {
-            let failure = match select_session(listing, id, SelectionMode::Generous) {
-                Ok(session) => return Ok(wanted(session)),
-                Err(failure) => failure,
-            };
-            let session = other_named(id, &known.others)?.ok_or(failure)?;
-            Ok(WantedExport {
-                name: export_name(args, session.listed),
-                source: ExportSource::Other(session),
-            })
-        });
-        return chosen.collect();
-    }
     let other = |session: OtherSession<'k>| WantedExport {
         name: export_name(args, session.listed),
         source: ExportSource::Other(session),
     };
+    if !ids.is_empty() {
+        let chosen = ids.iter().map(|id| {
+            let error = match select(listing, id, SelectionMode::Generous) {
+                Ok(session) => return Ok(wanted(session)),
+                Err(error) => error,
+            };
+            let session = match other_named(id, &known.others)? {
+                None if *id == "latest" && listing.sessions.is_empty() => {
+                    known.others.iter().max_by_key(|it| it.listed.started_ms)
+                }
+                session => session,
+            };
+            let search = FailedSearch {
+                place: known.place,
+                is_everywhere: args.scope.all,
+                others: &known.others,
+            };
+            session.map(other).ok_or_else(|| search.failure(id, error))
+        });
+        return chosen.collect();
+    }
     if args.scope.all {
         // Sessions of other agents go into a backup only if they were asked for: they are in no format that an agent reads again.
         let others = known.others.iter().map(other);
         let files = listing.sessions.iter().map(wanted);
         return Ok(files.chain(others).collect());
     }
-    let newest = known.others.iter().max_by_key(|it| it.listed.updated_ms);
-    if let (None, Some(newest)) = (listing.most_recent(), newest) {
-        return Ok(vec![other(newest)]);
+    match NewestSession::find(listing, &known.others) {
+        Some(NewestSession::File(session)) => Ok(vec![wanted(session)]),
+        Some(NewestSession::Other(session)) => Ok(vec![other(session)]),
+        None => Err(not_found(SelectError::NoSessions)),
     }
-    let recent = listing.most_recent();
-    let recent = recent.ok_or_else(|| not_found(SelectError::NoSessions))?;
-    Ok(vec![wanted(recent)])
 }
 
 /// The name of a session's file, without its ending.
 fn export_name(args: &Args, session: &ListedSession) -> String {
     let row = session.row();
-    if args.scope.all {
+    if args.scope.all && !row.project_id.is_empty() {
         format!("{}-{}", row.project_id, row.file)
     } else {
         row.file.to_owned()

@@ -242,13 +242,16 @@ fn print_text(
     let is_narrowed = args.since.is_some() || args.until.is_some();
     if listing.sessions.is_empty() && is_narrowed {
         out.print_note("no session is of that time")?;
-    } else if listing.sessions.is_empty() && listing.hidden.is_empty() {
+    } else if listing.sessions.is_empty() {
         let where_else = if args.scope.all {
             ""
         } else {
             "; --all shows those of other projects"
         };
-        out.print_note(&format!("no sessions recorded here yet{where_else}"))?;
+        let whose = args.whose.named_agent();
+        let whose = whose.map(|agent| format!(" of `{}`", sanitize(agent)));
+        let whose = whose.unwrap_or_default();
+        out.print_note(&format!("no sessions{whose} recorded here yet{where_else}"))?;
     }
     Ok(())
 }

@@ -9,13 +9,12 @@ use std::time::SystemTime;
 use anyhow::anyhow;
 use lapidary::engine::headless::Job;
 use lapidary::sessions::vault::{Guard, Vault, summary};
-use lapidary::sessions::{SelectionMode, SessionListing, SessionProject};
+use lapidary::sessions::{OtherSessions, SelectionMode, SessionListing, SessionProject, select};
 
 use self::other_agent::OtherAgentSession;
 use super::super::run::{self, RunExtras, RunRequest};
-use super::common::{
-    ProjectScope, SessionsContext, other_named, select_session, unsupported_failure,
-};
+use super::common::{ProjectScope, SessionsContext, other_named, unsupported_failure};
+use super::failed_search::FailedSearch;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -114,15 +113,16 @@ fn choose_session(
     let place = SessionsContext::open(invocation)?;
     finish_killed(job, &place.scope_projects(&scope)?);
     let listing = place.list_sessions(&scope)?;
-    let found = select_session(&listing, session, SelectionMode::Generous);
-    let found = found.map_err(|failure| {
-        of_another_provider(session, &place, &scope, &listing).unwrap_or(failure)
-    });
-    let found = found.map_err(|failure| match &job.vault {
-        Some(vault) if Vault::open(vault).newest_of(session).is_ok() => failure.with_hint(format!(
-            "the vault has it: `lapidary sessions vault restore {session}` brings it back"
-        )),
-        _ => failure,
+    let found = select(&listing, session, SelectionMode::Generous);
+    let found = found.map_err(|error| {
+        // Sessions of other agents were looked for in every project.
+        let search = FailedSearch {
+            place: &place,
+            is_everywhere: true,
+            others: &OtherSessions::default(),
+        };
+        of_another_provider(session, &place, &scope, &listing)
+            .unwrap_or_else(|| search.failure(session, error))
     })?;
     job.resume = Some(found.id().to_owned());
     Ok(())

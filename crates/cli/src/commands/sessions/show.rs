@@ -5,13 +5,16 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use lapidary::sessions::{
-    ListedSession, OtherSession, OtherSessions, SelectError, SelectionMode, SessionListing,
+    ListedSession, OtherSession, OtherSessions, SelectError, SelectionMode, SessionListing, select,
 };
 
 use super::super::runs::common::session_of_run;
 use super::super::sink::{DeltasArg, EventSink, OutputFormat, normalize_options};
 use super::super::translate;
-use super::common::{AgentFilter, ProjectScope, SessionsContext, other_named, select_session};
+use super::common::{
+    AgentFilter, NewestSession, ProjectScope, SessionsContext, other_named, select_session,
+};
+use super::failed_search::FailedSearch;
 use super::identify::{beginning_with, not_found};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -55,9 +58,9 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let Some(named) = args.session.as_deref() else {
         return show_newest(args, &place, &listing, out);
     };
-    let failure = match select_session(&listing, named, SelectionMode::Generous) {
+    let error = match select(&listing, named, SelectionMode::Generous) {
         Ok(session) => return view_file(&session.path, args, out),
-        Err(failure) => failure,
+        Err(error) => error,
     };
     if let Some(kept) = in_vault(named, &args.scope, &place, &listing)? {
         let id = kept.id();
@@ -72,10 +75,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     } else {
         other_named(named, &others)?
     };
-    match session {
-        Some(session) => view_other(session, args, out),
-        None => of_run(named, args, failure, out),
+    if let Some(session) = session {
+        return view_other(session, args, out);
     }
+    let search = FailedSearch {
+        place: &place,
+        is_everywhere: args.scope.all,
+        others: &others,
+    };
+    of_run(named, args, search.failure(named, error), out)
 }
 
 fn view_file(path: &Path, args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -138,19 +146,17 @@ fn others_of(
     Ok(others)
 }
 
-/// The session that was updated last; one of another provider only if there is no file.
+/// The session that was updated last.
 fn show_newest(
     args: &Args,
     place: &SessionsContext,
     listing: &SessionListing,
     out: &mut Printer,
 ) -> Result<CommandExit, Failure> {
-    if let Some(session) = listing.most_recent() {
-        return view_file(&session.path, args, out);
-    }
     let others = others_of(args, place, listing)?;
-    match others.iter().max_by_key(|it| it.listed.updated_ms) {
-        Some(session) => view_other(session, args, out),
+    match NewestSession::find(listing, &others) {
+        Some(NewestSession::File(session)) => view_file(&session.path, args, out),
+        Some(NewestSession::Other(session)) => view_other(session, args, out),
         None => Err(not_found(SelectError::NoSessions)),
     }
 }

@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::{command, object, sessions};
 use crate::support::{Ran, output};
 
-const SESSION: &str = "c1a0de00-0000-4000-8000-000000000002";
+pub(super) const SESSION: &str = "c1a0de00-0000-4000-8000-000000000002";
 
 /// A home whose session of Claude Code has these lines instead.
-fn home(change: impl FnOnce(Vec<String>) -> String) -> RecordedHome {
+pub(super) fn home(change: impl FnOnce(Vec<String>) -> String) -> RecordedHome {
     let home = RecordedHome::new();
     let scene = "sessions/claude-2.1.312/tools/projects/-tmp-project";
     let name = format!("{SESSION}.jsonl");
@@ -28,7 +28,7 @@ fn home(change: impl FnOnce(Vec<String>) -> String) -> RecordedHome {
     home
 }
 
-fn file(home: &RecordedHome) -> PathBuf {
+pub(super) fn file(home: &RecordedHome) -> PathBuf {
     let projects = home.home().join(".claude/projects");
     projects
         .join("-tmp-project")
@@ -97,7 +97,7 @@ fn copy_tree(from: &Path, to: &Path) {
 }
 
 /// A home with a session of each of five agents.
-fn home_of_all() -> RecordedHome {
+pub(super) fn home_of_all() -> RecordedHome {
     let home = RecordedHome::new();
     home.session("gemini", "2026-01-02T10:00:00.000Z", &["said"]);
     let captures = [
@@ -336,6 +336,36 @@ fn a_directory_without_permission_is_named_once_and_the_other_agents_are_listed(
                 1,
                 "{place:?}: {here}"
             );
+        }
+    }
+}
+
+#[test]
+fn a_count_a_copy_and_a_failed_search_name_a_directory_that_they_cannot_read() {
+    let home = home_of_all();
+    for place in [
+        ".claude/projects/-tmp-project",
+        ".codex/sessions/2026/11/18",
+        ".qwen/projects/-tmp-project/chats",
+    ] {
+        let place = home.home().join(place);
+        let shut = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+        shut(0o000);
+        let told = [
+            &["stats", "--all", "--format", "text"][..],
+            &["vault", "add", "--agent", "all", "--format", "text"],
+            &["show", "--all", "c1a0de99"],
+            &["export", "--all", "c1a0de99"],
+            &["continue", "c1a0de99", "--in", "gemini", "--print"],
+        ]
+        .map(|args| (args, unprivileged(&home, args).stderr));
+        shut(0o700);
+        let warning = format!(
+            "warning: sessions in `{}` cannot be read: Permission denied (os error 13)\n",
+            place.display()
+        );
+        for (args, stderr) in told {
+            assert!(stderr.contains(&warning), "{args:?}: {stderr}");
         }
     }
 }
