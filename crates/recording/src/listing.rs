@@ -132,16 +132,23 @@ fn without_manifest(directory: &Path, id: &str) -> Option<ListedRun> {
     if !timing.is_file() || is_beside {
         return None;
     }
+    if is_running(directory) {
+        // The recorder holds the lock before it writes the manifest.
+        return Some(run_without_facts(id, RunState::Running, &timing));
+    }
     let problem = format!("there is no `{MANIFEST}`: the run ended before it began");
     Some(unreadable_run(id, problem, &timing))
 }
 
 fn unreadable_run(id: &str, problem: String, metadata: &Metadata) -> ListedRun {
-    let facts = ManifestFacts::default();
-    let mut info = facts.into_info(id, RunState::Unreadable);
-    info.problem = Some(problem);
+    let mut run = run_without_facts(id, RunState::Unreadable, metadata);
+    run.info.problem = Some(problem);
+    run
+}
+
+fn run_without_facts(id: &str, state: RunState, metadata: &Metadata) -> ListedRun {
     ListedRun {
-        info,
+        info: ManifestFacts::default().into_info(id, state),
         began_ms: modified_ms(metadata),
     }
 }

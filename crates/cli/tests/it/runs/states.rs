@@ -38,6 +38,18 @@ fn a_run_without_an_end_goes_on_as_long_as_its_recorder_holds_the_lock() {
 }
 
 #[test]
+fn a_run_that_has_written_nothing_but_its_lock_is_running() {
+    let shelf = Shelf::new();
+    fs::create_dir(shelf.path("r")).unwrap();
+    let timing = File::create(shelf.path("r").join("timing")).unwrap();
+    timing.lock().unwrap();
+    let listed = shelf.list(&[]);
+    assert_eq!(listed["runs"][0]["state"], "running", "{listed}");
+    timing.unlock().unwrap();
+    assert_eq!(shelf.list(&[])["runs"][0]["state"], "unreadable");
+}
+
+#[test]
 fn a_recording_of_a_newer_version_is_shown_as_far_as_it_is_understood_and_not_played() {
     let shelf = Shelf::new();
     let mut newer = manifest(TIME);
