@@ -134,7 +134,7 @@ impl RunningAgent {
             }
             AgentSource::Local(agent) => {
                 let log = taped(launch.recorder)?;
-                let has_exit_status = agent.has_exit_status();
+                let has_exit_status = agent.is_in_process();
                 let pipe = agent.start_task(ordered, departed);
                 let connected = connect_noting(pipe, methods, limits, Arc::clone(&log));
                 (0, has_exit_status, log, connected)

@@ -128,8 +128,8 @@ impl LocalAgent {
         self.data == DataForm::Result
     }
 
-    /// Whether its end has an exit status.
-    pub(super) fn has_exit_status(&self) -> bool {
+    /// Whether a task of this process does its work, and not a remote agent. Its end then has an exit status.
+    pub fn is_in_process(&self) -> bool {
         self.place == AgentPlace::Here
     }
 

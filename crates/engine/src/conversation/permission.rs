@@ -26,7 +26,7 @@ use super::conversation_state::{ConversationState, session_of};
 use super::elicitations;
 use super::line_observer::{PermissionFacts, RequestFacts};
 use super::request::ConversationRequest;
-use crate::acp::{IncomingRequest, IncomingRequests, LineFacts, RpcError};
+use crate::acp::{IncomingRequest, IncomingRequests, LineFacts, LocalAgent, RpcError};
 use crate::agent_hooks::{FIRE_HOOKS, HookPlace, HookVerdict, model_moment};
 use crate::client::{PermissionAnswer, PermissionPrompt};
 use crate::hooks::WantedCall;
@@ -162,10 +162,11 @@ impl AgentRequest<'_> {
             return Ok(None);
         };
         let decision = verdict.decide_over(|| self.state.lock_table().policy().decide(action));
-        let decision = match &self.state.request.local {
-            // An agent in this process writes files itself, where the kernel confines only the commands that it runs.
-            Some(_) => self.refused_by_confinement(action).unwrap_or(decision),
-            None => decision,
+        // The kernel confines the commands of an agent in this process, but not the files that it writes.
+        let local = self.state.request.local.as_ref();
+        let decision = match local.is_some_and(LocalAgent::is_in_process) {
+            true => self.refused_by_confinement(action).unwrap_or(decision),
+            false => decision,
         };
         let decision = self.narrow_decision(decision, options.as_ref());
         let mut hook_reason = None;

@@ -279,8 +279,7 @@ impl AgentCatalog {
         request: &TaskRequest<'_>,
     ) -> Result<(), AgentTaskError> {
         let task = self.task(job, request)?;
-        let plans = Rules::new(self.plan_rule(job));
-        job.speaking.rules = job.speaking.rules.clone().before(plans);
+        self.permit_plans(job);
         // The agent has a limit of its own, which a shorter one of the run would cut off before its recovery turn.
         job.config.timeout = job.config.timeout.or(Some(task.longest_run()));
         // The model is the task's: there is no session in which it could be set.
@@ -305,11 +304,18 @@ impl AgentCatalog {
         variables
     }
 
-    /// The rule that lets an agent write plans: Markdown files in the directory of plans. None unless the job may only plan.
-    pub fn plan_rule(&self, job: &Job) -> Option<Rule> {
-        let plans = self.job_plans_directory(job)?;
+    /// Lets the agent of a job that may only plan write plans: Markdown files in the directory of plans, which [`Self::task`]
+    /// creates for local agents.
+    pub fn permit_plans(&self, job: &mut Job) {
+        let plans = self.job_plans_directory(job);
+        let Some(plans) = plans.filter(|it| it.is_dir()) else {
+            return;
+        };
         let spec = format!("edit:{}/*.md", plans.display());
-        Rule::parse_flag(PermissionEffect::Allow, &spec, &job.environment.dir).ok()
+        let rule = Rule::parse_flag(PermissionEffect::Allow, &spec, &job.environment.dir);
+        let rules = Rules::new(rule.ok());
+        job.speaking.rules = job.speaking.rules.clone().before(rules);
+        job.config.confine_write.get_or_insert_default().push(plans);
     }
 
     /// The directory of plans, if the job may only plan.
