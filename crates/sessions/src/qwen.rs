@@ -61,7 +61,7 @@ impl QwenSessions {
         let subagents = directory.join("subagents");
         let names = found.directory_names(&subagents, projects);
         for place in [chats.join("archive"), chats] {
-            if !found.is_within(&place, projects) {
+            if !found.accept_directory(&place, projects) {
                 continue;
             }
             let from = found.files.len();

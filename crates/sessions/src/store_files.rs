@@ -215,7 +215,7 @@ impl FoundFiles {
     /// The names of the directories in a directory of a store; none if it is not there. Links are hidden.
     pub(crate) fn directory_names(&mut self, directory: &Path, store: &Path) -> HashSet<String> {
         let mut names = HashSet::new();
-        if !self.is_within(directory, store) {
+        if !self.accept_directory(directory, store) {
             return names;
         }
         for (path, about) in self.directory_entries(directory) {
@@ -226,8 +226,8 @@ impl FoundFiles {
         names
     }
 
-    /// Whether a directory is there and in the store. A link that leads out of the store is hidden.
-    pub(crate) fn is_within(&mut self, directory: &Path, store: &Path) -> bool {
+    /// True if a directory is there and in the store. Hides it if it is a link that leads out of the store.
+    pub(crate) fn accept_directory(&mut self, directory: &Path, store: &Path) -> bool {
         let (Some(store), Some(place)) = (self.reach(store), self.reach(directory)) else {
             return false;
         };

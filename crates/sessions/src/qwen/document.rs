@@ -35,7 +35,7 @@ pub(super) fn add_documents(found: &mut FoundFiles, tmp: &Path, scope: &Provider
         }
         found.hide_linked_directory(&path, &about);
         let chats = path.join("chats");
-        if about.is_dir() && found.is_within(&chats, tmp) {
+        if about.is_dir() && found.accept_directory(&chats, tmp) {
             found.add_directory(&chats, ".json", tmp);
         }
     }
