@@ -31,7 +31,7 @@ const COMMANDS: [&str; 30] = [
     "cat missing.txt",
     "ls",
     "pwd",
-    "cat a.txt | wc -l",
+    "ls | wc -l",
     "printf '\\033[31mred\\033[0m\\n'",
     "printf 'caf\\303\\251 \\360\\237\\230\\200\\n'",
     "printf 'bad \\377 byte\\n'",

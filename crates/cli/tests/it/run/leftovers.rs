@@ -146,7 +146,7 @@ fn a_program_that_is_no_supervisor_starts_nothing() {
     let last = std::iter::from_fn(|| run.blocking_next()).last().unwrap();
     assert!(
         last.to_json()
-            .contains("was started as a supervisor and is none")
+            .contains("its `main` does not begin with `supervisor::run_if_asked`")
     );
 }
 
