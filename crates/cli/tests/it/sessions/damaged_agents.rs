@@ -341,6 +341,50 @@ fn a_directory_without_permission_is_named_once_and_the_other_agents_are_listed(
 }
 
 #[test]
+fn a_closed_home_is_named_once_though_every_agent_has_its_sessions_there() {
+    let home = home_of_all();
+    let place = home.home();
+    let shut = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+    shut(0o000);
+    let listed = unprivileged(&home, &["list", "--all"]);
+    let told = [
+        &["search", "--all", "hello", "--format", "text"][..],
+        &["stats", "--all", "--format", "text"],
+        &["show", "--all", "c1a0de99"],
+    ]
+    .map(|args| (args, unprivileged(&home, args).stderr));
+    shut(0o700);
+    let place = place.display();
+    let denied = "Permission denied (os error 13)";
+    let expected = [
+        format!("cannot look into `{place}`: {denied}"),
+        format!("sessions in `{place}` cannot be read: {denied}"),
+        format!("recordings in `{place}/.local/state/lapidary/runs` are not listed: {denied}"),
+    ];
+    let listed = object(&listed, "sessions");
+    assert_eq!(listed["warnings"], serde_json::json!(expected), "{listed}");
+    for (args, stderr) in told {
+        let times = stderr.matches(&expected[1]).count();
+        assert_eq!(times, 1, "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_closed_database_is_named_with_the_reason_and_the_other_sessions_are_listed() {
+    let home = home_of_all();
+    let database = home.home().join(".local/share/opencode/opencode.db");
+    fs::write(&database, "").unwrap();
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o000)).unwrap();
+    let listed = object(&unprivileged(&home, &["list", "--all"]), "sessions");
+    let warning = format!(
+        "sessions in `{}` cannot be read: Permission denied (os error 13)",
+        database.display()
+    );
+    assert_eq!(listed["warnings"], serde_json::json!([warning]), "{listed}");
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 5, "{listed}");
+}
+
+#[test]
 fn a_count_a_copy_and_a_failed_search_name_a_directory_that_they_cannot_read() {
     let home = home_of_all();
     for place in [
