@@ -384,6 +384,35 @@ fn a_closed_database_is_named_with_the_reason_and_the_other_sessions_are_listed(
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 5, "{listed}");
 }
 
+/// Not even root can read a directory that is a link to itself.
+#[test]
+fn prompts_of_a_session_that_cannot_be_reached_are_not_called_all_that_is_left() {
+    let home = RecordedHome::new();
+    let claude = home.home().join(".claude");
+    let scene = fixtures().join("sessions/claude-2.1.312/interactive");
+    copy_tree(&scene, &claude);
+    let projects = claude.join("projects");
+    fs::rename(&projects, home.root().join("moved")).unwrap();
+    symlink(&projects, &projects).unwrap();
+    let recover = || {
+        let ran = sessions(&home, &["recover", "--agent", "claude"]);
+        object(&ran, "recover")
+    };
+    let closed = recover();
+    assert_eq!(closed["sessions"], serde_json::json!([]), "{closed}");
+    let warning = closed["warnings"][0].as_str().unwrap();
+    assert!(
+        warning.contains("/.claude/projects` cannot be read: "),
+        "{warning}"
+    );
+    fs::remove_file(&projects).unwrap();
+    let gone = recover();
+    assert_eq!(
+        gone["sessions"][0]["sessionId"], "c1a0de00-0000-4000-8000-000000000020",
+        "{gone}"
+    );
+}
+
 #[test]
 fn a_count_a_copy_and_a_failed_search_name_a_directory_that_they_cannot_read() {
     let home = home_of_all();
