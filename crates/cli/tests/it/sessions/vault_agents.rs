@@ -214,3 +214,39 @@ fn watching_copies_a_session_that_grows_and_ends_with_sigterm() {
     kill(Pid::from_raw(id), Signal::SIGTERM).unwrap();
     assert_eq!(ended(child).status.code(), Some(0));
 }
+
+#[test]
+fn watching_tells_a_directory_that_it_cannot_read_once() {
+    let home = home();
+    let closed = home.home().join(".qwen/projects");
+    fs::create_dir(closed.parent().unwrap()).unwrap();
+    // As a directory without permission, but for every user.
+    fs::write(&closed, "no directory").unwrap();
+    let args = ["vault", "add", "--agent", "all", "--watch"];
+    let mut command = command(&home, &args);
+    command
+        .args(["--format", "text"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdin(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let lines = lines_of(&mut child);
+    // Copies of Claude Code and of Codex CLI, then one for each change.
+    for change in 0..4 {
+        let line = lines.recv_timeout(PATIENCE).unwrap();
+        assert!(line.contains(" new  "), "{line}");
+        if matches!(change, 1 | 2) {
+            let mut bytes = fs::read(file(&home)).unwrap();
+            bytes.extend_from_slice(b"{}\n");
+            fs::write(file(&home), &bytes).unwrap();
+        }
+    }
+    let id = i32::try_from(child.id()).unwrap();
+    kill(Pid::from_raw(id), Signal::SIGTERM).unwrap();
+    let stderr = String::from_utf8(ended(child).stderr).unwrap();
+    let warning = format!(
+        "warning: sessions in `{}` cannot be read: ",
+        closed.display()
+    );
+    assert_eq!(stderr.matches(&warning).count(), 1, "{stderr}");
+}
