@@ -279,6 +279,15 @@ pub(crate) fn add_warning(warnings: &mut Vec<String>, path: &Path, error: &io::E
     }
 }
 
+/// Adds warnings that are not there yet: a closed directory may have the stores of several agents.
+pub(crate) fn add_new_warnings(warnings: &mut Vec<String>, more: Vec<String>) {
+    for warning in more {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+}
+
 fn sorted_entries(directory: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(directory)? {

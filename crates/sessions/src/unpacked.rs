@@ -23,6 +23,10 @@ const LARGEST: u64 = 16 << 30;
 /// The largest window of a frame, which has to be held in memory. Codex CLI's have 2 MiB.
 const LARGEST_WINDOW: u64 = 32 << 20;
 
+/// An empty last block and a checksum, which is not compared. The decoder keeps as much as a window for later blocks, and hands it
+/// out at the end of a frame: a damaged frame ends so.
+const END_OF_FRAME: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+
 /// Whether a file that begins so is compressed.
 pub(crate) fn is_compressed(start: &[u8]) -> bool {
     start.starts_with(&FRAME_MARK)
@@ -50,6 +54,7 @@ pub fn unpacked(mut file: File) -> io::Result<Box<dyn Read>> {
         source: BufReader::new(file),
         decoder,
         is_in_frame: false,
+        failure: None,
         unpacked: 0,
         limit: size
             .saturating_mul(MOST_TIMES)
@@ -62,6 +67,8 @@ struct UnpackedReader {
     source: BufReader<File>,
     decoder: FrameDecoder,
     is_in_frame: bool,
+    /// Why the frame cannot be read on, until the bytes before that are handed out.
+    failure: Option<io::Error>,
     unpacked: u64,
     limit: u64,
 }
@@ -76,7 +83,7 @@ impl UnpackedReader {
                     length,
                     ..
                 })) => skip(&mut self.source, u64::from(length))?,
-                Err(error) => return Err(damaged(error)),
+                Err(error) => return Err(damaged(&error)),
             }
         }
         Ok(false)
@@ -86,10 +93,20 @@ impl UnpackedReader {
     fn read_frame(&mut self, room: &mut [u8]) -> io::Result<usize> {
         while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
             let one = BlockDecodingStrategy::UptoBlocks(1);
-            let decoded = self.decoder.decode_blocks(&mut self.source, one);
-            decoded.map_err(damaged)?;
+            if let Err(error) = self.decoder.decode_blocks(&mut self.source, one) {
+                self.failure = Some(damaged(&error));
+                let all = BlockDecodingStrategy::All;
+                let ended = self.decoder.decode_blocks(&END_OF_FRAME[..], all);
+                ended.map_err(|error| damaged(&error))?;
+            }
         }
-        self.decoder.read(room)
+        match (self.decoder.read(room)?, self.failure.take()) {
+            (0, Some(failure)) => Err(failure),
+            (count, failure) => {
+                self.failure = failure;
+                Ok(count)
+            }
+        }
     }
 
     fn too_large(&self) -> io::Error {
@@ -124,9 +141,15 @@ fn skip(source: &mut BufReader<File>, length: u64) -> io::Result<()> {
     io::copy(&mut source.take(length), &mut io::sink()).map(|_| ())
 }
 
-fn damaged(error: impl std::fmt::Display) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        format!("it is damaged or cut off ({error})"),
-    )
+/// The error of a frame. The decoder's own errors name its steps, which tell a user nothing.
+fn damaged(error: &FrameDecoderError) -> io::Error {
+    let sentence = match error {
+        FrameDecoderError::WindowSizeTooBig { requested, .. } => format!(
+            "it is packed with a window of {} MiB, and at most {} MiB are allowed",
+            requested >> 20,
+            LARGEST_WINDOW >> 20
+        ),
+        _ => "it is damaged or cut off".to_owned(),
+    };
+    io::Error::new(io::ErrorKind::InvalidData, sentence)
 }

@@ -30,7 +30,7 @@ use super::sink::{self, DeltasArg, EventSink, OutputFormat};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-pub(super) use events::{FileHandling, each_event};
+pub(super) use events::{FileHandling, each_event, file_format};
 use input::TranslateInput;
 use opencode::OpencodeSession;
 pub(super) use source::InputSource;
@@ -97,6 +97,9 @@ pub(crate) struct Args {
 enum TranslateFrom {
     /// Decide by content
     Auto,
+    /// The same, and a file of no known format is a damaged session file of Gemini CLI. For `sessions show`.
+    #[value(skip)]
+    AutoSession,
     /// `gemini -o stream-json`
     StreamJson,
     /// `gemini -o json`: its stdout, or its stderr after a failure
@@ -142,6 +145,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     }
     let mut input = TranslateInput::open(file.as_deref(), &out.invocation)?;
     let source = match args.from {
+        TranslateFrom::AutoSession => {
+            let format = input.recognise_format(args.max_line)?;
+            format.unwrap_or(InputSource::Session)
+        }
         TranslateFrom::Auto => input.detect_format(args.max_line)?,
         TranslateFrom::StreamJson => InputSource::Written(&GEMINI_STREAM),
         TranslateFrom::Json => InputSource::Written(&GEMINI_DOCUMENT),
@@ -214,6 +221,18 @@ impl Args {
             strict: false,
             max_line: lapidary::wire::lines::DEFAULT_LIMIT,
             is_for_reading: true,
+        }
+    }
+
+    /// For a file that the user named as a session, of any agent.
+    pub(super) fn of_named_session(
+        path: &Path,
+        format: Option<OutputFormat>,
+        no_raw: bool,
+    ) -> Self {
+        Self {
+            from: TranslateFrom::AutoSession,
+            ..Self::of_session(path, format, no_raw)
         }
     }
 

@@ -60,16 +60,20 @@ impl ClaudeSessions {
             _ => {}
         }
         let mut sessions: Vec<_> = sessions.into_values().collect();
-        sessions.retain(|session| !self.has_file(&session.id));
+        sessions.retain(|session| !self.may_have_file(&session.id));
         sessions.sort_by_key(|session| session.prompts.first().and_then(|it| it.time));
         Ok(sessions)
     }
 
-    fn has_file(&self, id: &str) -> bool {
+    /// Whether a session has a file, or may have one in a directory that cannot be read.
+    fn may_have_file(&self, id: &str) -> bool {
         let name = format!("{id}.jsonl");
-        let projects = std::fs::read_dir(&self.projects);
-        let mut projects = projects.into_iter().flatten().flatten();
-        projects.any(|project| project.path().join(&name).is_file())
+        let projects = match std::fs::read_dir(&self.projects) {
+            Ok(projects) => projects,
+            Err(error) => return error.kind() != io::ErrorKind::NotFound,
+        };
+        let mut files = projects.flatten().map(|it| it.path().join(&name));
+        files.any(|file| file.try_exists().unwrap_or(true))
     }
 }
 

@@ -10,7 +10,7 @@ use super::summary::ClaudeSummary;
 use crate::content_facts::ContentFacts;
 use crate::provider::{VaultFolder, VaultSource, files_below};
 use crate::provider_scope::ProviderScope;
-use crate::store_files::FoundFiles;
+use crate::store_files::{FoundFiles, add_new_warnings};
 
 /// `<session>/subagents/agent-<id>.jsonl` is two folders below that of the project.
 const DEEPEST: usize = 3;
@@ -27,7 +27,7 @@ impl VaultSource for ClaudeSessions {
     ) -> Vec<VaultFolder> {
         let mut found = FoundFiles::default();
         let directories = found.project_directories(&self.projects, scope);
-        warnings.append(&mut found.warnings);
+        add_new_warnings(warnings, found.warnings);
         let folder = |path: PathBuf| VaultFolder {
             files: files_below(&path, DEEPEST, warnings),
             path,

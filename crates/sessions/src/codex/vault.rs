@@ -9,6 +9,7 @@ use super::summary::RolloutSummary;
 use crate::content_facts::ContentFacts;
 use crate::provider::{VaultFolder, VaultSource};
 use crate::provider_scope::{ProviderScope, WantedDirectories};
+use crate::store_files::add_new_warnings;
 
 /// How many characters the id of a session has, a UUID.
 const ID_LENGTH: usize = 36;
@@ -24,8 +25,8 @@ impl VaultSource for CodexSessions {
         _scope: &ProviderScope<'_>,
         warnings: &mut Vec<String>,
     ) -> Vec<VaultFolder> {
-        let mut found = find_in_home(&self.home);
-        warnings.append(&mut found.warnings);
+        let found = find_in_home(&self.home);
+        add_new_warnings(warnings, found.warnings);
         let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
         let compressed = found.hidden.iter().map(|it| PathBuf::from(&it.path));
         let compressed = compressed.filter(|path| path.extension().is_some_and(|it| it == "zst"));

@@ -19,7 +19,7 @@ use crate::candidates::{CandidateName, SessionCandidate};
 use crate::provider_scope::{ProviderScope, WantedDirectories};
 use crate::search::SessionSearch;
 use crate::search::stored::{FoundStore, KnownScore, WordMemory, each_text};
-use crate::store_files::StoreFile;
+use crate::store_files::{StoreFile, add_new_warnings};
 use crate::stored_sessions::{ListMemory, StoredSessions, SummaryMemory, search_title};
 
 /// Whether files that an update does not name are gone.
@@ -143,8 +143,9 @@ impl SessionIndex {
             OtherFiles::Gone => self.drop_all_but(&all)?,
             OtherFiles::Kept => 0,
         };
-        let warnings = found.into_iter().flat_map(|found| found.warnings);
-        self.warnings.extend(warnings);
+        for found in found {
+            add_new_warnings(&mut self.warnings, found.warnings);
+        }
         Ok(updated)
     }
 

@@ -105,7 +105,7 @@ impl OpencodeDatabase {
             )?;
             if found == 0 {
                 let message = format!(
-                    "its table `{table}` has no column `{column}`: a newer opencode may have written it"
+                    "it has no table `{table}` with a column `{column}`: a newer opencode may have written it"
                 );
                 return Err(message.into());
             }

@@ -5,7 +5,7 @@
 //! log only grows until a checkpoint writes to the database itself: if the database is the same before and after the copy, the
 //! copy is whole.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -41,6 +41,8 @@ pub(super) enum SnapshotError {
     Io(#[from] io::Error),
     #[error("it is not a file")]
     NotAFile,
+    #[error("it is a link, which is not followed")]
+    Link,
     #[error("it is being written to, and too large to be copied ({size} bytes)")]
     TooLarge { size: u64 },
     #[error("opencode writes to it without a pause")]
@@ -50,9 +52,15 @@ pub(super) enum SnapshotError {
 impl DatabaseSnapshot {
     /// A snapshot of a database. A copy is made in a directory of its own in `scratch`, which only the user can read.
     pub(super) fn take(source: &Path, scratch: &Path) -> Result<Self, SnapshotError> {
-        if !source.symlink_metadata()?.is_file() {
+        let about = source.symlink_metadata()?;
+        if about.is_symlink() {
+            return Err(SnapshotError::Link);
+        }
+        if !about.is_file() {
             return Err(SnapshotError::NotAFile);
         }
+        // SQLite does not say why it cannot open a file, and the system does.
+        File::open(source)?;
         for _ in 0..MOST_ATTEMPTS {
             let state = FileState::read(source)?;
             let size = state.database.0.saturating_add(state.log);

@@ -11,6 +11,7 @@ use super::{ProviderCapabilities, RawReplay, SessionProvider, UsageFile, UsageFi
 use crate::listing::{ListedSession, SessionListing};
 use crate::provider_scope::WantedDirectories;
 use crate::replay_error::ReplaySessionError;
+use crate::store_files::add_new_warnings;
 use crate::stored_sessions::StoredSessions;
 
 /// A provider that a list owns.
@@ -70,7 +71,7 @@ impl OtherSessions {
         self.counts.extend(counts);
         let sessions = &mut listing.sessions;
         sessions.retain(|session| self.known.insert(session.id().to_owned()));
-        self.warnings.append(&mut listing.warnings);
+        add_new_warnings(&mut self.warnings, listing.warnings);
         self.hidden.append(&mut listing.hidden);
         self.groups.push(ProvidedSessions {
             provider,
@@ -80,8 +81,8 @@ impl OtherSessions {
     }
 
     /// Adds the files to count of a provider.
-    pub(crate) fn add_usage_files(&mut self, provider: Box<DynProvider>, mut files: UsageFiles) {
-        self.warnings.append(&mut files.warnings);
+    pub(crate) fn add_usage_files(&mut self, provider: Box<DynProvider>, files: UsageFiles) {
+        add_new_warnings(&mut self.warnings, files.warnings);
         self.groups.push(ProvidedSessions {
             provider,
             sessions: Vec::new(),
@@ -92,7 +93,7 @@ impl OtherSessions {
     /// Adds the sessions of more providers, behind.
     pub(crate) fn append(&mut self, mut more: Self) {
         self.groups.append(&mut more.groups);
-        self.warnings.append(&mut more.warnings);
+        add_new_warnings(&mut self.warnings, more.warnings);
         self.hidden.append(&mut more.hidden);
     }
 

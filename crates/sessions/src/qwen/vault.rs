@@ -8,7 +8,7 @@ use super::{QwenSessions, summary};
 use crate::content_facts::ContentFacts;
 use crate::provider::{VaultFolder, VaultSource, files_below};
 use crate::provider_scope::ProviderScope;
-use crate::store_files::FoundFiles;
+use crate::store_files::{FoundFiles, add_new_warnings};
 
 /// `chats/archive/<session>.jsonl` and `subagents/<session>/<file>` are one folder below these.
 const DEEPEST: usize = 1;
@@ -35,7 +35,7 @@ impl VaultSource for QwenSessions {
     ) -> Vec<VaultFolder> {
         let mut found = FoundFiles::default();
         let directories = found.project_directories(&self.home.join("projects"), scope);
-        warnings.append(&mut found.warnings);
+        add_new_warnings(warnings, found.warnings);
         let folder = |path: PathBuf| {
             let mut files = files_of_project(&path, warnings);
             files.sort();

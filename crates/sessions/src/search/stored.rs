@@ -19,7 +19,7 @@ use crate::listing::{ListedSession, each_file};
 use crate::provider_scope::{ProviderScope, WantedDirectories};
 use crate::replay_error::ReplaySessionError;
 use crate::session_rows::RowMaker;
-use crate::store_files::StoreFile;
+use crate::store_files::{StoreFile, add_new_warnings};
 use crate::stored_sessions::{
     ListMemory, NoIndex, StoredSessions, SummaryMemory, search_options, search_title, summaries_of,
 };
@@ -116,7 +116,8 @@ impl SessionSearch {
         let mut searched = Vec::with_capacity(stores.len());
         for store in stores {
             let mut store = FoundStore::find(*store, scope, memory);
-            found.warnings.append(&mut store.warnings);
+            let warnings = std::mem::take(&mut store.warnings);
+            add_new_warnings(&mut found.warnings, warnings);
             found.bytes += store.files.iter().map(|file| file.size).sum::<u64>();
             searched.push(store);
         }

@@ -274,12 +274,16 @@ fn a_compressed_bomb_stops_at_the_limit_and_a_cut_one_says_so() {
         bomb.push(b' ');
     }
     fs::write(day.join("rollout-bomb.jsonl.zst"), &bomb).unwrap();
+    // The header of a frame with a window of 128 MiB.
+    let window = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 17 << 3, 0, 0, 0];
+    fs::write(day.join("rollout-window.jsonl.zst"), window).unwrap();
     let listing = CodexSessions::new(home.path()).list(&everywhere());
     assert_eq!(listing.sessions.len(), good);
     let told: Vec<_> = listing.hidden.iter().map(|it| &*it.explanation).collect();
-    assert_eq!(told[0], "it cannot be read: it unpacks to more than 64 MiB");
-    assert!(
-        told[1].starts_with("it cannot be read: it is damaged or cut off"),
-        "{told:?}"
-    );
+    let expected = [
+        "it cannot be read: it unpacks to more than 64 MiB",
+        "it cannot be read: it is damaged or cut off",
+        "it cannot be read: it is packed with a window of 128 MiB, and at most 32 MiB are allowed",
+    ];
+    assert_eq!(told, expected);
 }

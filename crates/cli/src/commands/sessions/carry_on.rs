@@ -101,11 +101,7 @@ fn confirm_sending(prompt: &str, args: &Args, out: &Printer) -> Result<bool, Fai
 
 /// The briefing of a session of any agent, in any project.
 fn session_briefing(named: &str, place: &SessionsContext) -> Result<SessionBriefing, Failure> {
-    let scope = ProjectScope {
-        project: None,
-        all: true,
-        no_index: false,
-    };
+    let scope = ProjectScope::everywhere();
     let listing = place.list_sessions(&scope)?;
     let others = place.only_others(&scope, &listing)?;
     if let Some(session) = other_named(named, &others)? {

@@ -46,6 +46,15 @@ pub(super) struct AgentFilter {
 }
 
 impl ProjectScope {
+    /// Every project.
+    pub(super) fn everywhere() -> Self {
+        Self {
+            project: None,
+            all: true,
+            no_index: false,
+        }
+    }
+
     /// Whether all projects are in it.
     pub(super) fn project_reach(&self) -> ProjectReach {
         if self.all {

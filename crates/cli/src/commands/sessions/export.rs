@@ -137,7 +137,7 @@ fn export_one(
     redactor: Option<&Redactor>,
     out: &mut Printer,
 ) -> Result<Option<RedactionReport>, Failure> {
-    let bytes = session.source.read_bytes(args.to)?;
+    let bytes = session.source.read_bytes(args.to, &out.invocation)?;
     if args.dry_run {
         return Ok(redactor.map(|redactor| redactor.look(&bytes)));
     }
@@ -185,7 +185,7 @@ fn export_many(
         let path = folder.join(format!("{}.{}", session.name, args.to.file_ending()));
         let result = session
             .source
-            .read_bytes(args.to)
+            .read_bytes(args.to, invocation)
             .and_then(|bytes| redacted::redacted_session(bytes, redactor, &invocation.temp_dir()))
             .and_then(|(bytes, report)| {
                 write_file(args, session, &bytes, &path, invocation)?;
@@ -231,7 +231,9 @@ fn write_session(
 ) -> Result<(), Failure> {
     let path = match &session.source {
         ExportSource::File(path) => path,
-        ExportSource::Other(_) => return source::write_transcript(bytes, args.to, invocation, out),
+        ExportSource::OtherFile(_) | ExportSource::Other(_) => {
+            return source::write_transcript(bytes, args.to, invocation, out);
+        }
     };
     let log = read_log(path, bytes)?;
     match args.to {
@@ -273,7 +275,7 @@ pub(super) fn other_markdown(
     to: &Path,
     invocation: &Arc<Invocation>,
 ) -> Result<(), Failure> {
-    let lines = ExportSource::Other(session).read_bytes(ExportFormat::Markdown)?;
+    let lines = ExportSource::Other(session).read_bytes(ExportFormat::Markdown, invocation)?;
     let manner = file::ExportManner {
         is_private: true,
         replaces: false,
@@ -344,10 +346,13 @@ fn report_export(
 fn wanted_exports<'k>(
     args: &Args,
     known: &'k KnownSessions<'_>,
-    invocation: &Invocation,
+    invocation: &Arc<Invocation>,
 ) -> Result<Vec<WantedExport<'k>>, Failure> {
     let (files, ids): (Vec<_>, Vec<_>) = args.sessions.iter().partition(|named| is_path(named));
-    let mut wanted: Vec<_> = files.into_iter().map(|file| by_path(file)).collect();
+    let mut wanted: Vec<_> = files
+        .into_iter()
+        .map(|file| by_path(file, invocation))
+        .collect();
     if args.sessions.is_empty() || !ids.is_empty() {
         if ids.is_empty() && args.scope.all {
             say_what_is_left_out(known, invocation);
@@ -474,12 +479,12 @@ fn export_name(args: &Args, session: &ListedSession) -> String {
     }
 }
 
-fn by_path(named: &str) -> WantedExport<'static> {
+fn by_path(named: &str, invocation: &Arc<Invocation>) -> WantedExport<'static> {
     let path = PathBuf::from(named);
     let stem = path.file_stem().unwrap_or_default();
     let name = stem.to_string_lossy().into_owned();
     WantedExport {
-        source: ExportSource::File(path),
+        source: ExportSource::of_file(path, invocation),
         name,
     }
 }

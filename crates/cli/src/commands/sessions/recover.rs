@@ -17,6 +17,7 @@ use self::recover_output::RecoverOutput;
 use super::common::{ProjectScope, SessionsContext, SessionsFormat};
 use super::identify::{kept_ids, whole_id};
 use super::progress_note::ProgressNote;
+use super::vault::agents::NamedAgents;
 use super::vault::{open_vault, vault_failure, vault_session};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -58,7 +59,10 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let place = SessionsContext::open(&out.invocation)?;
     let vault = open_vault(&place)?;
     if let Some(agent) = &args.agent {
-        return agents::recover_agents(agent, args, &vault, &place, out);
+        let agents = NamedAgents::new(agent);
+        if !agents.is_gemini() {
+            return agents::recover_agents(&agents, args, &vault, &place, out);
+        }
     }
     let patience = ProgressNote::start_note("reading sessions", &out.invocation);
     let chats = chat_directories(args, &place)?;

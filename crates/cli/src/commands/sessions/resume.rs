@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 
-const NO_PROMPT_HINT: &str = "say what the agent should do: lapidary sessions resume latest 'and now the documentation'; on a terminal, `lapidary sessions resume latest` opens Gemini CLI";
+const NO_PROMPT_HINT: &str = "say what the agent should do: lapidary sessions resume latest 'and now the documentation'; on a terminal, `lapidary sessions resume latest` opens the agent";
 
 /// Continue a session, with a copy of everything in the vault
 ///
@@ -35,12 +35,12 @@ Examples:
   lapidary sessions resume 4f1c --permission-mode acceptEdits 'fix the failing test'
   git diff | lapidary sessions resume 3 - --format result
 
-`latest` is the session that began last, as in Gemini CLI. A number is one of `lapidary sessions list`. The beginning of an id is enough if only one session begins so. Exits as `run` does; 13 if there is no such session. Gemini CLI's screen exits with its own code.")]
+`latest` is the session that began last, as in Gemini CLI. A number is one of `lapidary sessions list`. The beginning of an id is enough if only one session begins so. Exits as `run` does; 13 if there is no such session. An agent's screen exits with its own code.")]
 pub(crate) struct Args {
     /// `latest`, a number of the list, an id or its beginning
     #[arg(value_name = "SESSION")]
     session: String,
-    /// The agent's task; `-` reads it from stdin. Without it Gemini CLI opens on the terminal
+    /// The agent's task; `-` reads it from stdin. Without it the agent opens on the terminal
     #[arg(value_name = "PROMPT")]
     prompt: Option<String>,
     #[command(flatten)]

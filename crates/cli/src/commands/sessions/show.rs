@@ -49,7 +49,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
     if let Some(named) = args.session.as_deref().filter(|named| is_path(named)) {
-        return view_file(Path::new(named), args, out);
+        let view = translate::Args::of_named_session(Path::new(named), args.format, args.no_raw);
+        return translate::run(&view, out);
     }
     let place = SessionsContext::open(&out.invocation)?;
     let mut listing = place.list_sessions(&args.scope)?;
@@ -206,7 +207,7 @@ fn in_vault(
 
 /// Whether a name cannot be an id: it has a slash in it, or the ending of a session file.
 pub(super) fn is_path(named: &str) -> bool {
-    let ends = [".json", ".jsonl"]
+    let ends = [".json", ".jsonl", ".jsonl.zst"]
         .iter()
         .any(|ending| named.ends_with(ending));
     named.contains(std::path::is_separator) || ends

@@ -127,6 +127,14 @@ pub(crate) fn each_event(
     }
 }
 
+/// The format of a file, if it has one of those that are known.
+pub(crate) fn file_format(
+    path: &Path,
+    invocation: &Arc<Invocation>,
+) -> Result<Option<InputSource>, Failure> {
+    TranslateInput::open_file(path, invocation)?.recognise_format(DEFAULT_LIMIT)
+}
+
 /// Many programs log objects with a `type`, or an `error`.
 fn is_of_a_run(event: &Event) -> bool {
     match &event.body {

@@ -175,13 +175,15 @@ fn translate_arriving_lines(
     let mut normalizer = RolloutNormalizer::new(&args.normalize_options(format));
     let mut sink = args.event_sink(format, out);
     let mut events = Vec::new();
-    input.each_line(args.max_line, &mut |line| {
+    let read = input.each_line(args.max_line, &mut |line| {
         normalizer.push(line, &mut events);
         sink.take_events(&mut events, out)
-    })?;
+    });
+    // Of a file that is damaged in the middle, the part before is told, too.
     normalizer.finish(&mut events);
     sink.take_events(&mut events, out)?;
-    sink.finish(out)
+    let oddities = sink.finish(out)?;
+    read.map(|()| oddities)
 }
 
 /// Translates a session file of another agent.

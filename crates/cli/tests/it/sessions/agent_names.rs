@@ -91,6 +91,66 @@ fn the_newest_session_is_shown_and_exported_whatever_agent_it_is_of() {
 }
 
 #[test]
+fn a_session_file_of_any_agent_is_shown_and_exported_by_its_path() {
+    let home = home_of_all();
+    let files = [
+        ".claude/projects/-tmp-project/c1a0de00-0000-4000-8000-000000000001.jsonl",
+        ".codex/sessions/2026/11/18/rollout-2026-11-18T04-16-41-01a1ecdf-0442-72c1-9043-55e89b7fdee9.jsonl",
+        ".qwen/projects/-tmp-project/chats/5a6b6c15-c321-45f7-bb9b-85a5c0d350a2.jsonl",
+        ".local/share/opencode/storage/session/global/ses_e128cb2b3ffekYo3RO7skVyZg1.json",
+    ];
+    for file in files {
+        let path = home.home().join(file);
+        let path = path.to_str().unwrap();
+        for args in [&["show", path, "--format", "text"][..], &["export", path]] {
+            let ran = sessions(&home, args);
+            assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+            assert!(
+                ran.stdout.contains("Hello, I am ready."),
+                "{args:?}: {ran:?}"
+            );
+        }
+        let ran = sessions(&home, &["export", path, "--to", "json"]);
+        assert_eq!(ran.code, Some(13), "{path}: {ran:?}");
+        let error = format!("error: `{path}` is not a session file of Gemini CLI\n");
+        assert!(ran.stderr.starts_with(&error), "{path}: {ran:?}");
+    }
+    // A file of Gemini CLI of which only a damaged line is left is still read as one.
+    let damaged = home.chat("session-2026-01-03T10-00-damaged.jsonl", "{\"id\":\"m1\"\n");
+    let ran = sessions(&home, &["show", damaged.to_str().unwrap()]);
+    assert!(
+        ran.stderr.contains("holds no record of a session"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_damaged_compressed_rollout_is_shown_as_far_as_it_can_be_read() {
+    let home = home_of_all();
+    let day = home.home().join(".codex/sessions/2026/11/18");
+    let name = "rollout-2026-11-18T04-16-41-01a1ecdf-0442-72c1-9043-55e89b7fdee9.jsonl";
+    let rollout = fs::read(day.join(name)).unwrap();
+    // The header of a frame with a window of 32 MiB, one block that is not the last one, and a part of another header.
+    let block = u32::try_from(rollout.len()).unwrap() << 3;
+    let mut packed = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 15 << 3];
+    packed.extend_from_slice(&block.to_le_bytes()[..3]);
+    packed.extend_from_slice(&rollout);
+    packed.push(0);
+    fs::remove_file(day.join(name)).unwrap();
+    let path = day.join(format!("{name}.zst"));
+    fs::write(&path, packed).unwrap();
+    let path = path.to_str().unwrap();
+    let ran = sessions(&home, &["show", path, "--format", "messages"]);
+    assert_eq!(ran.code, Some(13), "{ran:?}");
+    assert!(ran.stdout.contains("Hello, I am ready."), "{ran:?}");
+    let error = format!("error: cannot read `{path}`: it is damaged or cut off\n");
+    assert!(ran.stderr.ends_with(&error), "{ran:?}");
+    let hidden = sessions(&home, &["list", "--all", "--hidden", "--format", "text"]);
+    let told = format!("{path}: it cannot be read: it is damaged or cut off\n");
+    assert!(hidden.stdout.contains(&told), "{hidden:?}");
+}
+
+#[test]
 fn a_backup_of_another_agents_sessions_is_not_called_empty() {
     let home = home_of_all();
     let to = home.root().join("backup");

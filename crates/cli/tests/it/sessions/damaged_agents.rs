@@ -341,6 +341,79 @@ fn a_directory_without_permission_is_named_once_and_the_other_agents_are_listed(
 }
 
 #[test]
+fn a_closed_home_is_named_once_though_every_agent_has_its_sessions_there() {
+    let home = home_of_all();
+    let place = home.home();
+    let shut = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+    shut(0o000);
+    let listed = unprivileged(&home, &["list", "--all"]);
+    let told = [
+        &["search", "--all", "hello", "--format", "text"][..],
+        &["stats", "--all", "--format", "text"],
+        &["show", "--all", "c1a0de99"],
+    ]
+    .map(|args| (args, unprivileged(&home, args).stderr));
+    shut(0o700);
+    let place = place.display();
+    let denied = "Permission denied (os error 13)";
+    let expected = [
+        format!("cannot look into `{place}`: {denied}"),
+        format!("sessions in `{place}` cannot be read: {denied}"),
+        format!("recordings in `{place}/.local/state/lapidary/runs` are not listed: {denied}"),
+    ];
+    let listed = object(&listed, "sessions");
+    assert_eq!(listed["warnings"], serde_json::json!(expected), "{listed}");
+    for (args, stderr) in told {
+        let times = stderr.matches(&expected[1]).count();
+        assert_eq!(times, 1, "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_closed_database_is_named_with_the_reason_and_the_other_sessions_are_listed() {
+    let home = home_of_all();
+    let database = home.home().join(".local/share/opencode/opencode.db");
+    fs::write(&database, "").unwrap();
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o000)).unwrap();
+    let listed = object(&unprivileged(&home, &["list", "--all"]), "sessions");
+    let warning = format!(
+        "sessions in `{}` cannot be read: Permission denied (os error 13)",
+        database.display()
+    );
+    assert_eq!(listed["warnings"], serde_json::json!([warning]), "{listed}");
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 5, "{listed}");
+}
+
+/// Not even root can read a directory that is a link to itself.
+#[test]
+fn prompts_of_a_session_that_cannot_be_reached_are_not_called_all_that_is_left() {
+    let home = RecordedHome::new();
+    let claude = home.home().join(".claude");
+    let scene = fixtures().join("sessions/claude-2.1.312/interactive");
+    copy_tree(&scene, &claude);
+    let projects = claude.join("projects");
+    fs::rename(&projects, home.root().join("moved")).unwrap();
+    symlink(&projects, &projects).unwrap();
+    let recover = || {
+        let ran = sessions(&home, &["recover", "--agent", "claude"]);
+        object(&ran, "recover")
+    };
+    let closed = recover();
+    assert_eq!(closed["sessions"], serde_json::json!([]), "{closed}");
+    let warning = closed["warnings"][0].as_str().unwrap();
+    assert!(
+        warning.contains("/.claude/projects` cannot be read: "),
+        "{warning}"
+    );
+    fs::remove_file(&projects).unwrap();
+    let gone = recover();
+    assert_eq!(
+        gone["sessions"][0]["sessionId"], "c1a0de00-0000-4000-8000-000000000020",
+        "{gone}"
+    );
+}
+
+#[test]
 fn a_count_a_copy_and_a_failed_search_name_a_directory_that_they_cannot_read() {
     let home = home_of_all();
     for place in [

@@ -90,6 +90,47 @@ fn a_deleted_session_of_claude_code_is_listed_and_written_only_with_apply() {
 }
 
 #[test]
+fn copies_of_gemini_cli_are_found_by_its_name_as_well() {
+    let home = home();
+    let path = home.session("pears", "2026-01-02T10:00:00.000Z", &["a pear"]);
+    sessions(&home, &["vault", "add", "--agent", "all"]);
+    fs::remove_file(path).unwrap();
+    let recovered = sessions(&home, &["recover", "--agent", "gemini"]);
+    let recovered = object(&recovered, "recover");
+    assert_eq!(recovered["onlyInVault"][0]["sessionId"], "pears");
+    let log = sessions(&home, &["vault", "log", "--agent", "gemini"]);
+    let log = object(&log, "vault");
+    assert_eq!(log["onlyInVault"][0]["sessionId"], "pears", "{log}");
+    assert_eq!(log["snapshots"].as_array().unwrap().len(), 1, "{log}");
+    let log = sessions(
+        &home,
+        &["vault", "log", "--agent", "qwen", "--format", "text"],
+    );
+    let note =
+        "note: the vault has no copy; `lapidary sessions vault add --agent qwen` takes one\n";
+    assert_eq!(log.stderr, note);
+}
+
+#[test]
+fn a_beginning_that_two_deleted_sessions_have_lists_both() {
+    let home = home();
+    let other = SESSION.replace("0001", "0002");
+    let other_file = project(&home).join(format!("{other}.jsonl"));
+    fs::copy(file(&home), &other_file).unwrap();
+    sessions(&home, &["vault", "add", "--agent", "claude"]);
+    fs::remove_file(other_file).unwrap();
+    fs::remove_file(file(&home)).unwrap();
+    let recover = |named| sessions(&home, &["recover", "--agent", "claude", named]);
+    let both = recover("c1a0");
+    assert_eq!(both.code, Some(13), "{both:?}");
+    let error = format!("error: 2 sessions begin with `c1a0`: {SESSION}, {other}\n");
+    assert!(both.stderr.starts_with(&error), "{both:?}");
+    let one = object(&recover(&other), "recover");
+    assert_eq!(one["onlyInVault"].as_array().unwrap().len(), 1, "{one}");
+    assert_eq!(recover("../../x").code, Some(13));
+}
+
+#[test]
 fn the_only_copy_of_a_named_agent_has_its_folder() {
     let home = home();
     let args = ["vault", "add", "--agent", "claude", "--format", "text"];
@@ -172,4 +213,40 @@ fn watching_copies_a_session_that_grows_and_ends_with_sigterm() {
     let id = i32::try_from(child.id()).unwrap();
     kill(Pid::from_raw(id), Signal::SIGTERM).unwrap();
     assert_eq!(ended(child).status.code(), Some(0));
+}
+
+#[test]
+fn watching_tells_a_directory_that_it_cannot_read_once() {
+    let home = home();
+    let closed = home.home().join(".qwen/projects");
+    fs::create_dir(closed.parent().unwrap()).unwrap();
+    // As a directory without permission, but for every user.
+    fs::write(&closed, "no directory").unwrap();
+    let args = ["vault", "add", "--agent", "all", "--watch"];
+    let mut command = command(&home, &args);
+    command
+        .args(["--format", "text"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdin(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let lines = lines_of(&mut child);
+    // Copies of Claude Code and of Codex CLI, then one for each change.
+    for change in 0..4 {
+        let line = lines.recv_timeout(PATIENCE).unwrap();
+        assert!(line.contains(" new  "), "{line}");
+        if matches!(change, 1 | 2) {
+            let mut bytes = fs::read(file(&home)).unwrap();
+            bytes.extend_from_slice(b"{}\n");
+            fs::write(file(&home), &bytes).unwrap();
+        }
+    }
+    let id = i32::try_from(child.id()).unwrap();
+    kill(Pid::from_raw(id), Signal::SIGTERM).unwrap();
+    let stderr = String::from_utf8(ended(child).stderr).unwrap();
+    let warning = format!(
+        "warning: sessions in `{}` cannot be read: ",
+        closed.display()
+    );
+    assert_eq!(stderr.matches(&warning).count(), 1, "{stderr}");
 }

@@ -160,7 +160,7 @@ fn draw_foot(
             ));
         }
         InputMode::Asking(FooterQuestion::Resume { prompt, .. }) => {
-            let hint = "Enter without a prompt opens Gemini CLI";
+            let hint = "Enter without a prompt opens the agent";
             return Some(brush.put_typed_line(area, "resume with prompt: ", prompt, hint));
         }
         InputMode::Asking(FooterQuestion::Delete {

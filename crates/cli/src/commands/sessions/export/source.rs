@@ -1,4 +1,4 @@
-//! The source of an exported session: a file of Gemini CLI, or the events of another provider.
+//! The source of an exported session: a file of Gemini CLI, a file of another agent, or the events of another provider.
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,6 +16,7 @@ use lapidary::vocab::{Event, line};
 use lapidary::wire::lines::RawLine;
 
 use super::super::super::prices::TranscriptPrices;
+use super::super::super::translate::{self, FileHandling, InputSource};
 use super::super::common::unsupported_failure;
 use super::ExportFormat;
 use crate::failure::Failure;
@@ -26,24 +27,46 @@ use crate::invocation::Invocation;
 pub(super) enum ExportSource<'o> {
     /// A file in Gemini CLI's format.
     File(PathBuf),
+    /// A session file of another agent, which the user named.
+    OtherFile(PathBuf),
     /// A session of another provider.
     Other(OtherSession<'o>),
 }
 
 impl ExportSource<'_> {
+    /// A file that the user named.
+    pub(super) fn of_file(path: PathBuf, invocation: &Arc<Invocation>) -> Self {
+        if is_of_other_agent(&path, invocation) {
+            Self::OtherFile(path)
+        } else {
+            Self::File(path)
+        }
+    }
+
     pub(super) fn source_path(&self) -> &Path {
         match self {
-            Self::File(path) => path,
+            Self::File(path) | Self::OtherFile(path) => path,
             Self::Other(session) => &session.listed.path,
         }
     }
 
     /// The bytes to redact and write: the file, or the events, one a line.
-    pub(super) fn read_bytes(&self, to: ExportFormat) -> Result<Vec<u8>, Failure> {
+    pub(super) fn read_bytes(
+        &self,
+        to: ExportFormat,
+        invocation: &Arc<Invocation>,
+    ) -> Result<Vec<u8>, Failure> {
         match self {
             Self::File(path) => read_file(path),
+            Self::OtherFile(path) if to.is_transcript() => lines_of_file(path, invocation),
+            Self::OtherFile(path) => {
+                let path = path.display();
+                let failure = anyhow!("`{path}` is not a session file of Gemini CLI");
+                let hint = "use `--to markdown` or `--to html`";
+                Err(Failure::bad_input(failure).with_hint(hint))
+            }
             Self::Other(session) => {
-                if matches!(to, ExportFormat::Json | ExportFormat::Session) {
+                if !to.is_transcript() {
                     let records = session.capabilities().records;
                     records.check(session.listed).map_err(unsupported_failure)?;
                 }
@@ -58,6 +81,27 @@ fn event_lines(session: &OtherSession<'_>) -> Result<Vec<u8>, Failure> {
     let replayed = session.replay(&mut |event| line::push_event(&mut lines, &event));
     replayed.map_err(|error| Failure::bad_input(anyhow!(error)))?;
     Ok(lines)
+}
+
+fn lines_of_file(path: &Path, invocation: &Arc<Invocation>) -> Result<Vec<u8>, Failure> {
+    let mut lines = Vec::new();
+    let take = |event: Event| line::push_event(&mut lines, &event);
+    translate::each_event(path, FileHandling::Hidden, invocation, take)?;
+    Ok(lines)
+}
+
+/// Whether a regular file is a session of an agent other than Gemini CLI. One that cannot be read is not.
+fn is_of_other_agent(path: &Path, invocation: &Arc<Invocation>) -> bool {
+    path.is_file()
+        && matches!(
+            translate::file_format(path, invocation),
+            Ok(Some(
+                InputSource::ClaudeSession
+                    | InputSource::CodexSession
+                    | InputSource::QwenSession
+                    | InputSource::OpencodeSession
+            ))
+        )
 }
 
 /// Events of another provider as a transcript. Read twice: the head of a transcript has facts that only its end tells.
@@ -130,7 +174,7 @@ mod tests {
         let others = place.other_sessions(&scope, &projects);
         let session = other_named("cccccccc", &others).unwrap_or_else(|_| panic!("a name"));
         let source = ExportSource::Other(session.expect("it is recorded"));
-        let written = source.read_bytes(to).and_then(|lines| {
+        let written = source.read_bytes(to, &place.invocation).and_then(|lines| {
             let mut out = Vec::new();
             write_transcript(&lines, to, &place.invocation, &mut out).map(|()| out)
         });

@@ -3,6 +3,7 @@
 //! The vault may have their files. Of a session of Claude Code that was never copied, `history.jsonl` still has the prompts: they are
 //! shown, and no session file is made of them.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use anyhow::anyhow;
@@ -11,14 +12,14 @@ use lapidary::engine::session_guard::agent_home;
 use lapidary::render::plain::{one_line, sanitize};
 use lapidary::sessions::vault::{RestoreTarget, Vault};
 use lapidary::sessions::{ClaudeSessions, ForgottenSession, WantedDirectories, age};
+use lapidary::vocab::event::Provider;
 use lapidary::vocab::line;
-use lapidary::vocab::vault::{
-    FoundMessage, RECOVER_SCHEMA, RecoverReport, RecoveredSession, VaultSession,
-};
+use lapidary::vocab::vault::{FoundMessage, RECOVER_SCHEMA, RecoverReport, RecoveredSession};
 
 use super::super::common::{SessionsContext, SessionsFormat};
+use super::super::identify::beginning_with;
 use super::super::list::shorten_to_width;
-use super::super::vault::agents::{NamedAgents, deleted_sessions};
+use super::super::vault::agents::{NamedAgents, deleted_sessions, unreadable_directories};
 use super::super::vault::vault_failure;
 use super::Args;
 use crate::exit::CommandExit;
@@ -29,14 +30,13 @@ use crate::printer::Printer;
 const SHOWN_PROMPTS: usize = 5;
 
 pub(super) fn recover_agents(
-    agent: &str,
+    agents: &NamedAgents,
     args: &Args,
     vault: &Vault,
     place: &SessionsContext,
     out: &mut Printer,
 ) -> Result<CommandExit, Failure> {
-    let agents = NamedAgents::new(agent);
-    let mut report = lost_sessions(agent, &agents, vault, place)?;
+    let mut report = lost_sessions(agents, vault, place)?;
     if let Some(id) = &args.what {
         choose_session(id, &mut report)?;
     }
@@ -53,13 +53,11 @@ pub(super) fn recover_agents(
 
 /// Sessions whose files are gone, and prompts that are left of others.
 fn lost_sessions(
-    agent: &str,
     agents: &NamedAgents,
     vault: &Vault,
     place: &SessionsContext,
 ) -> Result<RecoverReport, Failure> {
-    let deleted = deleted_sessions(agents, vault, place)?;
-    let only_in_vault: Vec<VaultSession> = deleted.into_iter().map(|(it, _)| it).collect();
+    let only_in_vault = deleted_sessions(agents, vault, place)?;
     let mut report = RecoverReport {
         schema: RECOVER_SCHEMA.to_owned(),
         applied: false,
@@ -68,10 +66,10 @@ fn lost_sessions(
         dangers: Vec::new(),
         only_in_vault,
         actions: Vec::new(),
-        warnings: Vec::new(),
+        warnings: unreadable_directories(agents, place)?,
     };
     let home = agent_home(&place.environment, "CLAUDE_CONFIG_DIR", ".claude");
-    if let Some(home) = home.filter(|_| matches!(agent, "claude" | "all")) {
+    if let Some(home) = home.filter(|_| agents.has(&Provider::Claude)) {
         let history = home.join("history.jsonl").to_string_lossy().into_owned();
         let forgotten = ClaudeSessions::new(home).forgotten_sessions(&WantedDirectories::Every);
         match forgotten {
@@ -113,20 +111,21 @@ fn prompts_left(session: ForgottenSession, history: &str) -> RecoveredSession {
 }
 
 fn choose_session(named: &str, report: &mut RecoverReport) -> Result<(), Failure> {
-    let is_meant = |id: &str| id.starts_with(named);
-    report.only_in_vault.retain(|it| is_meant(&it.session_id));
-    report.sessions.retain(|it| is_meant(&it.session_id));
-    match report.only_in_vault.len() + report.sessions.len() {
-        0 => {
+    let deleted = report.only_in_vault.iter().map(|it| &it.session_id);
+    let forgotten = report.sessions.iter().map(|it| &it.session_id);
+    let ids: BTreeSet<String> = deleted.chain(forgotten).cloned().collect();
+    let ids: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+    let id = match ids.get(named) {
+        Some(id) => *id,
+        None => *beginning_with(named, &ids)?.first().ok_or_else(|| {
             let error = anyhow!("no session that was deleted begins with `{named}`");
             let hint = "`lapidary sessions recover --agent all` lists them";
-            Err(Failure::bad_input(error).with_hint(hint))
-        }
-        1 => Ok(()),
-        count => Err(Failure::bad_input(anyhow!(
-            "{count} sessions that were deleted begin with `{named}`"
-        ))),
-    }
+            Failure::bad_input(error).with_hint(hint)
+        })?,
+    };
+    report.only_in_vault.retain(|it| it.session_id == id);
+    report.sessions.retain(|it| it.session_id == id);
+    Ok(())
 }
 
 /// Puts the files of the vault back where they were. Nothing is overwritten.

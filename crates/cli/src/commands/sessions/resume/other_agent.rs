@@ -105,7 +105,41 @@ impl OtherAgentSession {
             let hint = "with a prompt, `lapidary sessions resume ID PROMPT` continues it over ACP";
             return Err(failure.with_hint(hint));
         };
+        // Ids come from files, and a rollout may have any text as its id.
+        if self.id.starts_with('-') {
+            let id = &self.id;
+            let error = anyhow!("`{program}` would take the session's id `{id}` for an option");
+            return Err(Failure::bad_input(error));
+        }
         let args = args.iter().map(|arg| arg.replace("{id}", &self.id));
         Ok((path, args.collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments_for(id: &str) -> Result<Vec<String>, String> {
+        let session = OtherAgentSession {
+            id: id.to_owned(),
+            agent: "codex".to_owned(),
+            command: &["sh", "resume", "{id}"],
+            directory: None,
+        };
+        let vars = [("PATH", "/usr/bin:/bin")].map(|(name, value)| (name.into(), value.into()));
+        let environment = SearchEnvironment::from_vars(vars, PathBuf::from("/"));
+        let found = session.program(&environment).map(|(_, args)| args);
+        found.map_err(|failure| failure.error.to_string())
+    }
+
+    #[test]
+    fn an_id_that_looks_like_an_option_never_reaches_the_agent() {
+        assert_eq!(
+            arguments_for("../x y"),
+            Ok(vec!["resume".to_owned(), "../x y".to_owned()])
+        );
+        let told = "`sh` would take the session's id `--full-auto` for an option";
+        assert_eq!(arguments_for("--full-auto"), Err(told.to_owned()));
     }
 }

@@ -74,19 +74,29 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let vault = open_vault(&place)?;
     let watch = args.watch.then(|| SessionWatch::start(&place));
     let mut watch = watch.transpose()?;
+    // The warnings of the look before: while it watches, news alone is printed.
+    let mut told: Option<Vec<String>> = None;
     loop {
         if let Some(watch) = &mut watch {
             watch.note_changes(&agents, &place)?;
         }
         let patience = ProgressNote::start_note("copying sessions", &out.invocation);
         let mut warnings = Vec::new();
-        let taken = take_copies(args, &agents, &vault, &place, &mut warnings)?;
+        let mut taken = take_copies(args, &agents, &vault, &place, &mut warnings)?;
         drop(patience);
-        match SessionsFormat::or_usual(args.format, out.is_terminal) {
-            SessionsFormat::Json => line::write(out, &as_report(&vault, &taken, warnings))?,
-            SessionsFormat::Text => print_text(args, &taken, &warnings, out)?,
+        let is_first = told.is_none();
+        let before = told.replace(warnings.clone()).unwrap_or_default();
+        if !is_first {
+            taken.retain(|it| it.changed);
+            warnings.retain(|it| !before.contains(it));
         }
-        out.flush()?;
+        if is_first || !taken.is_empty() || !warnings.is_empty() {
+            match SessionsFormat::or_usual(args.format, out.is_terminal) {
+                SessionsFormat::Json => line::write(out, &as_report(&vault, &taken, warnings))?,
+                SessionsFormat::Text => print_text(args, &taken, &warnings, out)?,
+            }
+            out.flush()?;
+        }
         let step = match &mut watch {
             Some(watch) => watch.next_step(),
             None => WatchStep::Stop,
@@ -97,7 +107,6 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     }
 }
 
-/// Copies the changed session files of the named agents.
 /// The command of the timer, which copies what this one would.
 fn timer_command(args: &Args, place: &SessionsContext) -> Result<Vec<String>, Failure> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -117,6 +126,7 @@ fn timer_command(args: &Args, place: &SessionsContext) -> Result<Vec<String>, Fa
     Ok(command)
 }
 
+/// Copies the changed session files of the named agents.
 fn take_copies(
     args: &Args,
     agents: &NamedAgents,

@@ -30,7 +30,13 @@ impl NamedAgents {
         self.has(&Provider::Gemini)
     }
 
-    fn has(&self, provider: &Provider) -> bool {
+    /// Whether they are Gemini CLI alone.
+    pub(in crate::commands::sessions) fn is_gemini(&self) -> bool {
+        family(&self.0) == Provider::Gemini
+    }
+
+    /// Whether this agent is among them.
+    pub(in crate::commands::sessions) fn has(&self, provider: &Provider) -> bool {
         self.0 == "all" || family(&self.0) == *provider
     }
 
@@ -53,6 +59,23 @@ impl NamedAgents {
         }
         Ok(chosen)
     }
+}
+
+/// Warnings of the directories of these agents that cannot be read: their sessions may still be there.
+pub(in crate::commands::sessions) fn unreadable_directories(
+    agents: &NamedAgents,
+    place: &SessionsContext,
+) -> Result<Vec<String>, Failure> {
+    let scope = ProviderScope {
+        projects: &[],
+        reach: ProjectReach::Everywhere,
+        now: place.now,
+    };
+    let mut warnings = Vec::new();
+    for (_, source) in agents.sources(&providers(&place.environment))? {
+        source.vault_folders(&scope, &mut warnings);
+    }
+    Ok(warnings)
 }
 
 /// The copies to take.
@@ -97,14 +120,13 @@ pub(in crate::commands::sessions) fn deleted_sessions(
     agents: &NamedAgents,
     vault: &Vault,
     place: &SessionsContext,
-) -> Result<Vec<(VaultSession, DeletedSession)>, Failure> {
+) -> Result<Vec<VaultSession>, Failure> {
     let providers = providers(&place.environment);
     let mut all = Vec::new();
     for (name, source) in agents.sources(&providers)? {
         let deleted = vault.deleted_sessions(source.vault_home());
         for session in deleted.map_err(vault_failure)? {
-            let published = published_session(name, source, &session, vault);
-            all.push((published, session));
+            all.push(published_session(name, source, &session, vault));
         }
     }
     Ok(all)

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     session: Option<String>,
     #[command(flatten)]
     scope: ProjectScope,
-    /// Copies of an agent other than Gemini CLI: `claude`, `codex`, `qwen`, or `all`; of every project
+    /// Copies of this agent, of every project: `claude`, `codex`, `qwen`, `gemini`, or `all` but those of Gemini CLI
     #[arg(long, value_name = "AGENT", conflicts_with_all = ["session", "all", "project"])]
     agent: Option<String>,
     /// What to print [default: text on a terminal, json when piped]
@@ -56,12 +56,16 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let mut history = vault.log().map_err(vault_failure)?;
     if let Some(agent) = &args.agent {
         let agents = NamedAgents::new(agent);
-        let deleted = deleted_sessions(&agents, &vault, &place)?;
+        let kept = if agents.is_gemini() {
+            only_in_vault(&ProjectScope::everywhere(), &place)?
+        } else {
+            deleted_sessions(&agents, &vault, &place)?
+        };
         keep_agents(&mut history, &agents, &place)?;
         drop(patience);
         let content = LogContent {
             history: &history,
-            kept: deleted.into_iter().map(|(session, _)| session).collect(),
+            kept,
             session: None,
         };
         return print_log(args, &content, &vault, &place, out);
@@ -75,7 +79,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     }
     let kept = match &id {
         Some(_) => Vec::new(),
-        None => only_in_vault(args, &place)?,
+        None => only_in_vault(&args.scope, &place)?,
     };
     drop(patience);
     let content = LogContent {
@@ -113,7 +117,7 @@ fn print_log(
             line::write(out, &found)?;
         }
         SessionsFormat::Text => {
-            print_text(history, content.session, place, out)?;
+            print_text(args, content, place, out)?;
             text_of_kept(&content.kept, place, out)?;
         }
     }
@@ -128,10 +132,16 @@ fn keep_agents(
 ) -> Result<(), Failure> {
     let providers = providers(&place.environment);
     let sources = agents.sources(&providers)?;
-    let homes: Vec<_> = sources
+    let mut homes: Vec<_> = sources
         .iter()
-        .map(|(_, source)| source.vault_home())
-        .flat_map(|home| [home.to_owned(), home.canonicalize().unwrap_or_default()])
+        .map(|(_, source)| source.vault_home().to_owned())
+        .collect();
+    if agents.is_gemini() {
+        homes.push(place.store.home.folder());
+    }
+    let homes: Vec<_> = homes
+        .into_iter()
+        .flat_map(|home| [home.canonicalize().unwrap_or_default(), home])
         .filter(|home| !home.as_os_str().is_empty())
         .collect();
     let is_meant = |it: &Snapshot| {
@@ -144,10 +154,13 @@ fn keep_agents(
     Ok(())
 }
 
-fn only_in_vault(args: &Args, place: &SessionsContext) -> Result<Vec<VaultSession>, Failure> {
-    let projects = place.scope_projects(&args.scope)?;
+fn only_in_vault(
+    scope: &ProjectScope,
+    place: &SessionsContext,
+) -> Result<Vec<VaultSession>, Failure> {
+    let projects = place.scope_projects(scope)?;
     let kept = place.only_in_vault(&projects);
-    let kept = kept.without(&place.list_sessions(&args.scope)?);
+    let kept = kept.without(&place.list_sessions(scope)?);
     let kept = kept.listed(&projects, place.now);
     Ok(kept
         .into_iter()
@@ -241,18 +254,27 @@ fn history_warnings(history: &SnapshotHistory) -> Vec<String> {
 }
 
 fn print_text(
-    history: &SnapshotHistory,
-    session: Option<&str>,
+    args: &Args,
+    content: &LogContent<'_>,
     place: &SessionsContext,
     out: &mut Printer,
 ) -> Result<(), Failure> {
+    let history = content.history;
     for warning in history_warnings(history) {
         out.print_message(&format!("warning: {warning}"));
     }
     if history.snapshots.is_empty() {
-        out.print_note("the vault has nothing of this project; --all shows what else it has")?;
+        out.print_note(&match &args.agent {
+            Some(agent) => format!(
+                "the vault has no copy; `lapidary sessions vault add --agent {}` takes one",
+                sanitize(agent)
+            ),
+            None => {
+                "the vault has nothing of this project; --all shows what else it has".to_owned()
+            }
+        })?;
     }
-    if let Some(id) = session {
+    if let Some(id) = content.session {
         print_contents(history, place, out)?;
         let id = sanitize(id);
         out.print_note(&format!(
