@@ -147,6 +147,19 @@ except lapidary_cli.LapidaryError as error: print(error.code)",
     let prompt = "the prompt is None: it must be a string\n";
     let told = format!("{}server_address\n", prompt.repeat(3));
     assert_eq!(succeeded(python), told);
+    let mut python = installed_clients().python(state.path());
+    // Python's word for bytes of a command line that are not UTF-8. The agent would wait for such a prompt.
+    python.args([
+        "-c",
+        "import lapidary_cli
+for start in (lapidary_cli.run, lapidary_cli.run_result):
+    try: start('\\udc80', agent='demo', output_schema={})
+    except UnicodeEncodeError as error: print(error.reason)
+try: lapidary_cli.run('hi', binary='/')
+except lapidary_cli.LapidaryError as error: print(error.hint)",
+    ]);
+    let told = "surrogates not allowed\nsurrogates not allowed\nit must be an executable file\n";
+    assert_eq!(succeeded(python), told);
 }
 
 #[test]

@@ -123,6 +123,13 @@ fn a_typescript_client_without_a_fitting_binary_says_what_to_do() {
             "npm install lapidary-linux-x64@0.1.0",
         ],
     );
+    // npm does not install a binary for glibc on Alpine.
+    let alpine = "process.report.getReport = () => ({ header: {} });";
+    let missing = run_module(&format!("{alpine}\n{RUN}"), |node| {
+        node.current_dir(&elsewhere);
+    });
+    let words = ["has musl", "cargo install --locked"];
+    check_error(&missing, "binary_missing", &words);
     let platform = "Object.defineProperty(process, 'arch', { value: 's390x' });";
     let foreign = run_module(&format!("{platform}\n{RUN}"), |_| {});
     check_error(
