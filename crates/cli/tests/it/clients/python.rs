@@ -167,6 +167,31 @@ except lapidary_cli.LapidaryError as error: print(error.hint)",
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
+fn a_connection_of_python_refuses_a_second_turn_and_goes_on_with_the_first() {
+    let script = "import asyncio
+async def main():
+    async with lapidary_cli.connect(agent={AGENT}, trust_workspace=True) as agent:
+        turns = agent.asend('say one'), agent.asend('say two')
+        first, second = await asyncio.gather(*turns, return_exceptions=True)
+        print(second.code)
+        print(second)
+        print(first.text)
+        print((await agent.asend('say three')).text)
+asyncio.run(main())";
+    let agent = format!(
+        "{:?}",
+        root().join("examples/agent.py").display().to_string()
+    );
+    let ran = run_script(&script.replace("{AGENT}", &agent), |_| {});
+    let words = ["another turn of this connection", "\none\nthree\n"];
+    check_error(&ran, "command_failed", &words);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
 fn the_python_client_ends_what_is_cancelled_left_by_its_block_or_answered_by_nothing() {
     let state = tempfile::tempdir().unwrap();
     let mut python = installed_clients().python(state.path());
