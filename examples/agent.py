@@ -114,7 +114,10 @@ def step(session, words):
 def prompt(number, session, text):
     cancelled = sessions[session]["cancelled"]
     for words in filter(None, map(str.strip, text.split(";"))):
-        answer = step(session, words)
+        try:
+            answer = step(session, words)
+        except (IndexError, TypeError, ValueError) as error:  # wrong arguments
+            answer = {"error": {"code": -32602, "message": f"`{words}`: {error}"}}
         if answer or (cancelled.is_set() and "deaf" not in text):
             break
     send(id=number, **(answer or {"result": {"stopReason": "cancelled" if cancelled.is_set() else "end_turn"}}))

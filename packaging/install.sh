@@ -9,25 +9,13 @@ set -eu
 
 version='@VERSION@'
 from=${LAPIDARY_DOWNLOAD:-'@BASE_URL@'}
-to=${LAPIDARY_INSTALL_DIR:-${HOME:-}/.local/bin}
+to=${LAPIDARY_INSTALL_DIR:-${HOME:+$HOME/.local/bin}}
 
 fail() {
   printf 'error: %s\n' "$1" >&2
   [ -z "${2:-}" ] || printf 'hint: %s\n' "$2" >&2
   exit 1
 }
-
-while [ $# -gt 0 ]; do
-  case $1 in
-    --from) from=${2:-}; shift ;;
-    --to) to=${2:-}; shift ;;
-    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) fail "unknown option \`$1\`" 'sh install.sh [--from URL_OR_DIRECTORY] [--to DIRECTORY]' ;;
-  esac
-  [ $# -eq 0 ] || shift
-done
-[ -n "$from" ] || fail 'the address of the archives is unknown' 'give it with `--from URL_OR_DIRECTORY`, or in `LAPIDARY_DOWNLOAD`'
-[ -n "$to" ] || fail 'there is no home directory' 'give the directory with `--to DIRECTORY`'
 
 source_build='build it with `cargo install --locked lapidary-cli`'
 
@@ -79,45 +67,64 @@ checksum() {
   fi
 }
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/lapidary-install.XXXXXX")
+work=
 staged=
 clean() {
   rm -rf "$work"
   [ -z "$staged" ] || rm -f "$staged"
 }
-trap clean EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
 
-# Assigned first: a failure within a condition would not end the script.
-wanted=$(targets)
-get SHA256SUMS "$work/SHA256SUMS"
-name=
-for target in $wanted; do
-  if grep -q "  lapidary-$version-$target.tar.gz\$" "$work/SHA256SUMS"; then
-    name=lapidary-$version-$target
-    break
-  fi
-done
-[ -n "$name" ] || fail "there is no binary of version $version for this platform ($(uname -s), $(uname -m))" "$source_build"
+# Called on the last line: a script that `curl | sh` got only a part of does nothing.
+main() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --from) from=${2:-}; shift ;;
+      --to) to=${2:-}; shift ;;
+      -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+      *) fail "unknown option \`$1\`" 'sh install.sh [--from URL_OR_DIRECTORY] [--to DIRECTORY]' ;;
+    esac
+    [ $# -eq 0 ] || shift
+  done
+  [ -n "$from" ] || fail 'the address of the archives is unknown' 'give it with `--from URL_OR_DIRECTORY`, or in `LAPIDARY_DOWNLOAD`'
+  [ -n "$to" ] || fail 'there is no home directory' 'give the directory with `--to DIRECTORY`'
 
-get "$name.tar.gz" "$work/archive.tar.gz"
-expected=$(sed -n "s/^\([0-9a-f]*\)  $name.tar.gz\$/\1/p" "$work/SHA256SUMS")
-actual=$(checksum "$work/archive.tar.gz")
-[ "$actual" = "$expected" ] ||
-  fail "the checksum of \`$name.tar.gz\` is not the one of SHA256SUMS" 'the download is incomplete or altered: run this again; nothing was changed'
-tar -xzf "$work/archive.tar.gz" -C "$work"
+  work=$(mktemp -d "${TMPDIR:-/tmp}/lapidary-install.XXXXXX")
+  trap clean EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
 
-installed=$("$work/$name/lapidary" --version) ||
-  fail 'the binary does not run on this system' "its C library may be too old: $source_build"
-mkdir -p "$to"
-staged=$to/.lapidary.$$
-cp "$work/$name/lapidary" "$staged"
-chmod 755 "$staged"
-mv -f "$staged" "$to/lapidary" # within one directory: there is the old binary or the new one
-staged=
-printf 'installed %s in %s\n' "$installed" "$to"
-case ":${PATH:-}:" in
-  *":$to:"*) ;;
-  *) printf 'hint: add it to PATH: export PATH="%s:$PATH"\n' "$to" ;;
-esac
+  # Assigned first: a failure within a condition would not end the script.
+  wanted=$(targets)
+  get SHA256SUMS "$work/SHA256SUMS"
+  name=
+  for target in $wanted; do
+    if grep -q "  lapidary-$version-$target.tar.gz\$" "$work/SHA256SUMS"; then
+      name=lapidary-$version-$target
+      break
+    fi
+  done
+  [ -n "$name" ] || fail "there is no binary of version $version for this platform ($(uname -s), $(uname -m))" "$source_build"
+
+  get "$name.tar.gz" "$work/archive.tar.gz"
+  expected=$(sed -n "s/^\([0-9a-f]*\)  $name.tar.gz\$/\1/p" "$work/SHA256SUMS")
+  actual=$(checksum "$work/archive.tar.gz")
+  [ "$actual" = "$expected" ] ||
+    fail "the checksum of \`$name.tar.gz\` is not the one of SHA256SUMS" 'the download is incomplete or altered: run this again; nothing was changed'
+  tar -xzf "$work/archive.tar.gz" -C "$work"
+
+  staged=$to/.lapidary.$$
+  { mkdir -p "$to" && cp "$work/$name/lapidary" "$staged" && chmod 755 "$staged"; } ||
+    fail "cannot write to \`$to\`" 'give another directory with `--to DIRECTORY`'
+  # Started where it will be: programs may be forbidden in the directory for temporary files.
+  installed=$("$staged" --version) ||
+    fail 'the binary does not run on this system' "its C library may be too old: $source_build"
+  mv -f "$staged" "$to/lapidary" # within one directory: there is the old binary or the new one
+  staged=
+  printf 'installed %s in %s\n' "$installed" "$to"
+  case ":${PATH:-}:" in
+    *":$to:"*) ;;
+    *) printf 'hint: add it to PATH: export PATH="%s:$PATH"\n' "$to" ;;
+  esac
+}
+
+main "$@"

@@ -19,6 +19,8 @@ function readManifest(path: string): Manifest {
 
 const own = readManifest(require.resolve("../package.json"));
 
+const SOURCE_BUILD = "build it with `cargo install --locked lapidary-cli`, and name it in `LAPIDARY_BIN`";
+
 /** The version of this package. */
 export const VERSION = own.version;
 
@@ -39,7 +41,7 @@ export function findBinary(): string {
     throw new LapidaryError(
       "platform_unsupported",
       `there is no \`lapidary\` binary for \`${platform}\``,
-      "build it with `cargo install --locked lapidary-cli`, and name it in `LAPIDARY_BIN`",
+      SOURCE_BUILD,
     );
   }
   const file = process.platform === "win32" ? "lapidary.exe" : "lapidary";
@@ -49,9 +51,18 @@ export function findBinary(): string {
     throw new LapidaryError(
       "binary_missing",
       `the package \`${name}\`, which has the binary for this platform, is not installed`,
-      `run \`npm install ${name}@${VERSION}\` (a lock file of another platform or \`--omit=optional\` leaves it out), or set \`LAPIDARY_BIN\``,
+      hasMusl()
+        ? `this system has musl, and npm skips a binary for glibc: ${SOURCE_BUILD}`
+        : `run \`npm install ${name}@${VERSION}\` (a lock file of another platform or \`--omit=optional\` leaves it out), or set \`LAPIDARY_BIN\``,
     );
   }
+}
+
+/** Whether the C library is musl, as on Alpine. */
+function hasMusl(): boolean {
+  if (process.platform !== "linux") return false;
+  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
+  return report?.header !== undefined && report.header.glibcVersionRuntime === undefined;
 }
 
 const checked = new Map<string, Promise<void>>();
@@ -92,14 +103,12 @@ export function startError(path: string, error: NodeJS.ErrnoException, cwd?: str
     return new LapidaryError("directory_missing", `\`cwd\` is \`${cwd}\`, which is not a directory`, "create it, or correct `cwd`", { cause: error });
   }
   const isForeign = error.code === "ENOEXEC" || error.code === "ENOENT";
-  return new LapidaryError(
-    "binary_missing",
-    `cannot start \`${path}\`: ${error.message}`,
-    isForeign
-      ? "the binary may be of another platform or C library: build it with `cargo install --locked lapidary-cli`, and name it in `LAPIDARY_BIN`"
-      : undefined,
-    { cause: error },
-  );
+  const hint = isForeign
+    ? `the binary may be of another platform or C library: ${SOURCE_BUILD}`
+    : error.code === "EACCES"
+      ? "it must be an executable file"
+      : undefined;
+  return new LapidaryError("binary_missing", `cannot start \`${path}\`: ${error.message}`, hint, { cause: error });
 }
 
 /** Before 1.0 a minor version may change the contract, from 1.0 on a major one. */

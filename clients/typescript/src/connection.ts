@@ -17,9 +17,19 @@ export type PromptOptions = Pick<SendMessage, "sessionId" | "content" | "outputS
 
 /** An agent that is kept. `close` ends it. */
 export class Connection extends AgentRun {
+  #hasTurn = false;
+
   /** Sends a prompt. The loop gets the events until its turn is over; leaving the loop interrupts the turn. */
   async *prompt(text: string, options: PromptOptions = {}): AsyncGenerator<AgentEvent, CommandResult, undefined> {
     checkPrompt(text);
+    if (this.#hasTurn) {
+      throw new LapidaryError(
+        "command_failed",
+        "another turn of this connection is not over",
+        "await it, or leave its loop; two turns at a time need two connections",
+      );
+    }
+    this.#hasTurn = true;
     const id = this.newCommandId();
     const outcome = this.command({ ...options, command: "send_message", id, text });
     outcome.catch(() => {}); // read below
@@ -38,6 +48,7 @@ export class Connection extends AgentRun {
       return await outcome;
     } finally {
       if (!isOver) await this.#leaveTurn(id).catch(() => {}); // the agent may have ended by itself
+      this.#hasTurn = false;
     }
   }
 

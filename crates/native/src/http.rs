@@ -355,7 +355,7 @@ impl HttpClient {
             let name = HeaderName::from_bytes(name.as_bytes());
             let name = name.map_err(|error| invalid(error.to_string()))?;
             let mut value = HeaderValue::from_str(value)
-                .map_err(|_| invalid(format!("the value of `{name}` is no header value")))?;
+                .map_err(|_| invalid(format!("the value of `{name}` is not a header value")))?;
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
         }

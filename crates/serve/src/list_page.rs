@@ -67,7 +67,7 @@ pub(crate) async fn respond(
     let cursor = match &page.cursor {
         None => None,
         Some(text) => Some(ListCursor::parse(text).ok_or_else(|| {
-            HttpProblem::bad_request(format!("`{text}` is no cursor"))
+            HttpProblem::bad_request(format!("`{text}` is not a cursor"))
                 .with_hint("a cursor is the `nextCursor` of the page before")
         })?),
     };

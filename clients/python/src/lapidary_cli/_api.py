@@ -117,7 +117,7 @@ class _ProcessRun(AgentRun):
                 json.dump(options["output_schema"], file)
             args.append(f"--output-schema={path}")
         try:
-            transport = ChildTransport([*args, "-"], options, prompt, last)
+            transport = ChildTransport([*args, "-"], options, prompt.encode("utf-8"), last)
         except BaseException:
             self._remove_folder()
             raise

@@ -65,15 +65,15 @@ def start_error(path: str, error: BaseException, cwd: Optional[str] = None) -> L
         return LapidaryError(
             "directory_missing", f"`cwd` is `{cwd}`, which is not a directory", "create it, or correct `cwd`"
         )
-    is_foreign = isinstance(error, FileNotFoundError) or "Exec format" in str(error)
-    return LapidaryError(
-        "binary_missing",
-        f"cannot start `{path}`: {error}",
-        "the binary may be of another platform or C library: build it with `cargo install --locked lapidary-cli`, and name it in "
-        "`LAPIDARY_BIN`"
-        if is_foreign
-        else None,
-    )
+    hint = None
+    if isinstance(error, FileNotFoundError) or "Exec format" in str(error):
+        hint = (
+            "the binary may be of another platform or C library: build it with `cargo install --locked lapidary-cli`, "
+            "and name it in `LAPIDARY_BIN`"
+        )
+    elif isinstance(error, PermissionError):
+        hint = "it must be an executable file"
+    return LapidaryError("binary_missing", f"cannot start `{path}`: {error}", hint)
 
 
 def _compatible_part(version: str) -> str:

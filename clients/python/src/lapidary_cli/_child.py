@@ -32,7 +32,7 @@ def _end_children() -> None:
 class ChildTransport(Transport):
     """A process that prints events."""
 
-    def __init__(self, args: List[str], options: Mapping[str, Any], prompt: Optional[str] = None, last: str = "run_end") -> None:
+    def __init__(self, args: List[str], options: Mapping[str, Any], prompt: Optional[bytes] = None, last: str = "run_end") -> None:
         self._options = options
         self._last = last
         self._lock = threading.Lock()
@@ -58,8 +58,8 @@ class ChildTransport(Transport):
         if prompt is not None:  # on a thread: a prompt may be larger than a pipe
             threading.Thread(target=self._give_prompt, args=(prompt,), daemon=True).start()
 
-    def _give_prompt(self, prompt: str) -> None:
-        self._write(prompt.encode("utf-8"))
+    def _give_prompt(self, prompt: bytes) -> None:
+        self._write(prompt)
         self.finish()
 
     def _read_errors(self) -> None:

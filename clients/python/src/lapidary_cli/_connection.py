@@ -34,6 +34,8 @@ class Connection(AgentRun):
     def __init__(self, transport: Transport, options: Mapping[str, Any], role: Role) -> None:
         #: Prompts whose loop was left. The rest of their events is not the next turn's.
         self._left: Set[str] = set()
+        #: The prompt whose turn is not over.
+        self._current: Optional[str] = None
         super().__init__(transport, options, role)
 
     def __enter__(self) -> Connection:
@@ -104,10 +106,17 @@ class TurnEvents:
         self._connection = connection
         self._id = connection._new_id()
         self._is_over = True  # until it has begun
+        if connection._current is not None and not connection._is_over:
+            raise LapidaryError(
+                "command_failed",
+                "another turn of this connection is not over",
+                "read its events to the end, or drop the object that `prompt` returned; two turns at a time need two connections",
+            )
         fields = {FIELDS[name]: value for name, value in options.items()}
         self._result: "concurrent.futures.Future[Line]" = connection._send(
             {**fields, "command": "send_message", "id": self._id, "text": text}
         )
+        connection._current = self._id
         self._is_over = False
 
     def result(self) -> CommandResult:
@@ -149,7 +158,8 @@ class TurnEvents:
         return True
 
     def _seen(self, event: Line) -> AgentEvent:
-        self._is_over = event.get("event") == "command_result" and event.get("commandId") == self._id
+        if event.get("event") == "command_result" and event.get("commandId") == self._id:
+            self._end()
         return cast(AgentEvent, event)
 
     def __del__(self) -> None:
@@ -158,12 +168,16 @@ class TurnEvents:
     def _leave(self) -> None:
         """Interrupts the turn, unless it is over."""
         if not self._is_over and not self._connection._is_over:
-            self._is_over = True
+            self._end()
             self._connection._left.add(self._id)
             try:
                 self._connection._send({"command": "interrupt"})
             except LapidaryError:  # the agent has ended by itself
                 pass
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._connection._current = None
 
 
 def _text_of(event: AgentEvent) -> str:

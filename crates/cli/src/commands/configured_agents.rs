@@ -18,7 +18,7 @@ pub(crate) fn read_config(environment: &SearchEnvironment, here: &Path, out: &Pr
     match config::load(user.as_deref(), project.as_deref()) {
         Ok(loaded) => loaded.config,
         Err(error) => {
-            out.print_message(&format!("warning: agents of files are left out: {error}"));
+            out.print_message(&format!("warning: agents of files are skipped: {error}"));
             Config::default()
         }
     }

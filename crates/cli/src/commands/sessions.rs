@@ -31,7 +31,7 @@ use crate::printer::Printer;
 
 /// Find, read, search and protect recorded sessions
 ///
-/// Reads what Gemini CLI of any version recorded in its home (`GEMINI_CLI_HOME`, or else ~/.gemini). Reading never writes there and never calls a model.
+/// Reads the session files of Gemini CLI (in `GEMINI_CLI_HOME`, else ~/.gemini), Claude Code, Codex, Qwen Code and opencode, and recorded runs. Reading never writes there and never calls a model.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

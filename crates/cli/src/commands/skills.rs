@@ -20,7 +20,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// List, check, install and switch off Gemini CLI's skills
+/// List, check, install and disable Gemini CLI's skills
 ///
 /// Finds and reads skills as Gemini CLI does, without starting it: its own, those of extensions, of ~/.gemini/skills, ~/.agents/skills, and of .gemini/skills and .agents/skills in a trusted workspace.
 #[derive(Debug, clap::Args)]

@@ -225,7 +225,7 @@ fn agents_of_the_configuration_are_listed_with_their_address_or_program() {
     assert_eq!(ran.code, Some(0), "a broken file is a warning: {ran:?}");
     assert!(
         ran.stderr
-            .starts_with("warning: agents of files are left out: "),
+            .starts_with("warning: agents of files are skipped: "),
         "{ran:?}"
     );
 }

@@ -24,7 +24,12 @@ fn write_program(path: &std::path::Path, text: &str) {
 
 /// Runs a program to its end.
 fn ran(command: Command) -> Ran {
-    let ended = started(command, b"");
+    ran_with_input(command, "")
+}
+
+/// The same with this text on its stdin.
+fn ran_with_input(command: Command, input: &str) -> Ran {
+    let ended = started(command, input.as_bytes());
     Ran {
         code: ended.status.code(),
         stdout: String::from_utf8(ended.stdout).unwrap(),

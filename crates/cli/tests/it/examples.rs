@@ -111,6 +111,20 @@ fn a_front_end_shows_an_agent_over_acp() {
 }
 
 #[test]
+fn the_example_agent_answers_a_step_with_wrong_arguments() {
+    let state = tempfile::tempdir().unwrap();
+    let mut command = lapidary(["run", "--agent", "examples/agent.py", "--trust-workspace"]);
+    command
+        .args(["--format", "result", "ask execute rm -rf x"])
+        .env("LAPIDARY_STATE_DIR", state.path())
+        .current_dir(root());
+    let ran = output(command, b"");
+    let result: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let message = result["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("`ask execute rm -rf x`: "), "{result}");
+}
+
+#[test]
 #[cfg_attr(
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"

@@ -111,7 +111,7 @@ fn check_token(text: &str, source: &TokenSource) -> Result<SecretText, String> {
     }
     if token.len() > LONGEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(format!(
-            "the text in {source} is no token: it must be one word of ASCII, of at most {LONGEST_TOKEN} bytes"
+            "the text in {source} is not a token: it must be one word of ASCII, of at most {LONGEST_TOKEN} bytes"
         ));
     }
     Ok(SecretText::new(token))

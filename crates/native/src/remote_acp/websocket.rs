@@ -166,7 +166,7 @@ fn fill_random(
     filled.map_err(|_| {
         link.agent_loss(
             AgentLossKind::Broken,
-            "cannot be spoken to: the system has no random bytes",
+            "cannot be reached: the system has no random bytes",
         )
     })
 }

@@ -28,7 +28,7 @@ Examples:
   lapidary agents check --format json | jq '.findings[] | select(.severity == \"error\")'
 
 Reports all that Gemini CLI refuses, in its words, and what it says only when an agent runs: prompts \
-with `${names}` that are no inputs, files without instructions. Also keys that are dropped, duplicate \
+with `${names}` that are not inputs, files without instructions. Also keys that are dropped, duplicate \
 names, files that are passed over, and agents that are not acknowledged. Nothing is fetched, unless \
 --online asks for the cards of remote agents: those of agents that count, with the credentials of their `auth`.
 

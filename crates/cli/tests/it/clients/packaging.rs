@@ -7,7 +7,7 @@ use std::process::Command;
 use lapidary_testkit::gemini::peers_beside;
 
 use super::installed::installed_clients;
-use super::{ran, succeeded, write_program};
+use super::{ran, ran_with_input, succeeded, write_program};
 use crate::support::{Ran, program, root};
 
 /// The install script with these archives, and programs that stand for others.
@@ -163,6 +163,59 @@ fn the_install_script_names_programs_that_it_lacks_and_downloads_that_break_off(
     let cut = "cannot get `http://127.0.0.1:9/releases/SHA256SUMS`";
     refused_with(&path, url, cut, "nothing was changed");
     assert!(!place(".local").exists());
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn the_install_script_says_where_it_cannot_install() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = &installed_clients().packed;
+    let command = || {
+        let mut sh = program("/bin/sh");
+        sh.arg(packed.join("install.sh")).arg("--from").arg(packed);
+        sh.env("TMPDIR", folder.path()).env_remove("HOME");
+        sh
+    };
+    refused(&ran(command()), "there is no home directory", "--to");
+    let mut nowhere = command();
+    nowhere.args(["--to", "/dev/null/bin"]);
+    let what = "cannot write to `/dev/null/bin`";
+    refused(&ran(nowhere), what, "give another directory");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+/// Runs a script as `curl … | sh` does.
+fn piped(script: &str, home: &Path) -> Ran {
+    let mut sh = program("/bin/sh");
+    sh.env("HOME", home)
+        .env("TMPDIR", home)
+        .env("LAPIDARY_DOWNLOAD", &installed_clients().packed)
+        .env_remove("LAPIDARY_INSTALL_DIR");
+    ran_with_input(sh, script)
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn an_install_script_that_is_cut_short_changes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let script = fs::read_to_string(installed_clients().packed.join("install.sh")).unwrap();
+    let ends = script.match_indices('\n').map(|(end, _)| end);
+    for end in ends.filter(|end| end + 1 < script.len()) {
+        let part = &script[..end];
+        let told = piped(part, home.path());
+        let line = part.lines().next_back();
+        assert_eq!(told.stdout, "", "{line:?}: {told:?}");
+        assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "{line:?}");
+    }
+    let told = piped(&script, home.path());
+    assert_eq!(told.code, Some(0), "{told:?}");
+    assert!(home.path().join(".local/bin/lapidary").exists());
 }
 
 #[test]

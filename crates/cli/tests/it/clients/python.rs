@@ -147,6 +147,44 @@ except lapidary_cli.LapidaryError as error: print(error.code)",
     let prompt = "the prompt is None: it must be a string\n";
     let told = format!("{}server_address\n", prompt.repeat(3));
     assert_eq!(succeeded(python), told);
+    let mut python = installed_clients().python(state.path());
+    // Python's word for bytes of a command line that are not UTF-8. The agent would wait for such a prompt.
+    python.args([
+        "-c",
+        "import lapidary_cli
+for start in (lapidary_cli.run, lapidary_cli.run_result):
+    try: start('\\udc80', agent='demo', output_schema={})
+    except UnicodeEncodeError as error: print(error.reason)
+try: lapidary_cli.run('hi', binary='/')
+except lapidary_cli.LapidaryError as error: print(error.hint)",
+    ]);
+    let told = "surrogates not allowed\nsurrogates not allowed\nit must be an executable file\n";
+    assert_eq!(succeeded(python), told);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_connection_of_python_refuses_a_second_turn_and_goes_on_with_the_first() {
+    let script = "import asyncio
+async def main():
+    async with lapidary_cli.connect(agent={AGENT}, trust_workspace=True) as agent:
+        turns = agent.asend('say one'), agent.asend('say two')
+        first, second = await asyncio.gather(*turns, return_exceptions=True)
+        print(second.code)
+        print(second)
+        print(first.text)
+        print((await agent.asend('say three')).text)
+asyncio.run(main())";
+    let agent = format!(
+        "{:?}",
+        root().join("examples/agent.py").display().to_string()
+    );
+    let ran = run_script(&script.replace("{AGENT}", &agent), |_| {});
+    let words = ["another turn of this connection", "\none\nthree\n"];
+    check_error(&ran, "command_failed", &words);
 }
 
 #[test]

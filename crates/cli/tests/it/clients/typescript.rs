@@ -123,6 +123,13 @@ fn a_typescript_client_without_a_fitting_binary_says_what_to_do() {
             "npm install lapidary-linux-x64@0.1.0",
         ],
     );
+    // npm does not install a binary for glibc on Alpine.
+    let alpine = "process.report.getReport = () => ({ header: {} });";
+    let missing = run_module(&format!("{alpine}\n{RUN}"), |node| {
+        node.current_dir(&elsewhere);
+    });
+    let words = ["has musl", "cargo install --locked"];
+    check_error(&missing, "binary_missing", &words);
     let platform = "Object.defineProperty(process, 'arch', { value: 's390x' });";
     let foreign = run_module(&format!("{platform}\n{RUN}"), |_| {});
     check_error(
@@ -308,6 +315,30 @@ disposed of in a turn: cancelled
 TypeError: `onPermission` returned undefined: a boolean, or an object with `allowed`, is an answer
 ";
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), told), "{ran:?}");
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs real peers: run `cargo xtask test`"
+)]
+fn a_connection_of_typescript_refuses_a_second_turn_and_goes_on_with_the_first() {
+    let module = "import { connect, run } from 'lapidary';
+const agent = connect({ agent: process.env.AGENT, trustWorkspace: true });
+const [first, second] = await Promise.allSettled([agent.send('say one'), agent.send('say two')]);
+show(second.reason);
+console.log(first.value.text);
+console.log((await agent.send('say three')).text);
+await agent.close();
+await run({ prompt: 'hi', binary: '/' }).finished().catch((error) => console.log(error.hint));";
+    let ran = run_module(module, |node| {
+        node.env("AGENT", root().join("examples/agent.py"));
+    });
+    let words = [
+        "another turn of this connection",
+        "\none\nthree\nit must be an executable file\n",
+    ];
+    check_error(&ran, "command_failed", &words);
 }
 
 fn copy_folder(from: &Path, to: &Path) {
