@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use lapidary_vocab::event::{
-    PermissionDecision, RunEnd, SessionInit, StreamDeltaKind, TextEvent, ToolCompletion,
-    ToolInvocation, TurnComplete, UserInput,
+    PermissionDecision, PermissionRequest, RunEnd, SessionInit, StreamDeltaKind, TextEvent,
+    ToolCompletion, ToolInvocation, TurnComplete, UserInput,
 };
 use lapidary_vocab::{Body, Event, Text, TextBuilder};
 
@@ -131,6 +131,8 @@ impl AgentProse {
 pub(crate) struct ToolCallItem {
     pub(crate) call: Option<ToolInvocation>,
     pub(crate) done: Option<ToolCompletion>,
+    /// The agent has asked for permission.
+    pub(crate) is_asked: bool,
     /// The answer, if permission was asked for.
     pub(crate) answer: Option<PermissionAnswer>,
     began: Option<String>,
@@ -197,7 +199,10 @@ impl Transcript {
             return self.add_notice(notice);
         }
         match &event.body {
-            Body::PermissionRequest(request) => self.requests.add_request(request),
+            Body::PermissionRequest(request) => {
+                self.requests.add_request(request);
+                self.note_asked(request);
+            }
             Body::StreamDelta(delta) => match (&delta.kind, &delta.text_delta) {
                 (StreamDeltaKind::MessageStart | StreamDeltaKind::MessageStop, _) => {}
                 (kind, Some(chunk)) => self.add_chunk(
@@ -326,6 +331,7 @@ impl Transcript {
         match self.items.get_mut(at) {
             Some(item) => {
                 if let TranscriptItem::Tool(known) = item {
+                    tool.is_asked = known.is_asked;
                     tool.answer = known.answer.take();
                 }
                 *item = TranscriptItem::Tool(tool);
@@ -370,6 +376,16 @@ impl Transcript {
         self.failures += 1;
         if let Some(prompt) = self.prompts.last_mut() {
             prompt.failures += 1;
+        }
+    }
+
+    /// The call of the request waits for its answer, where the call was told before.
+    fn note_asked(&mut self, request: &PermissionRequest) {
+        let id = request.tool_use_id.as_ref().map(Text::to_string);
+        let open = self.open_calls.get(&id.unwrap_or_default());
+        if let Some(TranscriptItem::Tool(tool)) = open.and_then(|open| self.items.get_mut(open.at))
+        {
+            tool.is_asked = true;
         }
     }
 

@@ -17,15 +17,16 @@ use super::outgoing;
 use super::shared_connection::{RawRequest, SharedConnection, ToldSender};
 use super::truncated::{TruncatedEnvelope, last_id};
 
-/// What a pipe holds at most, by default.
-const PIPE_BYTES: usize = 64 << 10;
+/// So many bytes are read at once: half of a full pipe. The lines of a read take several times as much memory until the observer
+/// has taken them.
+const READ_BYTES: usize = 32 << 10;
 
 /// A read of so many bytes has a backlog behind it.
-const MANY_BYTES: usize = PIPE_BYTES / 4;
+const MANY_BYTES: usize = READ_BYTES / 4;
 
 /// Reads until there is nothing more to read.
 pub(super) async fn read_messages(mut from: impl AsyncRead + Unpin, shared: Arc<SharedConnection>) {
-    let mut lines = LineBuffer::with_limit(shared.limits.line).reading(PIPE_BYTES);
+    let mut lines = LineBuffer::with_limit(shared.limits.line).reading(READ_BYTES);
     loop {
         let room = lines.room();
         let count = match from.read(room).await {

@@ -132,11 +132,14 @@ listenToKeys([
   ["i", "focus the first request", focusRequest],
 ]);
 document.getElementById("help")?.addEventListener("click", showHelp);
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  event.preventDefault(); // the address stays that of the page
+  view.focus();
+});
 document.addEventListener("lapidary-title", (event) => setTitle(/** @type {CustomEvent} */ (event).detail));
 document.addEventListener("lapidary-link", (event) => showLink(/** @type {CustomEvent} */ (event).detail));
 addEventListener("lapidary-token", () => askForToken("The token is not this server's."));
 addEventListener("hashchange", (event) => {
-  if (location.hash === "#view") return; // the link that skips the header
   noteLastPlace(new URL(event.oldURL).hash);
   takeToken();
   show();

@@ -92,7 +92,8 @@ function dayText(day, series, text) {
  * @param {Bar[]} bars
  */
 export function barChart(label, bars) {
-  const most = Math.max(1, ...bars.map((it) => it.value));
+  if (!bars.length) return element("p", { class: "note" }, "None.");
+  const most = Math.max(...bars.map((it) => it.value)) || 1;
   return element(
     "table",
     { class: "bars", "aria-label": label },

@@ -60,6 +60,7 @@ export async function showRun(view, signal, id) {
   }
 
   function drawWorking() {
+    head.drawBadge(shown.run);
     const isAsking = hasRequest(`runs/${id}`);
     working.textContent = isAsking
       ? "The agent waits for your answer."
@@ -119,9 +120,18 @@ class RunHead {
       { type: "button", class: "danger", hidden: true, onclick: () => this.send("stop", this.stop) },
       "Stop",
     );
-    this.close = element("button", { type: "button", hidden: true, onclick: () => this.send("close", this.close) }, "Finish");
+    this.close = element(
+      "button",
+      {
+        type: "button",
+        hidden: true,
+        title: "Take no more prompts: the run ends when its work is done",
+        onclick: () => this.send("close", this.close),
+      },
+      "Finish",
+    );
     this.crumbs = element("p", { class: "crumbs" }, element("a", { href: "#/runs" }, "Runs"), " / ", element("code", {}, id));
-    this.bar = element("div", { class: "run-bar" }, this.badge, this.title, this.meters, this.link, jumps, this.close, this.stop);
+    this.bar = element("div", { class: "run-bar" }, this.badge, this.title, this.link, this.meters, jumps, this.close, this.stop);
     this.facts = element("dl", { class: "facts" });
   }
 
@@ -138,6 +148,14 @@ class RunHead {
     }
   }
 
+  /** @param {import("./types").RunInfo} run */
+  drawBadge(run) {
+    const badge = outcomeBadge(run);
+    if (badge.textContent === this.badge.textContent) return; // it pulses: a new one would begin anew
+    this.badge.replaceWith(badge);
+    this.badge = badge;
+  }
+
   /**
    * @param {import("./types").ShownRun} shown
    * @param {Facts} facts
@@ -148,9 +166,6 @@ class RunHead {
     this.title.textContent = title.split("\n")[0];
     this.title.title = title;
     document.dispatchEvent(new CustomEvent("lapidary-title", { detail: this.title.textContent }));
-    const badge = outcomeBadge(run);
-    this.badge.replaceWith(badge);
-    this.badge = badge;
     this.stop.hidden = !isRunning || !isServed;
     this.close.hidden = !isRunning || !isOpen;
     const tokens = facts.totalTokens ?? run.totalTokens;

@@ -156,7 +156,7 @@ function runRow(run) {
   return element(
     "article",
     { class: "row" },
-    isAsking(run) ? element("span", { class: "badge warn" }, "asks") : outcomeBadge(run),
+    outcomeBadge(run),
     element(
       "div",
       { class: "row-text" },
@@ -188,9 +188,9 @@ function outcomeOf(run) {
   return run.outcome ?? (run.agentExitCode === 0 ? "completed" : "failed");
 }
 
-/** @param {RunInfo} run */
+/** The state of a run: its outcome, or whether it waits for an answer. @param {RunInfo} run */
 export function outcomeBadge(run) {
-  const outcome = outcomeOf(run);
+  const outcome = isAsking(run) ? "asks" : outcomeOf(run);
   const kinds = /** @type {Record<string, string>} */ ({ running: "running", completed: "good", failed: "bad" });
   return element("span", { class: `badge ${kinds[outcome] ?? "warn"}`, title: run.cause?.replaceAll("_", " ") }, outcome);
 }

@@ -65,9 +65,7 @@ export async function showStats(view, signal) {
     const size = (/** @type {UsageRow} */ row) => (isCost ? (row.cost ?? 0) : row.tokens.total);
     const text = (/** @type {number} */ value) => (isCost ? cost(value) : short(Math.round(value)));
     tiles.replaceChildren(...tilesOf(rows, stats));
-    const series = ranked(rows, (row) => row.provider, size)
-      .filter(([, value]) => value > 0)
-      .map(([name]) => name);
+    const series = ranked(rows, (row) => row.provider, size).map(([name]) => name);
     const bars = (
       /** @type {(row: UsageRow) => string | undefined} */ of,
       /** @type {(name: string) => string} */ name = (it) => it,
@@ -154,7 +152,7 @@ function tilesOf(rows, stats) {
 }
 
 /**
- * Sums by name, the largest first.
+ * Sums by name, the largest first, without those of nothing.
  * @param {UsageRow[]} rows
  * @param {(row: UsageRow) => string} name
  * @param {(row: UsageRow) => number} size
@@ -163,7 +161,7 @@ function ranked(rows, name, size) {
   /** @type {Map<string, number>} */
   const sums = new Map();
   for (const row of rows) sums.set(name(row), (sums.get(name(row)) ?? 0) + size(row));
-  return [...sums].sort((one, other) => other[1] - one[1]);
+  return [...sums].filter(([, value]) => value > 0).sort((one, other) => other[1] - one[1]);
 }
 
 /**

@@ -195,8 +195,17 @@ export class Transcript {
       it.open = folds?.[at] ?? this.isUnfolded ?? it.open;
     });
     if (hadFocus) block.querySelector("summary")?.focus();
-    block.classList.toggle("is-call", block.firstElementChild?.classList.contains("tool") ?? false);
+    this.joinCalls(number - 1);
+    this.joinCalls(number);
     this.onBlock(block);
+  }
+
+  /** Neighbouring calls share a border, also where one is in the next chunk. @param {number} number */
+  joinCalls(number) {
+    const isCall = (/** @type {number} */ at) => this.html[at]?.startsWith('<details class="tool') ?? false;
+    const classes = this.blockAt(number)?.classList;
+    classes?.toggle("after-call", isCall(number) && isCall(number - 1));
+    classes?.toggle("before-call", isCall(number) && isCall(number + 1));
   }
 
   /**

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
@@ -110,14 +110,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         if args.open
             && let Some(page) = &server.address.redirect
         {
-            if has_display(&environment) {
-                let opened = start_detached(OsStr::new(BROWSER), page);
-                opened.map_err(|error| {
-                    Failure::internal(anyhow!(error).context("cannot start the browser"))
-                })?;
-            } else {
-                out.print_message("note: there is no display: open the page by its address");
-            }
+            open_page(page, &environment, out);
         }
         server.serve(stopped).await;
         Ok::<_, Failure>(())
@@ -211,6 +204,18 @@ fn print_address(address: &ServerAddress, out: &mut Printer) -> Result<(), Failu
         writeln!(out, "{line}")?;
     }
     Ok(out.flush()?)
+}
+
+/// Opens the page with the token in the browser. A browser that cannot be started does not end the server.
+fn open_page(page: &Path, environment: &SearchEnvironment, out: &Printer) {
+    let page_url = format!("open `file://{}`", page.display());
+    if !has_display(environment) {
+        out.print_message(&format!("note: there is no display; {page_url}"));
+    } else if let Err(error) = start_detached(OsStr::new(BROWSER), page) {
+        out.print_message(&format!(
+            "note: cannot start `{BROWSER}`: {error}; {page_url}"
+        ));
+    }
 }
 
 /// Runs commands for the server, with the variables and the directory of this one.

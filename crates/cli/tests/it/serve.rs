@@ -435,6 +435,36 @@ fn a_client_narrows_the_policy_of_the_server_and_never_widens_it() {
 }
 
 #[test]
+fn the_lower_of_the_servers_and_the_clients_limit_ends_a_run() {
+    for (own, wanted, cause) in [
+        (vec![], json!({"timeout": 0.5}), "timeout_total"),
+        (
+            vec!["--timeout", "0.5"],
+            json!({"timeout": 3000}),
+            "timeout_total",
+        ),
+        (vec![], json!({"budget": "turns=1"}), "budget"),
+        (
+            vec!["--budget", "turns=1"],
+            json!({"budget": "turns=100"}),
+            "budget",
+        ),
+    ] {
+        let server = TestServer::start(&own);
+        let mut body = json!({"prompt": "hello", "agent": "demo"});
+        for (name, limit) in wanted.as_object().unwrap() {
+            body[name] = limit.clone();
+        }
+        // The demo waits for an answer to its request, which does not come.
+        let run = started(&server, &body);
+        let events = server.get(&format!("/api/v1/runs/{run}/events")).body;
+        let end = events.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
+        let end: Value = serde_json::from_slice(end.unwrap()).unwrap();
+        assert_eq!(end["cause"], cause, "{own:?} {wanted}: {end}");
+    }
+}
+
+#[test]
 fn a_request_key_starts_one_run_however_often_it_is_sent() {
     let server = TestServer::start(&[]);
     let body = json!({"prompt": "hello", "agent": "demo", "requestKey": "k1"});
@@ -482,8 +512,20 @@ fn lists_and_documents_are_those_of_the_commands() {
             vec!["runs", "list", "--format", "json", "--last", "0"],
         ),
         (
+            "/api/v1/runs?agent=nobody",
+            vec![
+                "runs", "list", "--agent", "nobody", "--format", "json", "--last", "0",
+            ],
+        ),
+        (
             "/api/v1/sessions",
             vec!["sessions", "list", "--all", "--format", "json"],
+        ),
+        (
+            "/api/v1/sessions?agent=nobody",
+            vec![
+                "sessions", "list", "--all", "--agent", "nobody", "--format", "json",
+            ],
         ),
         (
             "/api/v1/sessions?q=greeting",
@@ -517,6 +559,11 @@ fn lists_and_documents_are_those_of_the_commands() {
     let blocks = server.get(&format!("/api/v1/sessions/{session}?format=blocks"));
     let blocks = String::from_utf8(blocks.body).unwrap();
     assert!(blocks.contains("This is a demo."), "{blocks}");
+    for format in ["events", "messages", "markdown", "html", "text"] {
+        let reply = server.get(&format!("/api/v1/sessions/{session}?format={format}"));
+        let shown = server.command(&["sessions", "show", "--all", "--format", format, session]);
+        assert_eq!(String::from_utf8(reply.body).unwrap(), shown, "{format}");
+    }
     let result = server
         .get(&format!("/api/v1/runs/{run}/events?format=result"))
         .json();

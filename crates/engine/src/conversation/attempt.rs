@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lapidary_normalize::acp::AcpNormalizer;
 use lapidary_normalize::{EventBuffer, ProcessEnd};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::completion::AcpCompletion;
@@ -170,6 +170,7 @@ impl AcpAttempt<'_> {
             submissions: SubmissionDesk::open(request, &say),
             say,
             asked: watch::Sender::default(),
+            turn_changed: Notify::new(),
         });
         let halts = HaltConditions::new(&state, self.stops.clone(), must_end);
         let driver = SessionDriver::new(&state, halts, agent.process, directory.clone());

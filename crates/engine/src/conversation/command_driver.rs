@@ -88,16 +88,10 @@ impl SessionDriver {
             if !is_open && commands.close() {
                 return self.finish_commands();
             }
-            let is_busy = state.lock_table().is_any_busy();
-            let phase = if is_busy {
-                TurnPhase::Turn
-            } else {
-                TurnPhase::Waiting
-            };
             // All branches are cancel-safe.
             tokio::select! {
                 biased;
-                halt = self.halts.next(phase) => {
+                halt = self.halts.next(TurnPhase::Commands) => {
                     self.note_stall();
                     self.wind_down(commands, &halt).await;
                     return Err(halt.into());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lapidary_normalize::StopCause;
 use lapidary_vocab::{Cause, Json};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::line_observer::LineObserver;
@@ -39,6 +39,8 @@ pub(super) struct ConversationState {
     pub(super) hooks: Option<Arc<HookRunner>>,
     /// How many prompts and hooks wait for an answer.
     pub(super) asked: watch::Sender<usize>,
+    /// Told when a turn begins or ends.
+    pub(super) turn_changed: Notify,
     /// Receives answers through a tool, if the run offers one.
     pub(super) submissions: Option<SubmissionDesk>,
 }
@@ -137,9 +139,24 @@ impl ConversationState {
         *self.asked.borrow() > 0
     }
 
-    /// Waits until a prompt or a hook is asked or answered. Can be cancelled.
-    pub(super) async fn wait_for_answer(&self) {
-        let _ = self.asked.subscribe().changed().await;
+    /// A turn begins: stop conditions that hold within turns hold from now on.
+    pub(super) fn begin_turn(&self, session: &str) {
+        self.lock_table().begin_turn(session);
+        self.turn_changed.notify_waiters();
+    }
+
+    pub(super) fn end_turn(&self, session: &str) {
+        self.lock_table().end_turn(session);
+        self.turn_changed.notify_waiters();
+    }
+
+    /// Waits until a prompt or a hook is asked or answered, or a turn begins or ends. Can be cancelled.
+    pub(super) async fn wait_for_change(&self) {
+        let mut asked = self.asked.subscribe();
+        tokio::select! {
+            _ = asked.changed() => {}
+            () = self.turn_changed.notified() => {}
+        }
     }
 
     /// Describes the hook, request, tool or model that the conversation waits for.

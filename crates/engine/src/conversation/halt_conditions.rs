@@ -17,8 +17,10 @@ use crate::run::stop_conditions::{AgentPhase, StopConditions, StopReason};
 pub(super) enum TurnPhase {
     /// The agent has to get ready.
     Starting,
-    /// The agent works on a prompt or a command.
+    /// The agent works on a prompt.
     Turn,
+    /// A client gives commands: the agent works while one of its sessions has a turn.
+    Commands,
     /// Neither side has work to do.
     Waiting,
 }
@@ -63,10 +65,10 @@ impl HaltConditions {
 
     async fn wait_for_halt(&mut self, phase: TurnPhase) -> HaltReason {
         loop {
-            let activity = self.agent_phase(phase);
+            let (activity, is_in_turn) = (self.agent_phase(phase), self.is_in_turn(phase));
             let observer = &self.state.observer;
             let exceeded = async {
-                if phase != TurnPhase::Turn {
+                if !is_in_turn {
                     return std::future::pending().await;
                 }
                 observer.spent.wait_until_exceeded().await
@@ -75,7 +77,7 @@ impl HaltConditions {
             let reason = tokio::select! {
                 biased;
                 reason = self.conditions.next(activity, exceeded, &observer.violations) => reason,
-                () = self.state.wait_for_answer() => continue, // the clock runs again
+                () = self.state.wait_for_change() => continue, // other conditions hold from now on
             };
             if let Some(halt) = self.halt_reason(reason, phase) {
                 return halt;
@@ -102,10 +104,19 @@ impl HaltConditions {
     fn agent_phase(&self, phase: TurnPhase) -> AgentPhase {
         match phase {
             TurnPhase::Starting => AgentPhase::Starts,
-            TurnPhase::Turn if !self.state.is_asking() => AgentPhase::Works {
+            _ if self.is_in_turn(phase) && !self.state.is_asking() => AgentPhase::Works {
                 last_sign: self.state.observer.last_sign(),
             },
-            TurnPhase::Turn | TurnPhase::Waiting => AgentPhase::Waits,
+            _ => AgentPhase::Waits,
+        }
+    }
+
+    /// Whether the agent works on a prompt.
+    fn is_in_turn(&self, phase: TurnPhase) -> bool {
+        match phase {
+            TurnPhase::Turn => true,
+            TurnPhase::Commands => self.state.lock_table().is_any_busy(),
+            TurnPhase::Starting | TurnPhase::Waiting => false,
         }
     }
 

@@ -28,7 +28,7 @@ use crate::run::{EventBatch, SkippedLines};
 const LINES: usize = 512;
 
 /// So many, if the reader of the run wants few of their events. The others are held until the batch is complete.
-const FILTERED_LINES: usize = 128;
+const FILTERED_LINES: usize = 64;
 
 /// So many bytes of lines make a batch.
 const BYTES: usize = 64 * 1024;

@@ -100,7 +100,7 @@ impl ConversationState {
         if let Some(hooks) = &self.hooks {
             hooks.begin_turn(session);
         }
-        self.lock_table().begin_turn(session);
+        self.begin_turn(session);
         let open = OpenTurn(Arc::clone(self), session.clone());
         self.observer.note_sign();
         let waiting = self.client.prompt(session, &turn.next)?;
@@ -151,6 +151,6 @@ struct OpenTurn(Arc<ConversationState>, String);
 
 impl Drop for OpenTurn {
     fn drop(&mut self) {
-        self.0.lock_table().end_turn(&self.1);
+        self.0.end_turn(&self.1);
     }
 }

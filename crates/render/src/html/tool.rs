@@ -77,10 +77,10 @@ fn summary_html(tool: &ToolCallItem, parts: &[ToolPart], goes_on: bool) -> Strin
             } else {
                 "state"
             },
-            if goes_on {
-                "running".to_owned()
-            } else {
-                state.state_word().to_owned()
+            match (goes_on, tool.is_asked && tool.answer.is_none()) {
+                (true, true) => "asks for permission".to_owned(),
+                (true, false) => "running".to_owned(),
+                (false, _) => state.state_word().to_owned(),
             },
         )),
         tool.answer

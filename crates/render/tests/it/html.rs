@@ -1,5 +1,7 @@
 //! The transcript as a page.
 
+use lapidary_render::html::FragmentWriter;
+
 use crate::sample::*;
 use crate::well_formed;
 
@@ -215,6 +217,18 @@ fn a_call_tells_who_permitted_it() {
         shown.contains("● write_file new.txt\n  · allowed by rule ci.toml:3\n  ✓ "),
         "{shown}"
     );
+}
+
+#[test]
+fn a_call_that_waits_for_permission_is_not_shown_as_running() {
+    let mut writer = FragmentWriter::for_run();
+    let states = ["running", "asks for permission", "running"];
+    for (event, state) in events(&[CALLS, ASKED, ALLOWED]).iter().zip(states) {
+        writer.push(event);
+        let blocks = writer.take_changed();
+        let state = format!("<span class=\"state\">{state}</span>");
+        assert!(blocks[0].html.contains(&state), "{}", blocks[0].html);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use lapidary::render::html::FragmentWriter;
 use serde::Deserialize;
@@ -150,7 +151,9 @@ pub(crate) async fn schemas(State(state): Shared, _: NoQuery) -> Answer {
 pub(crate) async fn schema(State(state): Shared, Path(name): Path<String>, _: NoQuery) -> Answer {
     check_id(&name)?;
     let args = command(&["schema"], |args| args.push(name));
-    command_output::respond(&state.commands, JSON, args).await
+    let shown = command_output::respond(&state.commands, JSON, args).await;
+    // The name is a part of the path here, and an argument of the command.
+    shown.map_err(|problem| problem.instead_of(StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND))
 }
 
 /// An id is a word: it is neither an option nor a path.

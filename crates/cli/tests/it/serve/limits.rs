@@ -33,6 +33,7 @@ fn every_error_is_a_problem_with_a_sentence() {
     for (method, path, body, status) in [
         ("GET", "/nothing", &b""[..], 404),
         ("GET", "/api/v1/runs/unknown", b"", 404),
+        ("GET", "/api/v1/schemas/unknown", b"", 404),
         ("GET", "/api/v1/runs/%FF", b"", 400),
         ("DELETE", "/api/v1/runs", b"", 405),
         ("POST", "/api/v1/stats", b"", 405),

@@ -1,8 +1,11 @@
 //! Prompts: one after the other in a session, and at the same time in several.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::client::TestClient;
+use crate::run::RunRequest;
 
 #[test]
 fn several_prompts_are_turns_of_one_session() {
@@ -162,6 +165,23 @@ fn the_system_prompt_comes_before_the_first_prompt_of_each_session() {
         [first.clone(), second.clone(), first, second, third]
     );
     client.finish();
+}
+
+#[test]
+fn silence_and_the_budget_end_a_turn_while_more_commands_may_come() {
+    type Limit = fn(&mut RunRequest);
+    let limits: [(Limit, (&str, Option<i64>)); 2] = [
+        (
+            |run| run.timeouts.idle = Some(Duration::from_millis(100)),
+            ("timeout_idle", Some(14)),
+        ),
+        (|run| run.budget.turns = Some(0), ("budget", Some(17))),
+    ];
+    for (limit, cause) in limits {
+        let mut client = TestClient::with("", |request| limit(&mut request.run));
+        client.prompt("say a; hang");
+        assert_eq!(client.end().cause(), cause);
+    }
 }
 
 #[test]

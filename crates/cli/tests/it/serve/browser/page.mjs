@@ -73,6 +73,13 @@ const scenes = {
     state.page = page;
   },
 
+  async "the link that skips the header leads to the content of the same page"({ page }) {
+    await page.focus(".skip");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement?.id === "view");
+    assert.equal(new URL(page.url()).hash, "#/runs");
+  },
+
   async "a run is started and answered by keyboard alone"({ page }) {
     await page.waitForSelector("#new-agent option[value=talker]", { state: "attached" });
     await page.keyboard.press("n");
@@ -85,6 +92,7 @@ const scenes = {
     await page.waitForSelector(".answer");
     await page.waitForSelector("#tray .ask");
     await page.waitForFunction(() => document.title.startsWith("(1) Make the greeting"));
+    await page.waitForSelector(".run-bar .badge.warn >> text=asks");
     assert.match(await page.textContent(".ask"), /Edit greet\.sh/);
     assert.match(await page.textContent("#said"), /^Permission request: Edit greet\.sh/, "screen readers are told");
     assert.equal(await page.textContent(".tool.going-on .name"), "replace");
@@ -225,6 +233,32 @@ const scenes = {
     assert.equal(await form.locator("h3 a").textContent(), attack);
     await page.unroute("**/api/v1/runs/none/commands");
     await page.unroute("**/api/v1/runs/none");
+  },
+
+  async "the longest bar of a chart fills its track, also that of a few cents"({ page }) {
+    const width = await page.evaluate(async () => {
+      const { barChart } = await import("/charts.js");
+      const chart = barChart("Cost", [{ name: "m", value: 0.05, text: "$0.05" }]);
+      return chart.querySelector("rect.of-accent").getAttribute("width");
+    });
+    assert.equal(width, "100");
+  },
+
+  async "neighbouring calls are one group also where the chunks of a transcript meet"({ page }) {
+    const groups = await page.evaluate(async () => {
+      const { Transcript } = await import("/transcript.js");
+      const view = new AbortController();
+      const transcript = new Transcript(view.signal, { follows: false });
+      document.querySelector("main").append(transcript.place);
+      const call = '<details class="tool done"><summary>call</summary></details>';
+      for (let at = 0; at < 12; at++) transcript.set(at, at === 8 ? "<p>text</p>" : call);
+      transcript.draw();
+      const blocks = [...transcript.place.querySelectorAll(".block")];
+      view.abort();
+      transcript.place.remove();
+      return blocks.map((it) => ["after-call", "before-call"].map((name) => Number(it.classList.contains(name))).join(""));
+    });
+    assert.deepEqual(groups.slice(7), ["10", "00", "01", "11", "10"]);
   },
 
   async "a malformed form hides no other request"({ page }) {
