@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn acp_is_told_by_its_greeting() {
+    fn acp_is_recognised_by_its_initialize_request() {
         let acp =
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#;
         check(&format!("{acp}\n"), Some(ACP));

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_told_by_its_envelope() {
+    fn a_line_is_classified_by_its_envelope() {
         check(
             r#"{"id":1,"method":"a/b","params":{"n":1.10}}"#,
             r#"request 1 a/b Some({"n":1.10})"#,

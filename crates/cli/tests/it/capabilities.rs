@@ -124,7 +124,7 @@ fn an_agent_that_is_not_installed_is_an_answer() {
 
 /// A `capabilities` that starts one of the agents hangs the test.
 #[test]
-fn all_that_are_known_are_told_one_a_line() {
+fn capabilities_of_all_agents_are_printed_one_per_line() {
     let machine = Machine::new();
     let opencode = machine.home.path().join("opencode");
     fs::write(&opencode, "#!/bin/sh\nsleep 1000\n").unwrap();

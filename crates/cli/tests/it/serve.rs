@@ -619,7 +619,7 @@ fn the_openapi_document_describes_each_route_and_holds_every_schema_that_it_name
 }
 
 #[test]
-fn the_log_and_the_metrics_tell_what_changed() {
+fn the_log_and_the_metrics_show_each_change() {
     let server = TestServer::start(&[]);
     let (run, _) = completed(&server);
     // Reading leaves no line.

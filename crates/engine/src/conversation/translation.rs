@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_complaints_are_told_of_however_many() {
+    async fn all_of_stderr_is_reported_however_long() {
         let complaints: Vec<u8> = (0..5_000_000_u32).map(|at| (at % 251) as u8).collect();
         assert!(told_of(&complaints).await == complaints);
         assert_eq!(told_of(b"").await, b"");
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() {
+    async fn a_flood_that_is_left_when_a_run_is_ended_is_counted_and_not_translated() {
         let flood = b"y\n".repeat(200_000);
         let (told, skipped) = translated(flood, &RestLimit::already_passed()).await;
         assert_eq!(told + skipped.lines, 200_000);
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn little_is_told_however_late_and_all_of_a_run_that_ends_by_itself() {
+    async fn a_short_rest_and_the_rest_of_a_run_that_ends_by_itself_are_translated() {
         let nothing = SkippedLines::default();
         let little = b"y\n".repeat(1000);
         let told = translated(little, &RestLimit::already_passed()).await;

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_names_are_heard_before_the_tables() {
+    fn configured_names_count_before_the_tables() {
         let redaction = VariableRedaction {
             allowed: vec!["my_token".into()],
             blocked: vec!["Path".into(), "MY_TOKEN".into()],

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_not_known_nothing_is_said() {
+    fn a_notification_leaves_unknown_details_out() {
         let action = ToolAction {
             tool: Some("my_edit".to_owned()),
             ..ToolAction::new(ToolKind::Edit)

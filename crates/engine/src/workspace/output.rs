@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_it_comes_it_reads_the_same(
+        fn output_reads_the_same_in_any_chunks(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
             limit in 0_usize..300,

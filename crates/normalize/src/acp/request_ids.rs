@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_id_is_told_twice_however_often_it_is_used() {
+    fn no_id_is_emitted_twice_however_often_it_is_used() {
         let mut ids = RequestIds::default();
         let mut told = |id: &str| ids.unique_id(&Text::from(id.to_owned())).to_string();
         let first = ["0", "0~2", "0", "1", "0", "0~2"].map(&mut told);

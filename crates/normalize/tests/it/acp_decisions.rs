@@ -42,7 +42,7 @@ fn choices() -> Value {
 
 /// I8, and I9 with the reject option that a denial selects.
 #[test]
-fn a_decision_is_told_by_the_kind_of_the_option() {
+fn a_decision_is_recognised_by_the_kind_of_the_option() {
     for (option, decision) in [
         ("always", "allowed"),
         ("once", "allowed"),
@@ -251,7 +251,7 @@ fn a_terminal_ends_once_however_it_ends() {
 
 /// An agent may use the id of an earlier request again; a number in the events tells the requests apart.
 #[test]
-fn an_id_that_is_used_again_is_told_with_a_number() {
+fn an_id_that_is_used_again_gets_a_number() {
     let ask = |id: &str| {
         format!(
             "<{}",

@@ -45,7 +45,7 @@ fn the_text_of_a_content_is_that_of_its_parts() {
 }
 
 #[test]
-fn commands_are_shown_but_not_told_and_context_is_neither() {
+fn commands_are_shown_but_not_sent_and_context_is_neither() {
     for command in [" /help me", "?", "?what"] {
         let members = format!(r#""type":"user","content":"{command}""#);
         check(&members, &user(command), &json!([]));
@@ -62,7 +62,7 @@ fn commands_are_shown_but_not_told_and_context_is_neither() {
 }
 
 #[test]
-fn notes_are_shown_but_not_told() {
+fn notes_are_shown_but_not_sent() {
     for kind in ["info", "error", "warning"] {
         let members = format!(r#""type":"{kind}","content":"hm""#);
         check(&members, &json!([{"type": kind, "text": "hm"}]), &json!([]));

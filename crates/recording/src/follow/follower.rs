@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn growth_is_noted_before_readers_are_told() {
+    async fn growth_is_recorded_before_readers_are_notified() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name, text| fs::write(directory.path().join(name), text).unwrap();
         write(STDOUT, "");

@@ -218,7 +218,7 @@ fn a_call_tells_who_permitted_it() {
 }
 
 #[test]
-fn each_of_several_turns_tells_what_it_took() {
+fn each_of_several_turns_shows_its_usage() {
     let costs = |dollars: &str| {
         TURN.replace(
             "\"durationMs\"",

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_told_only_where_it_is_beyond_doubt() {
+    fn a_session_id_is_read_only_where_it_is_beyond_doubt() {
         let id = |bytes: &str| {
             let query = SearchQuery::words("word").unwrap();
             match Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) {

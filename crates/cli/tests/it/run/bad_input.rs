@@ -196,7 +196,7 @@ fn a_prompt_may_begin_with_a_hyphen() {
 }
 
 #[test]
-fn two_ways_to_say_what_is_allowed_are_one_too_many() {
+fn two_options_for_the_permission_mode_are_wrong_usage() {
     let world = World::with_agent(FINE);
     for two in [
         ["--yolo", "--permission-mode", "plan"],

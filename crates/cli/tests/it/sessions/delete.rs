@@ -58,7 +58,7 @@ fn without_a_terminal_it_takes_yes() {
 }
 
 #[test]
-fn one_that_is_not_there_stops_all_of_them() {
+fn no_session_is_deleted_if_one_of_them_is_unknown() {
     let home = home();
     let before = home.tree();
     for wrong in ["01", "1x", "latest", "aaaaaaaa", "3", "chats", "../../x"] {
@@ -184,7 +184,7 @@ fn a_session_behind_a_link_stays_and_is_reported_as_not_removed() {
 }
 
 #[test]
-fn a_number_that_two_projects_have_is_nobodys() {
+fn a_session_number_that_two_projects_have_is_ambiguous() {
     let home = home();
     home.put("tmp/other/.project_root", "/other");
     let log = lapidary_testkit::recorded::log("bbbbbbbb", "2026-01-02T10:00:00.000Z", &["there"]);

@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_is_asked_at_once_only_the_newest_is_done() {
+    fn of_requests_at_one_time_only_the_newest_is_carried_out() {
         let (done, results) = channel();
         let newest = NewestWorker::start_worker(
             "test",

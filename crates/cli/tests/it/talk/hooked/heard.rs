@@ -44,7 +44,7 @@ fn minds(matcher: &str, argument: &str, text: &str) -> Value {
 }
 
 #[test]
-fn a_command_is_told_as_the_line_that_it_is() {
+fn hooks_get_a_command_as_one_line() {
     let hooks = minds("^run_shell_command$", "command", "rm -rf");
     let calls = json!([
         {"kind": "execute", "title": "x", "rawInput": {"command": ["rm", "-rf", "x"]}},
@@ -129,7 +129,7 @@ done(p)
 }
 
 #[test]
-fn each_of_several_files_is_told_of() {
+fn hooks_run_for_each_of_several_files() {
     let diff = |path: &str| json!({"type": "diff", "path": path, "newText": ""});
     let calls = json!([
         {"kind": "edit", "title": "x y", "content": [diff("ok.txt"), diff("secret.txt")]},
