@@ -1,4 +1,4 @@
-//! The schema that an answer must fit: how the agent is told, how its answer is found and judged, and how it is asked to repair one.
+//! The schema that an answer must fit: how the agent gets it, how its answer is found and judged, and how it is asked to repair one.
 //!
 //! An agent hands its answer over by the first rung of a ladder that it has ([`DataSource`]): an option of its own for schemas (`flag`),
 //! the tool [`SUBMIT_RESULT`] or our own agents' `complete_task` (`tool`), JSON in a message (`text`).

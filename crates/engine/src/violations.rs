@@ -87,7 +87,7 @@ impl AttemptViolations {
         self.news.notify_one();
     }
 
-    /// Notes several, and has each told.
+    /// Notes several, and reports each.
     pub(crate) fn note_all(
         &self,
         violations: Vec<PermissionViolation>,

@@ -19,16 +19,16 @@ pub(crate) const CUT_OFF: &str = "the last record is cut off";
 /// The message about a line that is no record.
 pub(crate) const NO_OBJECT: &str = "a line of the session file is not a JSON object";
 
-/// How many sub-agents are told within each other. Files that name each other would have no end.
+/// How deep sub-agents may be nested. Files that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 6;
 
 /// Makes the events of one session file and of its sub-agents' files.
 pub(crate) struct RecordEvents<'s> {
     pub(crate) stamp: EventStamp,
     pub(crate) subagents: &'s dyn SubagentTranscripts,
-    /// The calls within which a sub-agent's records are told, the innermost last.
+    /// The calls that started the sub-agents under translation, the innermost last.
     pub(crate) parents: Vec<Text>,
-    /// The sub-agents that were told.
+    /// Sub-agents that have their events.
     told: Vec<String>,
     pub(crate) skipped: SkippedCounts,
 }
@@ -126,7 +126,7 @@ impl<'s> RecordEvents<'s> {
         self.emit_diagnostic(kind, message, &mut current);
     }
 
-    /// Begins the records of the sub-agent that a call started; none if there is no file of them, or if they were told already.
+    /// Begins the records of the sub-agent that a call started; none if there is no file of them, or if they have their events.
     pub(crate) fn enter_subagent(
         &mut self,
         call_id: &Text,

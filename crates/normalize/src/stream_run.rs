@@ -151,7 +151,7 @@ impl StreamRun {
         out.push(event);
     }
 
-    /// Adds an event that no line of the stream has told. Its extensions say so.
+    /// Adds an event that is not of a line of the stream. Its extensions say so.
     pub(crate) fn emit_derived(
         &mut self,
         body: Body,

@@ -193,7 +193,7 @@ impl<'a> FoundCommands<'a> {
         }
     }
 
-    /// An object that has a command in it. If it has none that can be read, it is told as it stands.
+    /// An object that has a command in it. If it has none that can be read, the object itself is the command.
     fn in_object(&mut self, object: Token<'_>, depth: usize) {
         let mut inner = FoundCommands::new(self.kind);
         if let Some(depth) = depth.checked_sub(1) {

@@ -43,7 +43,7 @@ pub(crate) struct Transcript {
     /// The usage since the last turn ended or the last prompt came.
     turn: UsageTotals,
     requests: OpenRequests,
-    /// The error that was told last in this turn.
+    /// The error that was shown last in this turn.
     last_error: Option<String>,
     echo: EchoFilter,
     open_calls: HashMap<String, UnansweredCall>,
@@ -157,7 +157,7 @@ impl ToolCallItem {
     }
 }
 
-/// A call that has not been answered: where its item is, and which event told of it last.
+/// A call that has not been answered: where its item is, and the last event about it.
 #[derive(Debug, Clone, Copy)]
 struct UnansweredCall {
     at: usize,
@@ -319,7 +319,7 @@ impl Transcript {
         let id = call.call_id.to_string();
         let told = self.pushed;
         let mut tool = Box::new(ToolCallItem::from_invocation(call, event));
-        // Over ACP a call is told again whenever more is known about it.
+        // Over ACP an agent sends a call again whenever it knows more about it.
         let known = self.open_calls.get(&id).map(|open| open.at);
         let known = known.filter(|at| *at < self.items.len());
         let at = known.unwrap_or(self.items.len());
@@ -397,7 +397,7 @@ impl Transcript {
         self.has_answered = false;
         self.is_speaking = false;
         self.turns += 1;
-        // Errors are often told twice, by a status and by the turn. People read them once.
+        // An error is often reported twice, by a status and by the turn. It is shown once.
         let told = self.last_error.take();
         let is_new = |error: &&Text| told.as_deref() != Some(&*error.to_str());
         let errors: Vec<_> = turn.errors.iter().filter(is_new).cloned().collect();

@@ -19,7 +19,7 @@ use crate::client::PromptTarget;
 use crate::run::injected_events::EventInjector;
 use crate::workspace::ClientServices;
 
-/// How long the agent has to be silent before a history counts as told.
+/// How long the agent has to be silent before a history counts as complete.
 const SILENCE: Duration = Duration::from_millis(500);
 
 /// How long a history may take once its session was opened.

@@ -167,7 +167,7 @@ impl SessionDriver {
         Err(halt.into())
     }
 
-    /// Hooks hear that sessions end: as long as they like if all went well, and else no longer than the agent itself would have.
+    /// Runs the hooks of the end of sessions: as long as they like if all went well, and else no longer than the agent itself would have.
     async fn end_sessions(&mut self, done: &Result<(), SessionError>) {
         let state = Arc::clone(&self.state);
         let Some(hooks) = &state.hooks else { return };

@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(told_of(b"").await, b"");
     }
 
-    /// Translates what an agent said that is gone. Returns how many lines were told, and what was skipped.
+    /// Translates the output of an agent that has exited. Returns the number of events, and the skipped lines.
     async fn translated(said: Vec<u8>, rest: &RestLimit) -> (u64, SkippedLines) {
         let connected = connect(
             (std::io::Cursor::new(said), tokio::io::sink()),

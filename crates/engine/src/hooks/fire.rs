@@ -117,7 +117,7 @@ impl HookResults {
 }
 
 impl HookResult {
-    /// Whether it ended well: only then does the next of a sequence hear of it.
+    /// Whether it ended well: only then does the next of a sequence get its output.
     pub fn is_success(&self) -> bool {
         self.error.is_none() && self.exit == Some(Exit::Code(0))
     }

@@ -301,7 +301,7 @@ fn tell_output(recorder: &mut Recorder, told: watch::Sender<FileSizes>) -> io::R
     Ok(())
 }
 
-/// Notes the violations that are found once the agent is gone, and has each told.
+/// Notes the violations that are found once the agent is gone, and reports each.
 pub(crate) async fn report_violations(
     changes: Vec<PermissionViolation>,
     violations: &AttemptViolations,

@@ -157,7 +157,7 @@ impl AgentRun<'_> {
             generation: &Map::new(),
         };
         let mut listener = |event| {
-            // The summary is no word of the agent: only retries are told.
+            // The summary is not the agent's answer: only retries are reported.
             if let ModelEvent::Retry(notice) = event {
                 self.tell_activity(ActivityKind::Retry(notice));
             }

@@ -55,7 +55,7 @@ pub struct AgentOutcome {
     pub error: Option<ModelError>,
     /// Why a remote agent failed, if that stopped it.
     pub remote_error: Option<RemoteError>,
-    /// Whether the text was told as it came. It is not told again.
+    /// Whether the text was emitted as it came. It is not emitted again.
     pub is_told: bool,
     /// How many turns it took.
     pub turn_count: u32,

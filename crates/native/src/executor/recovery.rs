@@ -80,7 +80,7 @@ impl AgentRun<'_> {
         let (stop, context) = match reason {
             TerminateReason::Timeout => (TurnEnd::TimedOut, Some(ErrorContext::Timeout)),
             TerminateReason::MaxTurns => (TurnEnd::MaxTurns, Some(ErrorContext::MaxTurns)),
-            _ => (TurnEnd::NoCall, None), // that error was told when it happened
+            _ => (TurnEnd::NoCall, None), // that error was reported when it happened
         };
         let outcome = self.outcome_of(stop);
         if let Some(context) = context {

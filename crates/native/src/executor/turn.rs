@@ -120,7 +120,7 @@ impl AgentRun<'_> {
             return Ok((answer, None));
         }
         self.select_tools(&mut draft).await?;
-        // An answer that hooks judge is told once they have.
+        // An answer that hooks judge is emitted after their verdict.
         let is_judged = self.has_hooks(HookEvent::AfterModel);
         let answer = self.generate_answer(&draft, is_judged).await?;
         let selected = draft.selected_tools();

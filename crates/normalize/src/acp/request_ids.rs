@@ -9,7 +9,7 @@ use lapidary_vocab::Text;
 /// So many ids are remembered. Every one after these is numbered, whether it was used before or not.
 const MOST: usize = 65_536;
 
-/// The ids that were told.
+/// Ids of requests that have an event.
 #[derive(Debug, Default)]
 pub(super) struct RequestIds {
     /// The last number of each id, under its hash: ids can be long. Two that hash alike only cost a number that was not needed.
@@ -19,7 +19,7 @@ pub(super) struct RequestIds {
 }
 
 impl RequestIds {
-    /// The id as it is told: itself the first time, then with `~2`, `~3` and so on.
+    /// The id in events: itself the first time, then with `~2`, `~3` and so on.
     pub(super) fn unique_id(&mut self, id: &Text) -> Text {
         let word = id.to_str();
         if self.told.len() >= MOST {

@@ -20,7 +20,7 @@ use super::{AcpNormalizer, LineDirection, content, is_known, session_of, shorten
 use crate::verdict::AgentActivity;
 use crate::{DeniedCalls, EventBuffer, OutcomeJudge, own};
 
-/// How many sessions are told apart. Real connections have one.
+/// How many sessions are distinguished. Real connections have one.
 const MOST_SESSIONS: usize = 256;
 
 /// So many MCP servers of a session are named.

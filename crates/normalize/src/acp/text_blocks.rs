@@ -59,7 +59,7 @@ struct OpenMessage {
     is_plain: bool,
 }
 
-/// A block whose chunks are told together.
+/// A block whose chunks are joined.
 #[derive(Debug)]
 struct JoinedBlock {
     text: JoinedText,

@@ -335,7 +335,7 @@ impl AcpNormalizer {
     }
 }
 
-/// How much of a summary that comes in pieces is kept to be told as a whole.
+/// How many bytes of a summary that comes in pieces are joined.
 const MOST_SUMMARY: usize = 1024 * 1024;
 
 /// The summary of a compaction under way, piece by piece.

@@ -62,14 +62,14 @@ fn writer_of(log: &ReplayedLog<'_>) -> Provider {
 /// How many records are asked which program wrote them. A model answers before that.
 const MOST_ASKED: usize = 16;
 
-/// How many sub-agents are told within each other. Files that name each other would have no end.
+/// How deep sub-agents may be nested. Files that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 3;
 
 struct SessionTranslator<'s> {
     stamp: EventStamp,
     order: RecordOrder,
     subagents: &'s dyn SubagentLogs,
-    /// The calls within which a sub-agent's records are told, the innermost last.
+    /// The calls that started the sub-agents under translation, the innermost last.
     parents: Vec<Text>,
     sink: &'s mut dyn FnMut(Event),
 }
@@ -144,7 +144,7 @@ impl SessionTranslator<'_> {
         };
         let message = MessageRecord::from_token(record);
         self.set_timestamp(message.timestamp, &current);
-        // First, so that they carry a record of which nothing else can be told.
+        // First, so that they carry a record that has no other event.
         for field in message.flaws() {
             let message = format!("`{field}` of a record is not what it should be");
             let kind = DiagnosticKind::InvalidField;

@@ -49,7 +49,7 @@ pub struct StreamNormalizer {
     document: Option<NoisePolicy>,
 }
 
-/// An answer whose chunks are told together.
+/// An answer whose chunks are joined.
 #[derive(Debug)]
 struct JoinedAnswer {
     text: JoinedText,

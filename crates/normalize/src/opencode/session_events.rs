@@ -28,7 +28,7 @@ use crate::skipped_counts::SkippedCounts;
 use crate::stamp::EventStamp;
 use crate::time::rfc3339_text;
 
-/// How many sub-agents are told within each other. Sessions that name each other would have no end.
+/// How deep sub-agents may be nested. Sessions that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 6;
 
 /// Hands each event of a session to `sink` as it is made. A session that is not there has no events.
@@ -59,9 +59,9 @@ pub fn events(
 struct OpencodeTranslator<'s> {
     stamp: EventStamp,
     rows: &'s dyn OpencodeRows,
-    /// The calls within which a sub-agent's rows are told, the innermost last.
+    /// The calls that started the sub-agents under translation, the innermost last.
     parents: Vec<Text>,
-    /// The sessions that were told.
+    /// Sessions that have their events.
     told: Vec<String>,
     /// How many messages there were.
     messages: u64,

@@ -40,7 +40,7 @@ struct OpenCall {
     path: Option<Text>,
     arguments: Json,
     id: Text,
-    /// Its request was told.
+    /// Its request was emitted.
     is_told: bool,
 }
 
@@ -155,7 +155,7 @@ impl RuntimeFold {
         }
     }
 
-    /// Over ACP a call is told again whenever more is known about it; only its arguments matter here. Agents announce a call without
+    /// Over ACP an agent sends a call again whenever it knows more about it; only its arguments matter here. Agents announce a call without
     /// them: its request is held back until they come, or the call ends.
     fn request_events(&mut self, call: &ToolInvocation, event: &Event) -> ProducedEvent {
         let CallSummary {

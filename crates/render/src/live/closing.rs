@@ -123,7 +123,7 @@ impl Narrator {
         self.tell_marked(LineKind::Closing, "· ", TextInk::Faint, &line);
     }
 
-    /// Errors are often told twice, by the turn and by the run. People read them once.
+    /// An error is often reported twice, by the turn and by the run. It is shown once.
     fn tell_error(&mut self, error: &str) {
         let is_told = |last: &Option<String>| last.as_deref() == Some(error);
         if is_told(&self.last_error) || is_told(&self.last_warning) {

@@ -74,7 +74,7 @@ impl TextRenderer {
         }
     }
 
-    /// Errors are often told twice, by the turn and by the run. People read them once.
+    /// An error is often reported twice, by the turn and by the run. It is shown once.
     fn tell_error(&mut self, error: &str, out: &mut dyn io::Write) -> io::Result<()> {
         let is_told = |last: &Option<String>| last.as_deref() == Some(error);
         if is_told(&self.last_error) || is_told(&self.last_warning) {

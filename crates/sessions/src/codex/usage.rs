@@ -164,7 +164,7 @@ impl<'w> RolloutUsage<'w> {
         }
     }
 
-    /// Counts are told again with each new limit: one with the same total is the same.
+    /// Codex repeats counts with each new rate limit: one with the same total is the same.
     fn add_tokens(
         &mut self,
         timestamp: Option<Token<'_>>,

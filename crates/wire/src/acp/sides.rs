@@ -43,7 +43,7 @@ const OF_CLIENT: &[&str] = &[
 pub struct SideTracker {
     /// Requests without an answer yet, the oldest first.
     open: Vec<OpenRequest>,
-    /// Whether the client was heard: else these are the lines of an agent alone.
+    /// Whether there was a line of the client: else these are the lines of an agent alone.
     has_client: bool,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct RolloutTurn {
 }
 
 impl RolloutTurn {
-    /// Whether the rollout has all that the stream has told.
+    /// Whether the rollout has every line of the stream.
     pub(super) fn has_reached(&self, stream: &StreamProgress) -> bool {
         self.is_over
             || !stream.is_over

@@ -1,4 +1,4 @@
-//! Hooks that mean to say no and may not be heard. Nothing is run: scripts are read, so all of this is suspicion.
+//! Hooks that mean to deny, and whose output or exit code Gemini CLI would ignore. No script is run, only read: findings are suspicions.
 
 use std::path::Path;
 
@@ -213,7 +213,7 @@ fn code_of(line: &str) -> &str {
     line.split(" # ").next().unwrap_or(line)
 }
 
-/// Whether a command on a line may be heard: on stdout or stderr, not in a file, a variable or another program.
+/// Whether the output of a command on a line may reach Gemini CLI: on stdout or stderr, not in a file, a variable or another program.
 fn has_output_command(line: &str) -> bool {
     const CALLS: [&str; 7] = [
         "print(",
@@ -231,7 +231,7 @@ fn has_output_command(line: &str) -> bool {
     let commands = line
         .split([';', '&', '{', '('])
         .flat_map(|part| part.split("||"));
-    // Of a pipe only the last program is heard. `2>&1` and the like are split too, which does no harm.
+    // Of a pipe only the last program's output counts. `2>&1` and the like are split too, which does no harm.
     let last = commands.filter_map(|command| command.rsplit('|').next());
     line.contains(">&2") && has_words(&line) || last.into_iter().any(is_heard)
 }

@@ -43,7 +43,7 @@ impl PartialMessage {
         }
     }
 
-    /// A block comes whole. `None` if it is to be told whole.
+    /// A block comes whole. `None` if the whole block becomes an event.
     pub(super) fn complete_block(&mut self, kind: &TextKind) -> Option<Body> {
         let (arrived, _) = self.words.take()?;
         let is_told = self.deltas == DeltaMode::Only && arrived == *kind;
@@ -61,7 +61,7 @@ impl PartialMessage {
         }
     }
 
-    /// The stream ends within a message: words that did not come whole are told as far as they came.
+    /// The stream ends within a message: words that did not come whole become an event as far as they came.
     pub(super) fn flush(&mut self, run: &mut StreamRun, out: &mut EventBuffer) {
         let lines = self.held.take().map(ArrayBuilder::finish);
         let mut raw = lines.map(RawContent::from_joined_lines);
