@@ -55,7 +55,7 @@ pub struct PermissionWatch {
     pub is_gemini: bool,
     /// The agent has a policy that makes it ask: it refused a failed command without a request before it ran, such as a command
     /// with arguments that the agent does not know.
-    pub is_told: bool,
+    pub has_policy: bool,
     /// Directories of the agent's own state, which the permission mode lets it read.
     pub state: Vec<PathBuf>,
     /// Directories of the agent's own plans and notes, which the permission mode lets it write.

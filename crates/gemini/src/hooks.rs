@@ -20,7 +20,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use lapidary_wire::gemini::hooks::{HookEvent, MatcherKind};
-pub(crate) use names::BUILT_IN_TOOLS;
 pub use names::{event_meant, nearest};
 pub use notices::notices;
 pub use plan::{HookPlan, PassedOver, RunOrder};

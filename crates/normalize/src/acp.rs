@@ -240,7 +240,7 @@ impl AcpNormalizer {
 
     /// The remaining events of a line. A line without an event gets a diagnostic that carries it.
     fn close_line(&mut self, mut current: AcpLine<'_>, out: &mut EventBuffer) {
-        if !current.is_told && current.complaints.is_empty() {
+        if !current.has_event && current.complaints.is_empty() {
             let about = std::mem::take(&mut current.about);
             current.add_complaint(DiagnosticKind::Protocol, about);
         }
@@ -400,7 +400,7 @@ impl AcpNormalizer {
                 .into_iter()
                 .map(|(key, value)| (key.to_owned(), value)),
         );
-        current.is_told = true;
+        current.has_event = true;
         if matches!(
             event.body,
             Body::ToolInvocation(_) | Body::ToolCompletion(_) | Body::PermissionDecision(_)

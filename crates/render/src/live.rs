@@ -417,11 +417,11 @@ impl Narrator {
             "" => label,
             text => format!("{label}: {text}"),
         };
-        self.tell_marked(LineKind::Notice, mark, ink, &text);
+        self.push_marked(LineKind::Notice, mark, ink, &text);
     }
 
     /// Tells a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
-    fn tell_marked(&mut self, sort: LineKind, mark: &str, ink: TextInk, text: &str) {
+    fn push_marked(&mut self, sort: LineKind, mark: &str, ink: TextInk, text: &str) {
         let marks = [(ink, mark), (TextInk::Faint, "│ ")];
         let rows = self.page.hanging_rows(marks, ink, text, self.most_rows);
         self.add_rows(sort, rows);

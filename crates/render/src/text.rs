@@ -201,7 +201,7 @@ impl TextRenderer {
     }
 
     /// Where times are shown, a line above the prompt has its own.
-    fn tell_time(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_time(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
         match self
             .times
             .as_mut()
@@ -223,7 +223,7 @@ impl TextRenderer {
             let folded = words::folded_input(&text, is_replayed(event), 60);
             return self.pen.write_line(TextInk::Faint, &folded, out);
         }
-        self.tell_time(event, out)?;
+        self.write_time(event, out)?;
         self.pen.write_block("> ", TextInk::Prompt, &text, out)?;
         match input.images.len() {
             0 => Ok(()),

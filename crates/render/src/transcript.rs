@@ -178,7 +178,7 @@ impl Transcript {
     pub(crate) fn push(&mut self, event: &Event) {
         self.pushed += 1;
         if matches!(&event.body, Body::UserInput(input) if !input.is_synthetic) {
-            self.end_untold_turn();
+            self.end_unfinished_turn();
         }
         self.totals.count_event(event);
         self.turn.count_event(event);
@@ -414,7 +414,7 @@ impl Transcript {
     }
 
     /// Session files do not say where a turn ends: it is where the next prompt comes, or the end.
-    fn end_untold_turn(&mut self) {
+    fn end_unfinished_turn(&mut self) {
         let turn = self.turn.take_turn();
         if turn.has_counts() {
             self.is_speaking = false;
@@ -428,7 +428,7 @@ impl Transcript {
 
     /// Takes in what only the end tells. To be called once, after the last event.
     pub(crate) fn close_transcript(&mut self) {
-        self.end_untold_turn();
+        self.end_unfinished_turn();
         for notice in self.requests.take_open_notices() {
             self.add_notice(notice);
         }

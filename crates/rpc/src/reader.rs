@@ -14,7 +14,7 @@ use super::message::{
     LineNoise, MessageContent, ReceivedLine, ReceivedMessage, RequestAnswer, RequestId,
 };
 use super::outgoing;
-use super::shared_connection::{RawRequest, SharedConnection, ToldSender};
+use super::shared_connection::{RawRequest, SharedConnection, RequestResult};
 use super::truncated::{TruncatedEnvelope, last_id};
 
 /// What a pipe holds at most, by default.
@@ -128,7 +128,7 @@ fn too_long(
         }
         TruncatedEnvelope::Answer(id) => {
             if let (_, Some(waiting)) = shared.take_awaited(&id) {
-                tell_sender(waiting, id, number, Err(refusal(RpcError::INTERNAL)));
+                answer_sender(waiting, id, number, Err(refusal(RpcError::INTERNAL)));
             }
         }
         TruncatedEnvelope::Method(method) if !shared.has_handler(&Text::from(method.clone())) => {}
@@ -156,12 +156,12 @@ fn take_answer(
         .log
         .add_received(ReceivedMessage { line, what }, place);
     if let Some(waiting) = waiting {
-        tell_sender(waiting, id, number, outcome);
+        answer_sender(waiting, id, number, outcome);
     }
 }
 
-fn tell_sender(
-    waiting: oneshot::Sender<ToldSender>,
+fn answer_sender(
+    waiting: oneshot::Sender<RequestResult>,
     id: RequestId,
     number: u64,
     outcome: Result<Json, RpcError>,

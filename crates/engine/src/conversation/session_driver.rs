@@ -286,7 +286,7 @@ fn ended_as(
     departure: DepartureCause,
 ) -> ProcessEnd {
     let stopped = match done {
-        Ok(()) | Err(SessionError::Told) => None,
+        Ok(()) | Err(SessionError::Reported) => None,
         Err(SessionError::Silent(_)) if departure == DepartureCause::ByItself => None,
         Err(SessionError::Stopped(stopped) | SessionError::Silent(stopped)) => Some(stopped),
     };

@@ -68,7 +68,7 @@ impl<'a> WantedCall<'a> {
     }
 
     /// Why hooks cannot get the whole call, if they cannot. Then no hook has allowed it.
-    pub fn untold(self) -> Option<String> {
+    pub fn incomplete_reason(self) -> Option<String> {
         if readable::is_too_deep(self.input.token()) {
             return Some(format!(
                 "hooks get arguments of at most {MOST_LEVELS} levels, and these have more"

@@ -196,7 +196,7 @@ impl HeadlessAttempt<'_> {
                 }
                 Err(error) => {
                     // The agent may have started, and written, although no report of its start came in time.
-                    tell_output(recorder, sender)?;
+                    follow_output(recorder, sender)?;
                     error.to_process_end(recorder)
                 }
             };
@@ -292,8 +292,8 @@ fn open_files(recorder: &mut Recorder, input: &[u8]) -> io::Result<Stdio> {
 }
 
 /// Tells the translation how much an agent has written that is gone.
-fn tell_output(recorder: &mut Recorder, told: watch::Sender<FileSizes>) -> io::Result<()> {
-    let mut follower = StreamFollower::open(recorder.directory(), told)?;
+fn follow_output(recorder: &mut Recorder, sizes: watch::Sender<FileSizes>) -> io::Result<()> {
+    let mut follower = StreamFollower::open(recorder.directory(), sizes)?;
     follower.look(|channel, bytes| {
         let _ = recorder.note(channel, bytes); // the run has failed already
     });

@@ -158,7 +158,7 @@ impl UnaskedCalls {
         match status {
             ToolCallStatus::Completed => true,
             ToolCallStatus::Failed => {
-                action.command.is_some() && !self.watch.is_gemini && !self.watch.is_told
+                action.command.is_some() && !self.watch.is_gemini && !self.watch.has_policy
             }
             _ => false,
         }
@@ -339,9 +339,9 @@ mod tests {
     #[test]
     fn a_command_that_failed_has_run_unless_the_agent_was_told_to_ask() {
         let failed = ToolCallStatus::Failed;
-        for (is_told, expected) in [(false, true), (true, false)] {
+        for (has_policy, expected) in [(false, true), (true, false)] {
             let watch = PermissionWatch {
-                is_told,
+                has_policy,
                 ..PermissionWatch::default()
             };
             let mut calls = UnaskedCalls::new(watch);

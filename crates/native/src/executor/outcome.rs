@@ -56,7 +56,7 @@ pub struct AgentOutcome {
     /// Why a remote agent failed, if that stopped it.
     pub remote_error: Option<RemoteError>,
     /// Whether the text was emitted as it came. It is not emitted again.
-    pub is_told: bool,
+    pub is_streamed: bool,
     /// How many turns it took.
     pub turn_count: u32,
     /// How long it took.
@@ -72,7 +72,7 @@ impl AgentOutcome {
             recovered_from: None,
             error: None,
             remote_error: None,
-            is_told: false,
+            is_streamed: false,
             turn_count: 0,
             duration: Duration::ZERO,
         }

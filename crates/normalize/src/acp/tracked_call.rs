@@ -58,7 +58,7 @@ pub(super) enum CallStage {
     /// The first message about it.
     Announced,
     /// A later message with more fields.
-    Told,
+    Updated,
     /// A permission request.
     Asked,
 }
@@ -192,7 +192,7 @@ impl TrackedCall {
         patch: &AcpToolCall<'_>,
         moment: CallStage,
     ) -> bool {
-        let begins = moment != CallStage::Told || !self.is_over;
+        let begins = moment != CallStage::Updated || !self.is_over;
         let shows_more =
             || self.content != ended.content && !Self::from_nameless_patch(patch).is_over;
         ended.has_ended && begins && (!self.is_invoked_as(ended) || shows_more())

@@ -86,7 +86,7 @@ impl AcpNormalizer {
             }
             UpdateBody::ToolCallUpdate(call) => {
                 if !self.subagent_news(call, current, out) {
-                    self.update_call(call, CallStage::Told, current, out);
+                    self.update_call(call, CallStage::Updated, current, out);
                 }
             }
             UpdateBody::Plan { entries } => self.emit_plan(*entries, current, out),

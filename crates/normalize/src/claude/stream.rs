@@ -176,7 +176,7 @@ impl ClaudeStreamNormalizer {
                 | ClaudeBlock::Other(_) => self.odd_block(current),
             }
         }
-        if !current.hand.is_told {
+        if !current.hand.has_event {
             // Nothing in it, but it is there: an empty text carries the line.
             self.emit(said(Text::default(), kind, None), current);
         }
@@ -239,7 +239,7 @@ impl ClaudeStreamNormalizer {
                 }
             }
         }
-        if !words.is_empty() || !images.is_empty() || !current.hand.is_told {
+        if !words.is_empty() || !images.is_empty() || !current.hand.has_event {
             self.emit_user_words(&words, images, current);
         }
     }

@@ -81,7 +81,7 @@ struct CurrentRecord {
     /// `info`, `error`, `warning` or a type we do not know.
     message_type: Option<Json>,
     /// An event was made of it.
-    is_told: bool,
+    has_event: bool,
 }
 
 impl CurrentRecord {
@@ -96,7 +96,7 @@ impl CurrentRecord {
 
 impl SessionTranslator<'_> {
     fn emit_event(&mut self, mut body: Body, current: &mut CurrentRecord) {
-        current.is_told = true;
+        current.has_event = true;
         set_parent(&mut body, self.parents.last());
         let mut event = self.stamp.next_event(body, &mut current.raw);
         if let Some(name) = &current.message_type {
@@ -140,7 +140,7 @@ impl SessionTranslator<'_> {
             )))),
             text: Arc::clone(&text),
             message_type: None,
-            is_told: false,
+            has_event: false,
         };
         let message = MessageRecord::from_token(record);
         self.set_timestamp(message.timestamp, &current);
@@ -244,7 +244,7 @@ impl SessionTranslator<'_> {
                 current,
             );
         }
-        if !current.is_told {
+        if !current.has_event {
             // Nothing in it, but it is there: an empty text carries the record.
             self.emit_event(text_event(Text::default(), TextKind::Text, None), current);
         }

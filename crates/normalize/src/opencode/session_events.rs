@@ -45,7 +45,7 @@ pub fn events(
         stamp: EventStamp::new(options, Provider::Opencode),
         rows,
         parents: Vec::new(),
-        told: vec![session_id.to_owned()],
+        emitted: vec![session_id.to_owned()],
         messages: 0,
         skipped: SkippedCounts::default(),
         sink,
@@ -62,7 +62,7 @@ struct OpencodeTranslator<'s> {
     /// The calls that started the sub-agents under translation, the innermost last.
     parents: Vec<Text>,
     /// Sessions that have their events.
-    told: Vec<String>,
+    emitted: Vec<String>,
     /// How many messages there were.
     messages: u64,
     skipped: SkippedCounts,
@@ -330,11 +330,11 @@ impl OpencodeTranslator<'_> {
         input: Option<Token<'_>>,
         current: &mut CurrentRow,
     ) {
-        let is_told = self.told.iter().any(|told| told == child);
-        if is_told || self.parents.len() >= DEEPEST_SUBAGENT {
+        let is_emitted = self.emitted.iter().any(|id| id == child);
+        if is_emitted || self.parents.len() >= DEEPEST_SUBAGENT {
             return;
         }
-        self.told.push(child.to_owned());
+        self.emitted.push(child.to_owned());
         let argument = |key| string_token(input?.get(key)).map(own::owned_text);
         let spawn = SubagentSpawn {
             call_id: id.clone(),

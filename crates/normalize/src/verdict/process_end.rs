@@ -49,8 +49,8 @@ impl ProcessEnd {
     /// A sentence on violations in a run that went on all the same. If the run was stopped for one, its message has it.
     pub(super) fn violation_warning(&self) -> Option<String> {
         let first = self.violations.first()?;
-        let is_told = |stopped: &StopCause| stopped.cause == Cause::PermissionDenied;
-        if self.stopped.as_ref().is_some_and(is_told) {
+        let is_denial = |stopped: &StopCause| stopped.cause == Cause::PermissionDenied;
+        if self.stopped.as_ref().is_some_and(is_denial) {
             return None;
         }
         Some(match self.violations.len() - 1 {

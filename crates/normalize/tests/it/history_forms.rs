@@ -168,7 +168,7 @@ fn lists_in_lists_are_read_down_to_a_bound_and_in_no_time() {
         );
         let log = ReplayedLog::read(text.as_bytes());
         assert_eq!(serde_json::to_value(ui_history(&log)).unwrap(), expected);
-        let is_told = expected != json!([]);
-        assert_eq!(client_history(&log).len(), usize::from(is_told));
+        let is_sent = expected != json!([]);
+        assert_eq!(client_history(&log).len(), usize::from(is_sent));
     }
 }

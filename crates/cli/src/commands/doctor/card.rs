@@ -31,7 +31,7 @@ use super::report::DoctorReport;
 use crate::failure::Failure;
 use acp_probe::AcpProbe;
 pub(super) use remote::prove_remote;
-use rules::ToldRules;
+use rules::AskRules;
 use turn::TurnCancel;
 
 /// How long an agent may take over an unknown method.
@@ -76,7 +76,7 @@ pub(super) async fn prove_agent(
     let mut command = Command::new(&program, world.project_dir());
     command.args(agent.args.iter().cloned());
     command.envs(proof_variables(&world, agent, &api.base_url()));
-    let told = rules::tell_ask_rules(agent, &program, &world, &mut command);
+    let told = rules::write_ask_rules(agent, &program, &world, &mut command);
     let told = told
         .context("cannot write the agent's policy")
         .map_err(Failure::internal)?;
@@ -91,7 +91,7 @@ async fn speak_acp(
     command: Command,
     around: &ProofSurroundings<'_>,
     (api, world): (&FakeApi, &ProofSandbox<'_>),
-    told: ToldRules,
+    told: AskRules,
     report: &mut DoctorReport<'_>,
 ) -> Card {
     let mut card = Card {

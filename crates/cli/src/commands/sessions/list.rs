@@ -238,7 +238,7 @@ fn print_text(
         ));
         out.print_message("hint: run `lapidary sessions recover --apply` to prevent that");
     }
-    tell_unlisted(listing, out);
+    note_unlisted(listing, out);
     let is_narrowed = args.since.is_some() || args.until.is_some();
     if listing.sessions.is_empty() && is_narrowed {
         out.print_note("no session is of that time")?;
@@ -288,7 +288,7 @@ fn print_counts(args: &Args, counts: &[AgentFileCounts], out: &mut Printer) -> i
 }
 
 /// Notes on sessions that Gemini CLI does not list, with the next step.
-fn tell_unlisted(listing: &SessionListing, out: &Printer) {
+fn note_unlisted(listing: &SessionListing, out: &Printer) {
     let count = |place: UnlistedPlace| {
         let places = listing.sessions.iter();
         places.filter(|it| it.unlisted() == Some(&place)).count()

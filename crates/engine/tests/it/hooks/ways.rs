@@ -98,7 +98,7 @@ fn denies(wanted: WantedCall<'_>) -> bool {
             }
         }
     }
-    is_guarded && wanted.untold().is_some()
+    is_guarded && wanted.incomplete_reason().is_some()
 }
 
 /// A request of this kind with these arguments, under a harmless title.

@@ -18,21 +18,21 @@ use lapidary::vocab::capabilities::RuleKeeping;
 use crate::commands::doctor::proof_sandbox::ProofSandbox;
 
 /// The rules that the agent was given.
-pub(super) struct ToldRules {
+pub(super) struct AskRules {
     pub(super) keeping: RuleKeeping,
     pub(super) session_meta: Option<Json>,
 }
 
 /// Tells the agent to ask, where that is possible.
-pub(super) fn tell_ask_rules(
+pub(super) fn write_ask_rules(
     agent: &AcpAgent,
     program: &Path,
     world: &ProofSandbox<'_>,
     command: &mut Command,
-) -> io::Result<ToldRules> {
+) -> io::Result<AskRules> {
     let family = agent.provider.as_str();
     let keeping = rule_keeping(family, version_of_package(program).as_ref());
-    let mut told = ToldRules {
+    let mut told = AskRules {
         keeping,
         session_meta: None,
     };

@@ -15,7 +15,7 @@ use lapidary::engine::hooks::HookContext;
 use lapidary::engine::policy::ToolActions;
 use lapidary::engine::replay::RecordingReader;
 use lapidary::vocab::event::{Provider, TextKind};
-use lapidary::vocab::{Body, Event as Told, Text};
+use lapidary::vocab::{Body, Event, Text};
 use lapidary::wire::gemini::hooks::{EventDetails, HookEvent, HookToolCall};
 
 use self::calls::{CallTeller, RecordedCalls};
@@ -48,8 +48,8 @@ pub(super) fn recorded_report(
         prompt: String::new(),
         answer: String::new(),
     };
-    let source = each_event(recording, FileHandling::Shown, invocation, |told| {
-        reading.take_event(&told);
+    let source = each_event(recording, FileHandling::Shown, invocation, |event| {
+        reading.take_event(&event);
     })?;
     let teller = match source {
         InputSource::Acp
@@ -111,13 +111,13 @@ impl RecordedTest {
             ..
         } = self.calls;
         let moment = |details: EventDetails| TestMoment::new(vec![vec![around.input(details)]]);
-        let rounds = |told: Vec<Vec<HookToolCall>>,
+        let rounds = |inputs: Vec<Vec<HookToolCall>>,
                       details: &dyn Fn(HookToolCall) -> EventDetails| {
             let round = |round: Vec<_>| {
                 let calls = round.into_iter();
                 calls.map(|call| around.input(details(call))).collect()
             };
-            TestMoment::new(told.into_iter().map(round).collect())
+            TestMoment::new(inputs.into_iter().map(round).collect())
         };
         match self.event {
             HookEvent::BeforeTool => {
@@ -151,14 +151,14 @@ impl RecordedTest {
         }
     }
 
-    fn take_event(&mut self, told: &Told) {
-        if told.base.extensions.contains_key("acp.replay") {
+    fn take_event(&mut self, event: &Event) {
+        if event.base.extensions.contains_key("acp.replay") {
             return; // it was done long ago
         }
-        let action = self.actions.note(told);
-        self.calls.note_event(told, action);
-        match &told.body {
-            Body::SessionInit(init) => self.begin_session(told, init.cwd.as_ref()),
+        let action = self.actions.note(event);
+        self.calls.note_event(event, action);
+        match &event.body {
+            Body::SessionInit(init) => self.begin_session(event, init.cwd.as_ref()),
             Body::UserInput(input) if !input.is_synthetic => {
                 self.prompt = input.text.to_string();
                 self.answer.clear();
@@ -187,10 +187,10 @@ impl RecordedTest {
     }
 
     /// A session says where its agent works.
-    fn begin_session(&mut self, told: &Told, dir: Option<&Text>) {
+    fn begin_session(&mut self, event: &Event, dir: Option<&Text>) {
         if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
             let dir = self.dir.join(dir.to_str().as_ref());
-            self.actions.works_in(told.base.session_id.as_ref(), &dir);
+            self.actions.works_in(event.base.session_id.as_ref(), &dir);
         }
         self.add_moment(EventDetails::SessionStart {
             source: "startup".to_owned(),
