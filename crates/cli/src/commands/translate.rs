@@ -85,8 +85,8 @@ pub(crate) struct Args {
     /// Exit with 3 if a line was malformed or unknown; everything is still printed
     #[arg(long)]
     strict: bool,
-    /// The longest line that is kept whole
-    #[arg(long, value_name = "BYTES", default_value_t = lapidary::wire::lines::DEFAULT_LIMIT)]
+    /// The longest line that is kept whole [default: 64 MiB]
+    #[arg(long, value_name = "BYTES", default_value_t = lapidary::wire::lines::DEFAULT_LIMIT, hide_default_value = true)]
     max_line: usize,
     /// Set by `show`: a terminal gets rows that fit it, as the live view draws them.
     #[arg(skip)]

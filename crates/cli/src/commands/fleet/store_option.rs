@@ -25,7 +25,7 @@ const DEFAULT_FILE: &str = "fleet.db";
 /// The store that a command uses.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::commands) struct StoreOption {
-    /// The store: `postgres://USER@HOST/DATABASE` or `sqlite:PATH` [default: `LAPIDARY_STORE`, `store` of `[fleet]` in your lapidary.toml, or a `SQLite` file in the state directory]
+    /// The store: `postgres://USER@HOST/DATABASE` or `sqlite:PATH` [default: `LAPIDARY_STORE`, `store` of `[fleet]` in your lapidary.toml, or a SQLite file in the state directory]
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
 }

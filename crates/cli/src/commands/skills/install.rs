@@ -34,7 +34,7 @@ Examples:
   lapidary skills install https://example.org/skills.git --path skills/reviewer
   lapidary skills install reviewer.skill --scope workspace --consent
 
-On a terminal it shows what comes, and asks. Elsewhere it takes --consent.")]
+On a terminal it shows the skills, and asks. Without a terminal it needs --consent.")]
 pub(crate) struct Args {
     /// A directory, OWNER/REPO on GitHub, an address (https://, http://, ssh://, git@, file://), or a .skill file
     #[arg(value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath, value_parser = NonEmptyStringValueParser::new())]

@@ -24,7 +24,7 @@ Examples:
   lapidary skills link ~/my-skills
   lapidary skills link . --scope workspace --consent
 
-On a terminal it shows what comes, and asks. Elsewhere it takes --consent.")]
+On a terminal it shows the skills, and asks. Without a terminal it needs --consent.")]
 pub(crate) struct Args {
     /// The directory
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::DirPath, value_parser = NonEmptyStringValueParser::new())]

@@ -15,7 +15,7 @@ use crate::printer::Printer;
 
 /// Remove an installed or linked skill
 ///
-/// The one in .gemini/skills whose front matter has that name, else the directory of that name. Of two that have it the one that counts goes. Of a link only the link goes.
+/// The one in .gemini/skills whose front matter has that name, else the directory of that name. If two skills have the name, the one that counts is removed. Of a linked skill only the link is removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -27,7 +27,7 @@ fn without_a_terminal_it_takes_yes() {
     assert_eq!(ran.code, Some(2));
     assert_eq!(
         ran.stderr,
-        "error: cannot ask for confirmation without a terminal\nhint: say --yes, or --dry-run to see what would go\n"
+        "error: cannot ask for confirmation without a terminal\nhint: add --yes, or --dry-run to see what would be deleted\n"
     );
     assert_eq!(home.tree(), before);
 

@@ -117,7 +117,7 @@ fn prune_arguments_override_readable_settings() {
         (ran.code, ran.stderr.as_str()),
         (
             Some(13),
-            "error: Retention not enabled\nhint: say what goes with --max-age or --max-count\n"
+            "error: Retention not enabled\nhint: say what to remove with --max-age or --max-count\n"
         )
     );
     settings(r#"{"maxAge": "2 years"}"#);
