@@ -73,7 +73,7 @@ pub struct Hook {
     pub sequential: bool,
     /// Its source, by which hooks are ordered.
     pub source: HookSource,
-    /// Whose settings it is written in, if in settings.
+    /// The scope of the settings that define it, if settings do.
     pub scope: Option<SettingsScope>,
     /// The file it is written in.
     pub origin: PathBuf,

@@ -43,7 +43,7 @@ pub struct ShortCommand {
 pub struct FinishedCommand {
     /// How the program itself ended. Unknown only if it cannot be killed.
     pub exit: Option<Exit>,
-    /// Who ended it.
+    /// The reason of its end.
     pub end: CommandEnd,
     /// How long it took.
     pub duration: Duration,
@@ -55,7 +55,7 @@ pub struct FinishedCommand {
     pub immortal: u32,
 }
 
-/// Who ended a program.
+/// The reason of a program's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandEnd {
     /// It ended, and everything that held its output did.

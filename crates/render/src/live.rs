@@ -260,7 +260,7 @@ impl Narrator {
         ])
     }
 
-    /// What the agent does while no call runs. Gemini CLI 0.61 retries for minutes in silence if it cannot reach its API.
+    /// The status while no call runs. Gemini CLI 0.61 retries for minutes in silence if it cannot reach its API.
     fn waiting_text(&self, now: Duration) -> String {
         match now.saturating_sub(self.last_event) {
             silence if silence >= LONG_SILENCE => format!(

@@ -17,7 +17,7 @@ use super::outgoing;
 use super::shared_connection::{RawRequest, SharedConnection, RequestResult};
 use super::truncated::{TruncatedEnvelope, last_id};
 
-/// What a pipe holds at most, by default.
+/// The default capacity of a pipe.
 const PIPE_BYTES: usize = 64 << 10;
 
 /// A read of so many bytes has a backlog behind it.

@@ -43,7 +43,7 @@ pub(super) enum OutputFormat {
     Raw,
 }
 
-/// What becomes of text that arrives in chunks.
+/// The events of text that arrives in chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum DeltasArg {
     /// Each chunk as it comes

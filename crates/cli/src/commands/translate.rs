@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// Leave out the agent's own lines (`raw`); diagnostics keep it, and messages their `_original`
     #[arg(long)]
     no_raw: bool,
-    /// What becomes of text that arrives in chunks
+    /// The events of text that arrives in chunks
     #[arg(long, value_enum, default_value_t = DeltasArg::Only)]
     deltas: DeltasArg,
     /// The run's id, from which event ids are made [default: that of the recording or of the events, else `translated`]

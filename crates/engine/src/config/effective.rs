@@ -187,7 +187,7 @@ fn size_value(bytes: u64) -> Value {
     }
 }
 
-/// Whole where they are.
+/// Seconds, as an integer if there is no fraction.
 fn seconds_value(time: Duration) -> Value {
     if time.subsec_nanos() == 0 {
         return json!(time.as_secs());

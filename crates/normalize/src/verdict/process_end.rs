@@ -83,7 +83,7 @@ impl ProcessEnd {
     }
 }
 
-/// Who brought about the end of an agent's process.
+/// The initiator of an agent's exit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ExitInitiator {
     /// The caller, by hanging up or by a signal; or it is not known. Over ACP an exit code then means nothing.
@@ -148,7 +148,7 @@ pub struct AgentReport {
     pub code: Option<u64>,
     /// The agent's own count says that no token was used: no model was asked.
     pub is_unasked: bool,
-    /// What the user can do about the error, where the agent says it.
+    /// The agent's own advice about the error.
     pub hint: Option<String>,
 }
 

@@ -265,7 +265,7 @@ impl RuntimeFold {
     }
 }
 
-/// Whose output a call's is: by the category of its tool, else by its kind.
+/// The stream of a call's output: by the category of its tool, else by its kind.
 fn stream_of(category: Option<&Category>, kind: Option<&ToolKind>) -> OutputStream {
     match (category, kind) {
         (Some(Category::Command), _) | (None, Some(ToolKind::Execute)) => OutputStream::Command,

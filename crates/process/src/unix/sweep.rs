@@ -66,7 +66,7 @@ impl Drop for QueuePlace {
 #[derive(Debug)]
 struct TreeSweeper {
     waiting: Vec<(SweepTarget, Arc<OnceLock<u32>>)>,
-    /// Who carries which mark, or none.
+    /// The marks of processes, and processes without one.
     known: CarriedMarks,
     /// Since when that is believed.
     since: Instant,

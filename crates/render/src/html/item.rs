@@ -20,7 +20,7 @@ pub(super) struct ItemWriter {
     progress: CallProgress,
 }
 
-/// What it means that a call has no result.
+/// The state of a call without a result.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallProgress {
     /// The result was not recorded.

@@ -80,7 +80,7 @@ impl SecretTally {
         });
     }
 
-    /// Whose homes were found.
+    /// The users whose home directories were found.
     pub(super) fn owner_names(&self) -> &BTreeSet<Vec<u8>> {
         &self.names
     }

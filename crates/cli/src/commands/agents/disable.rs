@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// The agent's name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// Whose settings say so
+    /// The settings that disable it
     #[arg(short, long, value_enum, default_value_t = AgentScopeArg::Workspace)]
     scope: AgentScopeArg,
     #[command(flatten)]

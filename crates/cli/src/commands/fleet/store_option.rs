@@ -166,7 +166,7 @@ pub(super) fn unknown_ticket(store: &dyn FleetStore, id: &TicketId) -> Failure {
     Failure::bad_input(error).with_hint("`lapidary fleet list` shows the tickets")
 }
 
-/// Who gives an order, for people.
+/// The user's name, for the store to show.
 pub(super) fn user_name(invocation: &Invocation) -> String {
     let variables = ["USER", "LOGNAME", "USERNAME"].iter();
     let mut names = variables.filter_map(|name| invocation.variable_value(name)?.to_str());

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// The skill's name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// Whose skill
+    /// The scope of the skill
     #[arg(long, value_enum, default_value_t = SkillScopeArg::User)]
     scope: SkillScopeArg,
     #[command(flatten)]
