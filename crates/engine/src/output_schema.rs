@@ -18,10 +18,10 @@ pub(crate) use submission::{TurnSubmissions, submission_calls};
 /// How often an agent may repair its answer, unless the caller says otherwise.
 pub const DEFAULT_REPAIRS: u32 = 2;
 
-/// So many characters of an answer that does not fit are repeated in the message.
+/// How many characters of an answer that does not fit are repeated in the message.
 const LONGEST_EXCERPT: usize = 400;
 
-/// So many violations are named in the message. `violations` lists all of them.
+/// How many violations are named in the message. `violations` lists all of them.
 const MOST_NAMED: usize = 5;
 
 /// The schema that an answer must fit, and how often the agent may repair its answer.

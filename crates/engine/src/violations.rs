@@ -17,7 +17,7 @@ pub(crate) use unasked::{
     CallEnd, UnaskedCalls, action_name, call_key, session_of_event, unasked_violation,
 };
 
-/// So many violations of a run are kept.
+/// How many violations of a run are kept.
 const MOST_KEPT: usize = 256;
 
 const REPORT: &str = "`--on-violation report` lets such a run go on";

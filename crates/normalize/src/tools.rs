@@ -12,7 +12,7 @@ use crate::own::{owned_json, owned_text};
 /// The prefix of tools that belong to an MCP server: `mcp_<server>_<tool>`, and `mcp__…` with other agents.
 const MCP_PREFIX: &str = "mcp_";
 
-/// So many keys may name the file of a call.
+/// How many keys may name the file of a call.
 const MOST_KEYS: usize = 3;
 
 /// The kind that an agent's word stands for: one of the protocol's in any letters, or what agents write instead of it.

@@ -35,7 +35,7 @@ const SHELLS: [&str; 8] = [
 /// How deep in arguments a command is looked for, and its words are read. A deeper value is a word as it stands.
 const DEEPEST: usize = 8;
 
-/// So many commands of a call are read one by one.
+/// How many commands of a call are read one by one.
 const MOST_COMMANDS: usize = 64;
 
 /// A command, as hooks and rules see it.

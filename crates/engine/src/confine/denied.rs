@@ -15,7 +15,7 @@ const DENIALS: [&str; 7] = [
     "nvalid cross-device link",
 ];
 
-/// So many lines before the one with the error may name the file, as cargo does.
+/// How many lines before the one with the error may name the file, as cargo does.
 const LINES_BEFORE: usize = 3;
 
 /// Longer lines are not looked at: no message is that long.

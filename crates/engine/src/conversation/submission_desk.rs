@@ -14,7 +14,7 @@ use crate::output_schema::{OutputSchema, SubmissionInbox, SubmissionTool, TurnSu
 use crate::recording::SideDirectory;
 use crate::run::injected_events::EventInjector;
 
-/// So many processes of an agent can be connected for one session. Agents start one server for a session, some one more for each
+/// How many processes of an agent can be connected for one session. Agents start one server for a session, some one more for each
 /// sub-agent; another process is hung up on.
 const MOST_CLIENTS: usize = 16;
 

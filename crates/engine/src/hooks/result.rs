@@ -10,7 +10,7 @@ use crate::process::Exit;
 /// The exit code that blocks, with any output.
 const BLOCKS: i32 = 2;
 
-/// So many characters of a flood are a reason.
+/// How many characters of a flood are a reason.
 const MOST_REASON: usize = 1000;
 
 /// The parsed output of a hook.

@@ -9,16 +9,16 @@ use lapidary_vocab::{Event, Text};
 use super::PermissionWatch;
 use crate::policy::{Decision, PermissionEffect, ToolAction};
 
-/// So many calls are remembered until they end.
+/// How many calls are remembered until they end.
 const MOST_CALLS: usize = 1024;
 
-/// So many files of a call are named.
+/// How many files of a call are named.
 const MOST_PATHS: usize = 5;
 
-/// So many characters of a command are kept.
+/// How many characters of a command are kept.
 const LONGEST_COMMAND: usize = 500;
 
-/// So many characters name a call in a sentence.
+/// How many characters name a call in a sentence.
 const LONGEST_NAME: usize = 80;
 
 /// Calls that are under way, under their session and id.

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use lapidary_vocab::Text;
 
-/// So many ids are remembered. Every one after these is numbered, whether it was used before or not.
+/// How many ids are remembered. Every one after these is numbered, whether it was used before or not.
 const MOST: usize = 65_536;
 
 /// Ids of requests that have an event.

@@ -23,7 +23,7 @@ use crate::{DeniedCalls, EventBuffer, OutcomeJudge, own};
 /// How many sessions are distinguished. Real connections have one.
 const MOST_SESSIONS: usize = 256;
 
-/// So many MCP servers of a session are named.
+/// How many MCP servers of a session are named.
 const MOST_SERVERS: usize = 256;
 
 /// A request that waits for its answer.

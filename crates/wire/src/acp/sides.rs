@@ -9,7 +9,7 @@ use lapidary_json::{Token, TokenKind};
 use super::envelope::{Envelope, RpcId, RpcMessage, parse};
 use super::transcript::LineAuthor;
 
-/// So many requests of a side may be open. Of more, the oldest is forgotten.
+/// How many requests of a side may be open. Of more, the oldest is forgotten.
 const MOST_OPEN: usize = 1024;
 
 /// The methods that a client calls. Everything else is the agent's: `session/update`, `session/request_permission`, files, terminals,

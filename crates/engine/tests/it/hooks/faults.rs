@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use lapidary_engine::hooks::{
-    AppliedEffect, HookError, HookResult, HookResults, MOST_COMPLAINTS, MOST_OUTPUT, fire,
+    AppliedEffect, HookError, HookResult, HookResults, MOST_STDERR, MOST_OUTPUT, fire,
 };
 use lapidary_engine::process::Exit;
 use lapidary_gemini::hooks::HookPlan;
@@ -148,7 +148,7 @@ async fn a_hook_that_writes_endlessly_times_out_with_bounded_output() {
     })
     .await;
     assert_eq!(fired.runs[0].stdout.bytes.len(), MOST_OUTPUT);
-    assert_eq!(fired.runs[0].stderr.bytes.len(), MOST_COMPLAINTS);
+    assert_eq!(fired.runs[0].stderr.bytes.len(), MOST_STDERR);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use crate::notice::TextPosition;
 
 /// Longer scripts are not looked at.
 const LONGEST: u64 = 256 * 1024;
-/// So many lines before an exit may hold the words that go with it.
+/// How many lines before an exit may hold the words that go with it.
 const NEAR: usize = 6;
 
 /// A script that exits with 2 and says nothing near it.
