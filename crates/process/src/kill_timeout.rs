@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_order_brings_its_end_nearer_and_never_puts_it_off() {
+    fn a_second_order_can_only_shorten_the_kill_timeout() {
         let mut patience = KillTimeout::default();
         assert_eq!(patience.end(), None);
         let mut ordered = |grace| {

@@ -15,7 +15,7 @@ use super::log::{TrafficLog, TrafficObserver};
 use super::message::{RequestAnswer, RequestId};
 use super::outgoing;
 use super::shared_connection::IncomingRequests;
-use super::shared_connection::{SharedConnection, RequestResult};
+use super::shared_connection::{RequestResult, SharedConnection};
 use super::transport::Transport;
 
 /// A connection, with the agent's requests and the observer of its lines.

@@ -14,7 +14,7 @@ use super::message::{
     LineNoise, MessageContent, ReceivedLine, ReceivedMessage, RequestAnswer, RequestId,
 };
 use super::outgoing;
-use super::shared_connection::{RawRequest, SharedConnection, RequestResult};
+use super::shared_connection::{RawRequest, RequestResult, SharedConnection};
 use super::truncated::{TruncatedEnvelope, last_id};
 
 /// The default capacity of a pipe.

@@ -312,7 +312,11 @@ fn run(dice: &mut CallDice) -> CallWay {
 }
 
 /// A call is told when it is asked about, or before, or some of it before.
-fn announced_in_parts(dice: &mut CallDice, action: ToolAction, call: Map<String, Value>) -> CallWay {
+fn announced_in_parts(
+    dice: &mut CallDice,
+    action: ToolAction,
+    call: Map<String, Value>,
+) -> CallWay {
     let told = Value::Object(call);
     let harmless = json!({"title": "Do it", "status": "pending"});
     match dice.below(4) {

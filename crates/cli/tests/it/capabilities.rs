@@ -67,7 +67,7 @@ fn a_pipe_gets_one_object_that_says_where_the_agent_is() {
 }
 
 #[test]
-fn people_read_what_was_found() {
+fn capabilities_of_one_agent_are_printed_as_text() {
     let machine = Machine::new();
     let program = machine.install("0.24.0");
     let ran = machine.run(&program, &["--format", "text", "--agent", "gemini"]);

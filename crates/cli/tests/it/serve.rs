@@ -473,7 +473,7 @@ fn a_server_ends_its_runs_when_it_ends_and_knows_them_after_a_restart() {
 }
 
 #[test]
-fn lists_and_documents_are_those_of_the_commands() {
+fn lists_and_documents_of_the_api_are_those_of_the_commands() {
     let server = TestServer::start(&[]);
     let (run, _) = completed(&server);
     for (path, args) in [

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_directory_outside_that_the_user_can_write_is_worth_a_line() {
+    fn only_a_directory_outside_that_the_user_can_write_is_suggested() {
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap();
         let missing = folder.path().join("a/b/c.txt");

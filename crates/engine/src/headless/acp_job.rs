@@ -252,7 +252,11 @@ impl Job {
         };
         let (hooks, mut notices) = self.conversation_hooks(&directory)?;
         notices.splice(..0, started.notices);
-        let GivenPolicy { has_policy, own, file } = started.policy;
+        let GivenPolicy {
+            has_policy,
+            own,
+            file,
+        } = started.policy;
         notices.extend(own.notices);
         let mut run =
             self.request_for_command(started.command, Vec::new(), &GEMINI_STREAM, notices);

@@ -181,13 +181,13 @@ mod tests {
     }
 
     #[test]
-    fn everything_passes_where_nothing_is_kept_back() {
+    fn all_variables_pass_without_redaction() {
         let given = [("MY_TOKEN", "x"), ("DATABASE_URL", "y")];
         assert_eq!(passing(&given, &VariableRedaction::default()).len(), 2);
     }
 
     #[test]
-    fn names_decide() {
+    fn the_name_of_a_variable_decides_whether_it_passes() {
         check("PATH", "/bin", true);
         check("path", "/bin", true);
         check("EDITOR", "vi", true);

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_front_is_cut_between_characters() {
+    fn the_kept_output_begins_between_characters() {
         let output = filled(4, &["a\u{20ac}\u{20ac}".as_bytes()]);
         assert_eq!(
             (output.tail_text(), output.is_truncated()),

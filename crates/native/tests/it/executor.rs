@@ -473,7 +473,8 @@ async fn an_agent_that_cannot_begin_says_why_before_any_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_system_prompt_has_skills_memory_environment_and_the_limits_of_planning_in_this_order() {
+async fn the_system_prompt_has_skills_memory_environment_and_the_limits_of_planning_in_this_order()
+{
     for (tool, has_skills) in [("activate_skill", true), ("look", false)] {
         let mut stage = Stage::new(Script::new().stream(done("x")));
         stage.add_tool("activate_skill");

@@ -76,7 +76,7 @@ fn after_the_answer_the_end_of_the_process_is_only_evidence() {
 }
 
 #[test]
-fn before_the_answer_it_is_a_crash_unless_it_was_clean() {
+fn an_exit_before_the_answer_is_a_crash_unless_its_code_is_zero() {
     for lines in [&[][..], &[INITIALIZE], &[ACP_PROMPT, END_TURN, ACP_PROMPT]] {
         for (ending, cause) in [
             (exited(0), Cause::NoResult),

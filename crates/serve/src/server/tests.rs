@@ -1,3 +1,5 @@
+//! Connections and their limits.
+
 use axum::routing::post;
 use tokio::io::{DuplexStream, duplex};
 

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::process::start_detached;
 
-use super::common::{RunStore, id_of, failure_if_gone};
+use super::common::{RunStore, failure_if_gone, id_of};
 use super::export;
 use crate::exit::CommandExit;
 use crate::failure::Failure;

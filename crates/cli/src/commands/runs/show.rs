@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::super::sink::OutputFormat;
 use super::super::translate;
-use super::common::{RunStore, id_of, failure_if_gone};
+use super::common::{RunStore, failure_if_gone, id_of};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;

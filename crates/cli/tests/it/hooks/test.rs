@@ -86,7 +86,7 @@ fn a_report_has_plan_payload_output_decision_and_aggregate() {
 }
 
 #[test]
-fn people_see_the_same_and_nothing_reaches_their_terminal_unfiltered() {
+fn a_hook_test_filters_the_output_of_hooks_for_terminals() {
     let hooks = json!({"BeforeAgent": commands(&["printf 'a\\033[31mb\\033]0;x\\007c'"])});
     let (code, stdout, _) = shown(&project(&hooks), &["BeforeAgent"]);
     assert_eq!(code, Some(0));

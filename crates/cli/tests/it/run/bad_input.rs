@@ -62,7 +62,7 @@ fn a_program_that_is_named_and_cannot_be_used_is_an_error_and_no_other_one_is_ru
 }
 
 #[test]
-fn stdin_is_closed() {
+fn a_closed_stdin_is_bad_input_only_for_a_prompt_from_stdin() {
     let world = World::with_agent(FINE);
     let lapidary = env!("CARGO_BIN_EXE_lapidary");
     for (prompt, cause) in [("-", "bad_input"), ("go", "end_turn")] {

@@ -29,7 +29,7 @@ fn exit_codes_have_meanings() {
 }
 
 #[test] // P41, U38, O23
-fn what_it_complained_about_is_the_message() {
+fn the_agents_stderr_is_the_message_of_its_failure() {
     let told = World::with_agent("echo 'something broke' >&2; exit 3").run(&["go"]);
     assert_eq!(
         told.message(),

@@ -184,7 +184,7 @@ fn wrong_limits_are_wrong_usage() {
 }
 
 #[test]
-fn of_all_projects_each_goes_by_its_own_settings() {
+fn each_of_all_projects_is_pruned_by_its_own_settings() {
     let home = home();
     let other = home.root().join("work/other");
     std::fs::create_dir_all(other.join(".gemini")).unwrap();

@@ -1,3 +1,5 @@
+//! Reading a session log while Gemini CLI writes it.
+
 use std::fs::{self, File};
 use std::io::Write as _;
 

@@ -1,3 +1,5 @@
+//! Completing Codex's stream from its rollout.
+
 use std::fs;
 
 use lapidary_normalize::codex::exec::ExecNormalizer;

@@ -1,3 +1,5 @@
+//! Translating what an agent wrote, during its run and after its end.
+
 use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::Body;
 

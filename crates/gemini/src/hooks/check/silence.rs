@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exit_with_two_is_silent_if_nothing_near_it_speaks() {
+    fn an_exit_with_2_is_silent_if_no_line_near_it_prints() {
         let check = |text: &str, expected: &[(usize, usize)]| {
             let found = silent_exits(text);
             let found: Vec<_> = found

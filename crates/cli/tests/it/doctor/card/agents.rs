@@ -269,7 +269,7 @@ fn an_agent_that_is_known_and_not_here_is_a_problem_with_a_remedy() {
 }
 
 #[test]
-fn those_that_are_known_are_listed_with_how_one_gets_them() {
+fn known_agents_are_listed_with_the_way_to_install_them() {
     let world = World::with_agent("echo 0.61.0");
     std::fs::create_dir(world.path("bin")).unwrap();
     world.program("bin/opencode", "#!/bin/sh\nsleep 1000\n");

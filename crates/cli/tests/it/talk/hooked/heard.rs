@@ -104,7 +104,7 @@ fn a_call_with_a_diff_reaches_the_edit_hooks() {
 
 /// Hooks still see the diff of a call when its permission request leaves the diff out.
 #[test]
-fn a_diff_stays_one() {
+fn hooks_see_the_diff_of_a_call_whose_permission_request_leaves_it_out() {
     let scene = r#"
 p = prompted()
 diff = {"type": "diff", "path": "a.txt", "oldText": "a", "newText": "b"}
