@@ -79,7 +79,7 @@ struct OpenCall {
 }
 
 impl DeniedCalls {
-    /// Of a run in which rules need another transport.
+    /// Denials of a run in which rules need another transport.
     pub(crate) fn without_rules() -> Self {
         Self {
             needs_acp: true,

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 /// A supervisor that does not answer this long after the grace is given up.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
-/// As late as a clock needs to go.
+/// The longest time that is added to a clock, which could overflow.
 const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// The time at which a supervisor is given up. There is none until the supervisor got an order to end.

@@ -40,7 +40,7 @@ pub(super) struct RequestFacts {
 /// A request for permission.
 #[derive(Debug)]
 pub(super) struct PermissionFacts {
-    /// As events tell it.
+    /// The request as events carry it.
     pub(super) request: PermissionRequest,
     /// The effect that the call would have.
     pub(super) action: ToolAction,

@@ -29,7 +29,7 @@ pub struct HookAnswer {
 pub enum AnswerFormat {
     /// As JSON.
     Json,
-    /// As text, which its exit code gives a meaning.
+    /// The output as text: the exit code decides its meaning.
     Text,
 }
 

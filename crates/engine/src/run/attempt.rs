@@ -110,7 +110,7 @@ impl HeadlessAttempt<'_> {
             Err(error) => (cannot_record(&error), KeptAttempt::default(), None),
         };
         let end = events.judge_end(&ending);
-        // Of an agent that writes one document, only one that never started is known to have done nothing.
+        // An agent that writes one document may have acted without a word, unless it never started.
         let is_silent =
             request.dialect.speech == OutputKind::Document && end.cause != Cause::SpawnFailed;
         AttemptResult {

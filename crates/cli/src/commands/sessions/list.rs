@@ -126,7 +126,7 @@ struct ListPeriod {
 }
 
 impl ListPeriod {
-    /// As a search has it: a session without a readable time is of no period.
+    /// The same as in a search: a session without a readable time is of no period.
     fn has_session(&self, session: &ListedSession) -> bool {
         let is_since = |since| session.updated_ms.is_some_and(|updated| updated >= since);
         let is_until = |until| session.started_ms.is_some_and(|started| started <= until);

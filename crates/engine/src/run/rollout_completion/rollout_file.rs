@@ -15,7 +15,7 @@ const LONGEST_LINE: usize = 16 << 20;
 /// How many bytes are read at once. A file that grows faster is looked at again.
 const MOST_AT_ONCE: u64 = 32 << 20;
 
-/// Of a longer rollout, such as that of a resumed thread, only the end is read.
+/// How many bytes of the end of a rollout are read: that of a resumed thread may be long.
 const MOST_HISTORY: u64 = 32 << 20;
 
 /// A rollout that grows.

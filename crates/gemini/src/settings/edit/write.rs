@@ -15,7 +15,7 @@ pub(super) const BESIDE: &str = ".lapidary-settings-";
 
 /// The file to change.
 pub(super) struct EditTarget {
-    /// As it was named.
+    /// The path that the caller gave.
     path: PathBuf,
     /// Where it is, links followed: the new content lands there, and the links stay.
     real: PathBuf,
