@@ -19,16 +19,14 @@ use std::sync::Arc;
 use lapidary_json::{SharedToken, Token, compact};
 use lapidary_vocab::event::{
     CompactionTrigger, ContextCompaction, DiagnosticKind, Provider, SessionInit, SessionState,
-    SessionStatus, SubagentSpawn, TextEvent, TextKind, UsageUpdate, UserInput,
+    SessionStatus, SubagentSpawn, TextKind, UsageUpdate, UserInput,
 };
 use lapidary_vocab::{Body, Event, Json, Number, Text};
 use lapidary_wire::claude::session::{ClaudeBlock, ClaudeRecord, ClaudeSurvey, blocks};
 use lapidary_wire::lines::{RawLine, without_mark};
 
-use super::SIGNATURE;
-use super::calls;
 use super::sidechains::{SidechainIndex, SidechainRecord};
-use super::user_words;
+use super::{SIGNATURE, calls, text_body, user_words};
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
 use crate::raw::RawContent;
@@ -212,10 +210,9 @@ impl ClaudeNormalizer<'_> {
         for block in content {
             match block {
                 ClaudeBlock::Text(text) => words.push(own::owned_text(text)),
-                ClaudeBlock::Image { media_type, data } => images.push(Json::object([
-                    ("mediaType", own::owned_json(media_type)),
-                    ("data", own::owned_json(data)),
-                ])),
+                ClaudeBlock::Image { media_type, data } => {
+                    images.push(own::image(media_type, data));
+                }
                 ClaudeBlock::ToolResult {
                     tool_use_id,
                     content,
@@ -296,12 +293,12 @@ impl ClaudeNormalizer<'_> {
             match block {
                 ClaudeBlock::Text(text) => {
                     self.records.emit_event(
-                        said(own::owned_text(text), kind.clone(), model.clone()),
+                        text_body(own::owned_text(text), kind.clone(), model.clone()),
                         current,
                     );
                 }
                 ClaudeBlock::Thinking { text, signature } => {
-                    let body = said(own::owned_text(text), TextKind::Thinking, model.clone());
+                    let body = text_body(own::owned_text(text), TextKind::Thinking, model.clone());
                     let known = current.extensions.len();
                     let signature = signature.map(|it| (SIGNATURE, own::owned_json(it)));
                     current.extensions.extend(signature);
@@ -325,7 +322,7 @@ impl ClaudeNormalizer<'_> {
         if !current.has_event {
             // Nothing in it, but it is there: an empty text carries the record.
             self.records
-                .emit_event(said(Text::default(), kind, None), current);
+                .emit_event(text_body(Text::default(), kind, None), current);
         }
     }
 
@@ -453,13 +450,4 @@ impl ClaudeNormalizer<'_> {
         self.records
             .emit_event(Body::ContextCompaction(body), current);
     }
-}
-
-fn said(text: Text, kind: TextKind, model: Option<Text>) -> Body {
-    Body::Text(TextEvent {
-        text,
-        kind,
-        parent_call_id: None,
-        model,
-    })
 }

@@ -21,7 +21,7 @@ use lapidary_vocab::event::{
     CompactionTrigger, ContextCompaction, DiagnosticKind, Provider, SessionInit, SessionState,
     SessionStatus, TextEvent, TextKind, UsageUpdate, UserInput,
 };
-use lapidary_vocab::{Body, Event, Json, Number, Text};
+use lapidary_vocab::{Body, Event, Number, Text};
 use lapidary_wire::lines::{RawLine, without_mark};
 use lapidary_wire::qwen::session::{QwenPart, QwenRecord};
 
@@ -171,10 +171,7 @@ impl<'s> QwenNormalizer<'s> {
         for part in record.parts() {
             match part {
                 QwenPart::Text(text) | QwenPart::Thought(text) => words.push(own::owned_text(text)),
-                QwenPart::Data { mime_type, data } => images.push(Json::object([
-                    ("mediaType", own::owned_json(mime_type)),
-                    ("data", own::owned_json(data)),
-                ])),
+                QwenPart::Data { mime_type, data } => images.push(own::image(mime_type, data)),
                 QwenPart::Response(response) => self.emit_result(response, record, current),
                 QwenPart::Call(_) | QwenPart::Other(_) => self.report_odd_part(current),
             }
