@@ -420,7 +420,7 @@ impl Narrator {
         self.push_marked(LineKind::Notice, mark, ink, &text);
     }
 
-    /// Tells a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
+    /// Adds a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
     fn push_marked(&mut self, sort: LineKind, mark: &str, ink: TextInk, text: &str) {
         let marks = [(ink, mark), (TextInk::Faint, "│ ")];
         let rows = self.page.hanging_rows(marks, ink, text, self.most_rows);

@@ -1,4 +1,4 @@
-//! Telling a line's kind by its envelope: tolerantly, since an answer that is taken for noise leaves a caller waiting.
+//! The kind of a line, by its envelope: tolerantly, since an answer that is taken for noise leaves a caller waiting.
 
 use std::sync::Arc;
 

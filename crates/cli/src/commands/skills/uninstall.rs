@@ -5,7 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills::{self, SkillManager};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{SkillChangeOutcome, SkillTelling};
+use super::change::{SkillChangeFormat, SkillChangeOutcome};
 use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, remove_leftovers};
 use super::install::not_installed;
 use super::missing::not_installed_hint;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: SkillsWorkspace,
     #[command(flatten)]
-    telling: SkillTelling,
+    output: SkillChangeFormat,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     outcome.change.scope = Some(args.scope.skill_scope());
     let after = SkillsContext::read_context(&args.workspace, &out.invocation)?.load_skills();
     outcome.change.remarks = namesake_remark(name, &before, &after).into_iter().collect();
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }
 
 /// A remark that another skill of the same name is active, and whether it was before.

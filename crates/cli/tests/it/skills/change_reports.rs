@@ -1,4 +1,4 @@
-//! What changes is told in Gemini CLI's words, and to programs as an object.
+//! Reports on changes: Gemini CLI's words for people, an object for programs.
 
 use serde_json::{Value, json};
 

@@ -18,7 +18,7 @@ use lapidary::vocab::event::{Provider, TextKind};
 use lapidary::vocab::{Body, Event, Text};
 use lapidary::wire::gemini::hooks::{EventDetails, HookEvent, HookToolCall};
 
-use self::calls::{CallTeller, RecordedCalls};
+use self::calls::{HookHost, RecordedCalls};
 use super::moments::TestMoment;
 use crate::commands::translate::{FileHandling, InputSource, each_event};
 use crate::failure::Failure;
@@ -51,19 +51,17 @@ pub(super) fn recorded_report(
     let source = each_event(recording, FileHandling::Shown, invocation, |event| {
         reading.take_event(&event);
     })?;
-    let teller = match source {
+    let host = match source {
         InputSource::Acp
         | InputSource::ClaudeSession
         | InputSource::CodexSession
         | InputSource::QwenSession
-        | InputSource::OpencodeSession => CallTeller::Lapidary,
-        InputSource::Written(dialect) if dialect.provider != Provider::Gemini => {
-            CallTeller::Lapidary
-        }
-        InputSource::Written(_) | InputSource::Session => CallTeller::Gemini,
+        | InputSource::OpencodeSession => HookHost::Lapidary,
+        InputSource::Written(dialect) if dialect.provider != Provider::Gemini => HookHost::Lapidary,
+        InputSource::Written(_) | InputSource::Session => HookHost::Gemini,
         InputSource::Events => return Err(only_events(recording)),
     };
-    Ok(reading.into_moments(teller, around))
+    Ok(reading.into_moments(host, around))
 }
 
 /// Events may lack parts of an input: `--no-raw`, and files that the agent reads through us, leave them out.
@@ -102,7 +100,7 @@ struct RecordedTest {
 }
 
 impl RecordedTest {
-    fn into_moments(self, teller: CallTeller, around: &HookContext) -> Vec<TestMoment> {
+    fn into_moments(self, host: HookHost, around: &HookContext) -> Vec<TestMoment> {
         let RecordedCalls {
             all,
             questions,
@@ -122,22 +120,22 @@ impl RecordedTest {
         match self.event {
             HookEvent::BeforeTool => {
                 let is_unasked =
-                    |is_asked: bool| teller == CallTeller::Lapidary && !is_asked && !is_served;
+                    |is_asked: bool| host == HookHost::Lapidary && !is_asked && !is_served;
                 let all = all.iter().map(|call| TestMoment {
                     notes: is_unasked(call.is_asked)
                         .then(|| UNASKED.to_owned())
                         .into_iter()
-                        .chain(call.asked.left_out(teller))
+                        .chain(call.asked.left_out(host))
                         .collect(),
-                    is_fixed: teller == CallTeller::Lapidary,
-                    ..rounds(call.asked.hook_inputs(teller), &EventDetails::BeforeTool)
+                    is_fixed: host == HookHost::Lapidary,
+                    ..rounds(call.asked.hook_inputs(host), &EventDetails::BeforeTool)
                 });
                 all.collect()
             }
             HookEvent::AfterTool => {
                 let done = done.iter().map(|(call, response)| {
                     let details = |call| EventDetails::AfterTool(call, response.clone());
-                    rounds(call.hook_inputs(teller), &details)
+                    rounds(call.hook_inputs(host), &details)
                 });
                 done.collect()
             }

@@ -17,7 +17,7 @@ use super::questions::RecordedQuestions;
 
 /// The program that runs the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallTeller {
+pub(super) enum HookHost {
     /// Gemini CLI itself: its own names, and its own arguments.
     Gemini,
     /// Lapidary, around an ACP agent.
@@ -69,8 +69,8 @@ impl KnownCall {
     }
 
     /// The inputs of hooks for this call: one for each name of its tool, in a round for each of its sides and files.
-    pub(super) fn hook_inputs(&self, teller: CallTeller) -> Vec<Vec<HookToolCall>> {
-        if teller == CallTeller::Gemini {
+    pub(super) fn hook_inputs(&self, host: HookHost) -> Vec<Vec<HookToolCall>> {
+        if host == HookHost::Gemini {
             let call = HookToolCall {
                 name: self.action.tool.clone().unwrap_or_default(),
                 input: json_value(&self.input),
@@ -88,8 +88,8 @@ impl KnownCall {
     }
 
     /// The note on files or arguments that hooks do not receive.
-    pub(super) fn left_out(&self, teller: CallTeller) -> Option<String> {
-        if teller == CallTeller::Gemini {
+    pub(super) fn left_out(&self, host: HookHost) -> Option<String> {
+        if host == HookHost::Gemini {
             return None;
         }
         let count = self.wanted_call().files_left_out();
