@@ -2,7 +2,7 @@
 //! know them. So we run the others, where the connection lets us. Hooks can hold back prompts and the actions that the agent asks
 //! permission for. They cannot hold back actions that the agent takes without asking; an event reports this.
 //!
-//! [`HookRunner`] is told of the agent's events, turns and sessions, and gives verdicts about prompts and calls. Of the
+//! [`HookRunner`] gets the agent's events, turns and sessions, and gives verdicts about prompts and calls. Of the
 //! conversation it knows only where sessions work ([`SessionDirectories`]).
 
 mod after_tools;

@@ -3,7 +3,7 @@
 use lapidary_vocab::event::{StreamDeltaKind, TextKind};
 use lapidary_vocab::{Body, Event};
 
-/// So many bytes of one turn are kept; of more text, the newest messages. A longer message is cut, and its data does not fit.
+/// How many bytes of one turn are kept; of more text, the newest messages. A longer message is cut, and its data does not fit.
 const MOST_BYTES: usize = 16 << 20;
 
 /// Collects the messages of a turn. A tool call ends a message.

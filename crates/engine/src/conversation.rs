@@ -72,7 +72,7 @@ fn start(request: ConversationRequest, work: ConversationWork) -> Run {
 /// An agent that is kept.
 #[derive(Debug)]
 pub struct Conversation {
-    /// All that happens.
+    /// The events of the conversation.
     pub run: Run,
     /// Sends commands to the conversation. When the last clone is dropped, the conversation ends once all commands are done.
     pub orders: CommandSender,

@@ -8,7 +8,7 @@ use crate::output_schema::{AnswerMismatch, OutputSchema};
 /// The extension of `turn_complete` that has Claude Code's data.
 const STRUCTURED_OUTPUT: &str = "claude.structured_output";
 
-/// The longest schema that is passed as an argument. Linux ends at 128 KiB an argument; a longer one is told in the prompt.
+/// The longest schema that is passed as an argument. Linux ends at 128 KiB an argument; a longer one is part of the prompt.
 pub(crate) const LONGEST_ARGUMENT: usize = 96 * 1024;
 
 /// The data that events hand over.

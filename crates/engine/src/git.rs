@@ -329,7 +329,7 @@ mod tests {
             input: Arc::from([]),
             timeout: Duration::from_mins(1),
             most_output: 4096,
-            most_complaints: 4096,
+            most_stderr: 4096,
         };
         let finished = command
             .run(&CancellationToken::new())

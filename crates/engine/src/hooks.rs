@@ -37,7 +37,7 @@ pub(crate) use active_hooks::hook_name;
 pub use aggregate::aggregate;
 pub use effect::{AppliedEffect, effects};
 pub use environment::VariableRedaction;
-pub use fire::{HookError, HookResult, HookResults, MOST_COMPLAINTS, MOST_OUTPUT, fire};
+pub use fire::{HookError, HookResult, HookResults, MOST_OUTPUT, MOST_STDERR, fire};
 pub use hook_context::{HookContext, plans_directory};
 pub use result::{AnswerFormat, HookAnswer, answer};
 pub use tools::{CallSide, MOST_FILES, WantedCall, once_each, tool_response};

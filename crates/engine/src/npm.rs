@@ -239,7 +239,7 @@ mod tests {
     use super::in_short;
 
     #[test]
-    fn a_failure_of_npm_is_told_in_a_line() {
+    fn a_failure_of_npm_is_reported_in_one_line() {
         let said = "npm error code ECONNREFUSED\nnpm error syscall connect\nnpm error errno ECONNREFUSED\n\
             npm error FetchError: request to http://r/x failed, reason: connect ECONNREFUSED\n\
             npm error     at ClientRequest.<anonymous> (/usr/lib/index.js:130:14)\n\

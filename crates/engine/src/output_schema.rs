@@ -1,4 +1,4 @@
-//! The schema that an answer must fit: how the agent is told, how its answer is found and judged, and how it is asked to repair one.
+//! The schema that an answer must fit: how the agent gets it, how its answer is found and judged, and how it is asked to repair one.
 //!
 //! An agent hands its answer over by the first rung of a ladder that it has ([`DataSource`]): an option of its own for schemas (`flag`),
 //! the tool [`SUBMIT_RESULT`] or our own agents' `complete_task` (`tool`), JSON in a message (`text`).
@@ -18,10 +18,10 @@ pub(crate) use submission::{TurnSubmissions, submission_calls};
 /// How often an agent may repair its answer, unless the caller says otherwise.
 pub const DEFAULT_REPAIRS: u32 = 2;
 
-/// So many characters of an answer that does not fit are repeated in the message.
+/// How many characters of an answer that does not fit are repeated in the message.
 const LONGEST_EXCERPT: usize = 400;
 
-/// So many violations are named in the message. `violations` lists all of them.
+/// How many violations are named in the message. `violations` lists all of them.
 const MOST_NAMED: usize = 5;
 
 /// The schema that an answer must fit, and how often the agent may repair its answer.

@@ -17,7 +17,7 @@ pub(crate) use unasked::{
     CallEnd, UnaskedCalls, action_name, call_key, session_of_event, unasked_violation,
 };
 
-/// So many violations of a run are kept.
+/// How many violations of a run are kept.
 const MOST_KEPT: usize = 256;
 
 const REPORT: &str = "`--on-violation report` lets such a run go on";
@@ -55,7 +55,7 @@ pub struct PermissionWatch {
     pub is_gemini: bool,
     /// The agent has a policy that makes it ask: it refused a failed command without a request before it ran, such as a command
     /// with arguments that the agent does not know.
-    pub is_told: bool,
+    pub has_policy: bool,
     /// Directories of the agent's own state, which the permission mode lets it read.
     pub state: Vec<PathBuf>,
     /// Directories of the agent's own plans and notes, which the permission mode lets it write.
@@ -87,7 +87,7 @@ impl AttemptViolations {
         self.news.notify_one();
     }
 
-    /// Notes several, and has each told.
+    /// Notes several, and reports each.
     pub(crate) fn note_all(
         &self,
         violations: Vec<PermissionViolation>,

@@ -31,7 +31,7 @@ pub enum ReadError {
     /// A file of the system's that has no data yet, or one that another process holds.
     #[error("is a pipe or a device")]
     Blocks,
-    /// The way to it is barred, or a link leads in a circle: whether it is there cannot be told.
+    /// The way to it is barred, or a link leads in a circle: whether it is there is unknown.
     #[error("cannot be reached: {0}")]
     Unreachable(io::Error),
     /// It is a link, or lies behind one, whose target is missing. The link was made on purpose, so this is no missing file.

@@ -20,7 +20,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use lapidary_wire::gemini::hooks::{HookEvent, MatcherKind};
-pub(crate) use names::BUILT_IN_TOOLS;
 pub use names::{event_meant, nearest};
 pub use notices::notices;
 pub use plan::{HookPlan, PassedOver, RunOrder};
@@ -74,7 +73,7 @@ pub struct Hook {
     pub sequential: bool,
     /// Its source, by which hooks are ordered.
     pub source: HookSource,
-    /// Whose settings it is written in, if in settings.
+    /// The scope of the settings that define it, if settings do.
     pub scope: Option<SettingsScope>,
     /// The file it is written in.
     pub origin: PathBuf,

@@ -9,12 +9,12 @@ pub fn is_space(letter: char) -> bool {
     letter == '\u{feff}' || (letter.is_whitespace() && letter != '\u{85}')
 }
 
-/// As `trim()`.
+/// The same as `trim()`.
 pub fn trim(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// As `localeCompare()` without a locale, for ASCII names: letters in dictionary order, lowercase before uppercase where nothing
+/// The same as `localeCompare()` without a locale, for ASCII names: letters in dictionary order, lowercase before uppercase where nothing
 /// else differs. Other characters sort after ASCII by code point, which is not where every dictionary puts them.
 pub fn locale_compare(one: &str, other: &str) -> Ordering {
     let weights = |text: &str| {

@@ -32,7 +32,7 @@ const DEEPEST_SCHEMA: usize = 128;
 /// The largest schema that is read, in bytes. Agents get it with every prompt.
 pub const LARGEST_SCHEMA: usize = 256 * 1024;
 
-/// So many violations of a value are reported. A model that repairs its answer needs a few.
+/// How many violations of a value are reported. A model that repairs its answer needs a few.
 const MOST_VIOLATIONS: usize = 20;
 
 /// A value that does not fit its schema.

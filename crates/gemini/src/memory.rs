@@ -1,4 +1,4 @@
-//! Memory: the `GEMINI.md` files that a model is told of a user, of extensions and of a project.
+//! Memory: the `GEMINI.md` files of a user, of extensions and of a project, which a model gets.
 //!
 //! Found as Gemini CLI 0.61 finds them when a session begins. It also reads files of directories that tools touch later, and replaces
 //! `@file` in a memory file by that file; both are not done here.

@@ -36,7 +36,7 @@ pub struct Settings {
 /// A settings file.
 #[derive(Debug)]
 pub struct SettingsFile {
-    /// Whose it is.
+    /// Its scope.
     pub scope: SettingsScope,
     /// Where it is.
     pub path: PathBuf,
@@ -47,7 +47,7 @@ pub struct SettingsFile {
     text: String,
 }
 
-/// Whose settings they are, the weakest first.
+/// The scope of settings, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SettingsScope {
     /// The system's defaults.

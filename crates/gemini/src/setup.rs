@@ -1,4 +1,4 @@
-//! All that decides what counts in a workspace, read once: settings, trust, extensions.
+//! The setup of a workspace, read once: settings, trust, extensions.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use crate::settings::{
 };
 use crate::trust::{Trust, TrustDoubt};
 
-/// All that decides what counts in a workspace.
+/// The setup of a workspace: settings, trust, extensions.
 ///
 /// ```
 /// use std::collections::BTreeMap;

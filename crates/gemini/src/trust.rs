@@ -57,7 +57,7 @@ pub enum TrustReason {
     NoRule,
 }
 
-/// Why it cannot be told from here.
+/// Why trust cannot be decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustDoubt {
     /// A file is invalid, and Gemini CLI will refuse it too.

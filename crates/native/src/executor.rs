@@ -285,7 +285,7 @@ impl<'a> AgentRun<'a> {
     async fn run_to_end(mut self) -> AgentOutcome {
         let started = Instant::now();
         for tool in std::mem::take(&mut self.tools.skipped) {
-            self.tell_activity(ActivityKind::ToolSkipped { tool });
+            self.emit_activity(ActivityKind::ToolSkipped { tool });
         }
         self.begin_chat();
         let servers = self.start_servers().await;
@@ -314,7 +314,7 @@ impl<'a> AgentRun<'a> {
             servers = starting => servers,
         };
         for notice in &servers.notices {
-            self.tell_activity(ActivityKind::Notice(notice.clone()));
+            self.emit_activity(ActivityKind::Notice(notice.clone()));
         }
         self.tools.add_tools(&servers.tools);
         servers
@@ -375,7 +375,7 @@ impl<'a> AgentRun<'a> {
         let begun = chats.map(|chats| chats.begin(&self.request.agent_id));
         match begun.transpose() {
             Ok(chat) => self.chat = chat,
-            Err(error) => self.tell_lost_chat(&error),
+            Err(error) => self.emit_lost_chat(&error),
         }
     }
 
@@ -383,16 +383,16 @@ impl<'a> AgentRun<'a> {
         let added = self.chat.as_mut().map_or(Ok(()), |chat| chat.add(entry));
         if let Err(error) = added {
             self.chat = None;
-            self.tell_lost_chat(&error);
+            self.emit_lost_chat(&error);
         }
     }
 
-    fn tell_lost_chat(&self, error: &io::Error) {
+    fn emit_lost_chat(&self, error: &io::Error) {
         let message = format!("the session file of the agent cannot be written: {error}");
-        self.tell_activity(ActivityKind::Notice(message));
+        self.emit_activity(ActivityKind::Notice(message));
     }
 
-    fn tell_activity(&self, kind: ActivityKind) {
+    fn emit_activity(&self, kind: ActivityKind) {
         (self.listener)(AgentActivity {
             agent: Arc::clone(&self.name),
             parent_call_id: self.parent_call_id.clone(),

@@ -28,7 +28,7 @@ pub use scripted::ScriptedModel;
 
 /// A model that can be asked.
 pub trait ModelClient: fmt::Debug + Send + Sync {
-    /// Asks once, and again after errors that may pass. `listener` hears the answer piece by piece, and each retry before its wait.
+    /// Asks once, and again after errors that may pass. `listener` gets the answer piece by piece, and each retry before its wait.
     /// Dropping the future ends the request at any point.
     fn generate<'a>(
         &'a self,

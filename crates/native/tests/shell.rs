@@ -85,12 +85,12 @@ mod tests {
 
     pub(super) const ALL: [(&str, fn()); 9] = [
         (
-            "an_exit_code_and_both_outputs_are_told",
-            an_exit_code_and_both_outputs_are_told,
+            "the_result_of_a_command_has_its_exit_code_and_both_outputs",
+            the_result_of_a_command_has_its_exit_code_and_both_outputs,
         ),
         (
-            "a_signal_is_told_by_its_number",
-            a_signal_is_told_by_its_number,
+            "a_signal_is_reported_by_its_number",
+            a_signal_is_reported_by_its_number,
         ),
         (
             "a_command_that_is_silent_for_too_long_is_ended",
@@ -202,7 +202,7 @@ mod tests {
         !lapidary_process::is_alive(pid)
     }
 
-    fn an_exit_code_and_both_outputs_are_told() {
+    fn the_result_of_a_command_has_its_exit_code_and_both_outputs() {
         let output = Scene::new().run(&json!({ "command": "echo out; echo err >&2; exit 3" }));
         assert_eq!(
             text(&output),
@@ -216,7 +216,7 @@ mod tests {
         );
     }
 
-    fn a_signal_is_told_by_its_number() {
+    fn a_signal_is_reported_by_its_number() {
         let output = Scene::new().run(&json!({ "command": "kill -9 $$" }));
         assert_eq!(
             text(&output),

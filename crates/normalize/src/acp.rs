@@ -66,9 +66,9 @@ pub struct AcpNormalizer {
     requests: PendingById<PendingRequest>,
     /// The client's requests. They have a table of their own, so that an agent with many requests cannot push them out.
     client_requests: PendingById<PendingRequest>,
-    /// The ids of requests for permission, each of which is told once.
+    /// The ids of permission requests. No two events have the same.
     request_ids: RequestIds,
-    /// The id under which the agent's newest request is told.
+    /// The id of the agent's newest request in events.
     newest_request: Option<Text>,
     /// Calls, under their session and id. Ended calls stay for a while: agents repeat themselves.
     calls: PendingById<TrackedCall>,
@@ -76,7 +76,7 @@ pub struct AcpNormalizer {
     printed: PendingById<String>,
     /// Terminals in use, under their ids.
     terminals: PendingById<OpenTerminal>,
-    /// Sub-agents that were heard of, under the ids of their sessions, and whether they are at work.
+    /// Known sub-agents, by the ids of their sessions, and whether they are at work.
     subagents: PendingById<bool>,
     sessions: KnownSessions,
     handshake: AgentHandshake,
@@ -100,8 +100,8 @@ pub struct AcpNormalizer {
 }
 
 impl AcpNormalizer {
-    /// A normaliser for one connection to an agent of this family. That of [`Provider::Acp`] is told by the agent's own name, as soon
-    /// as it gives it.
+    /// A normaliser for one connection to an agent of this family. [`Provider::Acp`] is replaced by the family of the agent's
+    /// own name, once `initialize` is answered.
     pub fn new(options: &NormalizeOptions, provider: Provider) -> Self {
         Self {
             verdict: OutcomeJudge::over_acp(&provider),
@@ -240,7 +240,7 @@ impl AcpNormalizer {
 
     /// The remaining events of a line. A line without an event gets a diagnostic that carries it.
     fn close_line(&mut self, mut current: AcpLine<'_>, out: &mut EventBuffer) {
-        if !current.is_told && current.complaints.is_empty() {
+        if !current.has_event && current.complaints.is_empty() {
             let about = std::mem::take(&mut current.about);
             current.add_complaint(DiagnosticKind::Protocol, about);
         }
@@ -400,7 +400,7 @@ impl AcpNormalizer {
                 .into_iter()
                 .map(|(key, value)| (key.to_owned(), value)),
         );
-        current.is_told = true;
+        current.has_event = true;
         if matches!(
             event.body,
             Body::ToolInvocation(_) | Body::ToolCompletion(_) | Body::PermissionDecision(_)

@@ -16,16 +16,16 @@ use crate::excerpt::shortened_name;
 use crate::pending::PendingById;
 use crate::tools;
 
-/// So many denials are listed. More are counted.
+/// How many denials are listed. More are counted.
 const MOST_LISTED: usize = 256;
 
-/// So many bytes of arguments are repeated in all denials together.
+/// How many bytes of arguments are repeated in all denials together.
 const MOST_INPUT: usize = 1024 * 1024;
 
 /// A longer path is not repeated in a flag.
 const LONGEST_PATH: usize = 120;
 
-/// So many denials are named in a sentence.
+/// How many denials are named in a sentence.
 const MOST_NAMED: usize = 3;
 
 /// Tools of Gemini CLI 0.61 that it leaves out without a terminal, and has under a wider `--approval-mode`. Measured with each mode:
@@ -79,7 +79,7 @@ struct OpenCall {
 }
 
 impl DeniedCalls {
-    /// Of a run in which rules need another transport.
+    /// Denials of a run in which rules need another transport.
     pub(crate) fn without_rules() -> Self {
         Self {
             needs_acp: true,

@@ -50,7 +50,7 @@ impl EventReader {
         Some(EventLine::NotAnEvent(diagnostic))
     }
 
-    /// The id of the run, told by the first event.
+    /// The id of the run, from the first event.
     pub fn run(&self) -> Option<&str> {
         self.run.as_deref()
     }
@@ -60,7 +60,7 @@ impl EventReader {
         self.schema.as_deref().filter(|schema| *schema != SCHEMA)
     }
 
-    /// Whether an event has told how the run ended.
+    /// Whether there was a `run_end`.
     pub fn has_run_end(&self) -> bool {
         self.has_run_end
     }

@@ -26,7 +26,7 @@ pub fn json(text: &str) -> Option<Json> {
     Some(own::owned_json(found))
 }
 
-/// So many values of one text are looked at.
+/// How many values of one text are looked at.
 const MOST_CANDIDATES: usize = 64;
 
 /// Every JSON value that an answer may mean, in order: the whole of it; else its fenced blocks that are JSON, and if there are none, the

@@ -6,7 +6,7 @@ use lapidary_wire::lines::RawLine;
 
 use crate::{EventBuffer, ProcessEnd};
 
-/// Who wrote a line.
+/// The direction of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineDirection {
     /// The agent, on its stdout.

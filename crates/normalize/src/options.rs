@@ -9,7 +9,7 @@ pub struct NormalizeOptions {
     pub run: Arc<str>,
     /// Whether events carry the agent's line. Diagnostics always do.
     pub keep_raw: bool,
-    /// What becomes of text that arrives in chunks.
+    /// The events of text that arrives in chunks.
     pub deltas: DeltaMode,
     /// Whether files that an ACP agent reads and writes through its client are calls of tools, and commands that it may
     /// not or cannot start. They are diagnostics otherwise.
@@ -65,7 +65,7 @@ pub enum TextJoint {
     Lines,
 }
 
-/// What becomes of text that arrives in chunks.
+/// The events of text that arrives in chunks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DeltaMode {
     /// Each chunk is a `stream_delta`. Needs no memory.

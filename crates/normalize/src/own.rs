@@ -33,6 +33,14 @@ pub(crate) fn joined_texts(texts: &[Text], joint: TextJoint) -> Text {
     }
 }
 
+/// An image of the user's input.
+pub(crate) fn image(media_type: Token<'_>, data: Token<'_>) -> Json {
+    Json::object([
+        ("mediaType", owned_json(media_type)),
+        ("data", owned_json(data)),
+    ])
+}
+
 /// A token as a value of its own, on one line.
 pub(crate) fn owned_json(token: Token<'_>) -> Json {
     Json::from(SharedToken::compacted(token))

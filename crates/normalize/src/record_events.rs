@@ -2,9 +2,12 @@
 //! Qwen Code). An event of a sub-agent names the call that started it. A record without an event is counted.
 
 use lapidary_json::Token;
-use lapidary_vocab::event::{Diagnostic, DiagnosticKind, SubagentComplete, SubagentSpawn};
+use lapidary_vocab::event::{
+    Diagnostic, DiagnosticKind, SessionInit, SubagentComplete, SubagentSpawn,
+};
 use lapidary_vocab::{Body, Event, Json, Text};
 use lapidary_wire::lines::RawLine;
+use lapidary_wire::record_tree::RecordFate;
 
 use crate::SubagentTranscripts;
 use crate::own::{self, string_token};
@@ -19,18 +22,28 @@ pub(crate) const CUT_OFF: &str = "the last record is cut off";
 /// The message about a line that is no record.
 pub(crate) const NO_OBJECT: &str = "a line of the session file is not a JSON object";
 
-/// How many sub-agents are told within each other. Files that name each other would have no end.
+/// How deep sub-agents may be nested. Files that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 6;
 
 /// Makes the events of one session file and of its sub-agents' files.
 pub(crate) struct RecordEvents<'s> {
     pub(crate) stamp: EventStamp,
     pub(crate) subagents: &'s dyn SubagentTranscripts,
-    /// The calls within which a sub-agent's records are told, the innermost last.
+    /// The calls that started the sub-agents under translation, the innermost last.
     pub(crate) parents: Vec<Text>,
-    /// The sub-agents that were told.
-    told: Vec<String>,
+    /// Sub-agents that have their events.
+    emitted_agents: Vec<String>,
     pub(crate) skipped: SkippedCounts,
+}
+
+/// A line of a file whose lines were all surveyed.
+pub(crate) struct SurveyedLine<'l> {
+    pub(crate) line: RawLine<'l>,
+    /// Its number in the file, from 0.
+    pub(crate) number: usize,
+    pub(crate) fate: RecordFate,
+    /// It may be cut off: the agent was killed while it wrote.
+    pub(crate) is_last: bool,
 }
 
 /// A record under translation.
@@ -41,7 +54,7 @@ pub(crate) struct CurrentRecord<'l> {
     /// Facts of the record that only this agent has.
     pub(crate) extensions: Vec<(&'static str, Json)>,
     /// An event was made of it.
-    pub(crate) is_told: bool,
+    pub(crate) has_event: bool,
     pub(crate) sink: &'l mut dyn FnMut(Event),
 }
 
@@ -51,7 +64,7 @@ impl<'l> CurrentRecord<'l> {
             raw: Some(raw),
             line,
             extensions: Vec::new(),
-            is_told: false,
+            has_event: false,
             sink,
         }
     }
@@ -73,13 +86,13 @@ impl<'s> RecordEvents<'s> {
             stamp,
             subagents,
             parents: Vec::new(),
-            told: Vec::new(),
+            emitted_agents: Vec::new(),
             skipped: SkippedCounts::default(),
         }
     }
 
     pub(crate) fn emit_event(&mut self, mut body: Body, current: &mut CurrentRecord<'_>) {
-        current.is_told = true;
+        current.has_event = true;
         set_parent(&mut body, self.parents.last());
         let mut event = self.stamp.next_event(body, &mut current.raw);
         for (key, value) in &current.extensions {
@@ -103,22 +116,57 @@ impl<'s> RecordEvents<'s> {
         self.emit_event(Body::Diagnostic(body), current);
     }
 
-    /// A line that is no record. The last line may be cut off: the agent was killed while it wrote.
-    pub(crate) fn report_unreadable(
+    /// Emits the `session_init`, with facts that only this agent has.
+    pub(crate) fn emit_session_init<'f>(
         &mut self,
-        line: RawLine<'_>,
-        place: usize,
-        is_last: bool,
+        init: SessionInit,
+        facts: impl IntoIterator<Item = (&'static str, Option<Token<'f>>)>,
         sink: &mut dyn FnMut(Event),
     ) {
-        let bytes = line.bytes();
-        let mut current = CurrentRecord::new(RawContent::from_other_bytes(bytes), place, sink);
-        let (kind, message) = match line {
+        let body = Body::SessionInit(Box::new(init));
+        let mut event = self.stamp.next_event(body, &mut None);
+        for (key, value) in facts {
+            let value = value.map(|value| (key.to_owned(), own::owned_json(value)));
+            event.base.extensions.extend(value);
+        }
+        sink(event);
+    }
+
+    /// The record of a line, if it is to have events. A line without a record is reported, and a record that was taken back counted.
+    pub(crate) fn kept_record<'l>(
+        &mut self,
+        surveyed: &SurveyedLine<'l>,
+        sink: &mut dyn FnMut(Event),
+    ) -> Option<Token<'l>> {
+        let Some(record) = surveyed.line.object() else {
+            self.report_unreadable(surveyed, sink);
+            return None;
+        };
+        match surveyed.fate {
+            RecordFate::Kept => {}
+            RecordFate::InCircle => self.skipped.in_circle += 1,
+            RecordFate::Abandoned => {
+                self.skipped.abandoned += 1;
+                return None;
+            }
+            RecordFate::Repeated => {
+                self.skipped.repeated += 1;
+                return None;
+            }
+        }
+        Some(record)
+    }
+
+    fn report_unreadable(&mut self, surveyed: &SurveyedLine<'_>, sink: &mut dyn FnMut(Event)) {
+        let bytes = surveyed.line.bytes();
+        let raw = RawContent::from_other_bytes(bytes);
+        let mut current = CurrentRecord::new(raw, surveyed.number, sink);
+        let (kind, message) = match surveyed.line {
             RawLine::TooLong { head, length, .. } => {
                 let message = too_long_message(head, length);
                 (DiagnosticKind::LineTooLong, message)
             }
-            RawLine::Whole(_) if is_last && bytes.starts_with(b"{") => {
+            RawLine::Whole(_) if surveyed.is_last && bytes.starts_with(b"{") => {
                 (DiagnosticKind::MalformedLine, CUT_OFF.to_owned())
             }
             RawLine::Whole(_) => (DiagnosticKind::MalformedLine, NO_OBJECT.to_owned()),
@@ -126,7 +174,7 @@ impl<'s> RecordEvents<'s> {
         self.emit_diagnostic(kind, message, &mut current);
     }
 
-    /// Begins the records of the sub-agent that a call started; none if there is no file of them, or if they were told already.
+    /// Begins the records of the sub-agent that a call started; none if there is no file of them, or if they have their events.
     pub(crate) fn enter_subagent(
         &mut self,
         call_id: &Text,
@@ -134,12 +182,12 @@ impl<'s> RecordEvents<'s> {
         input: Option<Token<'_>>,
         current: &mut CurrentRecord<'_>,
     ) -> Option<EnteredSubagent> {
-        let id = agent.filter(|agent| !self.told.contains(agent))?;
+        let id = agent.filter(|agent| !self.emitted_agents.contains(agent))?;
         if self.parents.len() >= DEEPEST_SUBAGENT {
             return None;
         }
         let bytes = self.subagents.read(&id)?;
-        self.told.push(id.clone());
+        self.emitted_agents.push(id.clone());
         let argument = |key| string_token(input?.get(key)).map(own::owned_text);
         let spawn = SubagentSpawn {
             call_id: call_id.clone(),
@@ -179,7 +227,7 @@ impl<'s> RecordEvents<'s> {
     /// Counts the records that no event carries in one closing diagnostic, with the details under `key`.
     pub(crate) fn emit_skipped_counts(&mut self, key: &str, sink: &mut dyn FnMut(Event)) {
         let ids = self.subagents.ids();
-        let is_unnamed = |id: &&String| !self.told.contains(id);
+        let is_unnamed = |id: &&String| !self.emitted_agents.contains(id);
         self.skipped.unnamed_agents = ids.iter().filter(is_unnamed).count() as u64;
         let Some((body, detail)) = self.skipped.closing_diagnostic() else {
             return;

@@ -5,8 +5,8 @@ use lapidary_wire::lines::{RawLine, without_mark};
 
 /// Turns the lines of a session file into events. Memory does not grow with the file, but for a few bytes for each line.
 ///
-/// The end of some files decides about their beginning: a prompt may be taken back, a name be given, a response be told by several
-/// records. Such a file is read twice: all lines are surveyed first, and then pushed.
+/// The end of some files decides about their beginning: a prompt may be taken back, a name be given, a response be spread over
+/// several records. Such a file is read twice: all lines are surveyed first, and then pushed.
 pub trait SessionNormalizer {
     /// Whether all lines have to be surveyed before the first one is pushed.
     fn reads_twice(&self) -> bool;

@@ -32,7 +32,7 @@ pub(crate) struct LineInHand {
     pub(crate) raw: Option<RawContent>,
     pub(crate) extensions: Vec<(String, Json)>,
     /// An event was made of it.
-    pub(crate) is_told: bool,
+    pub(crate) has_event: bool,
 }
 
 impl LineInHand {
@@ -41,7 +41,7 @@ impl LineInHand {
         Self {
             raw: Some(raw),
             extensions: Vec::new(),
-            is_told: false,
+            has_event: false,
         }
     }
 }
@@ -115,8 +115,8 @@ impl StreamRun {
     }
 
     /// The time of the next events: the agent's, else the time of receipt, else the last one known.
-    pub(crate) fn set_time(&mut self, told: Option<Text>, received: Option<&str>) {
-        let time = told.or_else(|| received.map(|time| Text::from(time.to_owned())));
+    pub(crate) fn set_time(&mut self, own: Option<Text>, received: Option<&str>) {
+        let time = own.or_else(|| received.map(|time| Text::from(time.to_owned())));
         if time.is_some() {
             self.stamp.timestamp = time;
         }
@@ -124,7 +124,7 @@ impl StreamRun {
 
     /// Adds an event of the line, or holds it back.
     pub(crate) fn emit(&mut self, body: Body, line: &mut LineInHand, out: &mut EventBuffer) {
-        line.is_told = true;
+        line.has_event = true;
         let extensions = std::mem::take(&mut line.extensions);
         self.emit_with(body, extensions, &mut line.raw, out);
     }
@@ -151,7 +151,7 @@ impl StreamRun {
         out.push(event);
     }
 
-    /// Adds an event that no line of the stream has told. Its extensions say so.
+    /// Adds an event that is not of a line of the stream. Its extensions say so.
     pub(crate) fn emit_derived(
         &mut self,
         body: Body,
@@ -172,7 +172,7 @@ impl StreamRun {
         line: &mut LineInHand,
         out: &mut EventBuffer,
     ) {
-        line.is_told = true;
+        line.has_event = true;
         self.stamp
             .push_diagnostic(kind, message, &mut line.raw, out);
     }

@@ -14,7 +14,7 @@ pub trait SubagentTranscripts {
     fn ids(&self) -> Vec<String>;
 }
 
-/// A session whose sub-agents are not told.
+/// A session without the files of its sub-agents.
 #[derive(Debug, Clone, Copy)]
 pub struct WithoutSubagents;
 

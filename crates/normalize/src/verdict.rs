@@ -26,7 +26,7 @@ pub use self::process_end::{AgentReport, ExitInitiator, ProcessEnd, StopCause};
 pub use self::stall::{AgentStall, StderrOrder};
 pub(crate) use self::words::INITIALIZE_REFUSED;
 
-/// So many violations are named in the evidence. `violations` lists all of them.
+/// How many violations are named in the evidence. `violations` lists all of them.
 const MOST_VIOLATIONS: usize = 5;
 
 /// Collects an agent's reports about its run, and judges.

@@ -35,7 +35,7 @@ const SHELLS: [&str; 8] = [
 /// How deep in arguments a command is looked for, and its words are read. A deeper value is a word as it stands.
 const DEEPEST: usize = 8;
 
-/// So many commands of a call are read one by one.
+/// How many commands of a call are read one by one.
 const MOST_COMMANDS: usize = 64;
 
 /// A command, as hooks and rules see it.
@@ -193,7 +193,7 @@ impl<'a> FoundCommands<'a> {
         }
     }
 
-    /// An object that has a command in it. If it has none that can be read, it is told as it stands.
+    /// An object that has a command in it. If it has none that can be read, the object itself is the command.
     fn in_object(&mut self, object: Token<'_>, depth: usize) {
         let mut inner = FoundCommands::new(self.kind);
         if let Some(depth) = depth.checked_sub(1) {

@@ -103,7 +103,7 @@ impl CallHosts {
         }
     }
 
-    /// Adds the hosts of which a call told before. Agents tell an address bit by bit: a beginning of a later one is over.
+    /// Adds the hosts of earlier messages about the call. Agents stream an address bit by bit: a beginning of a later one is over.
     pub(super) fn add_before(&mut self, before: &Self) {
         self.is_hidden |= before.is_hidden && self.named.is_empty();
         let lists = [

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_none() {
+    fn a_text_that_is_no_patch_names_no_file() {
         check("--- a list\n- x\n+++ y", &[]);
         check("a *** b\nrename from x", &[]);
     }

@@ -85,7 +85,7 @@ impl<'a> PathList<'a> {
         }
     }
 
-    /// All that were found. Where there were more, the last is the root: they may lie anywhere.
+    /// The paths that were found. If there were too many, the last is the root: the rest may lie anywhere.
     pub(super) fn into_call_paths(mut self) -> CallPaths {
         let is_edit = self.is_shown || (self.is_written && !self.found.is_empty());
         if self.is_full || self.is_deep {

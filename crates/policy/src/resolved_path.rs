@@ -63,7 +63,7 @@ fn follow_parts(at: &mut PathBuf, path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// So many files of a call are looked at for links: as many as hooks are told of.
+/// How many files of a call are looked at for links: as many as hooks are told of.
 const MOST_FOLLOWED: usize = 64;
 
 impl ToolAction {

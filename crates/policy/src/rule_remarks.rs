@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_contradict_each_other_are_told() {
+    fn rules_that_contradict_each_other_are_remarked_on() {
         assert_eq!(
             remarks(&[
                 (PermissionEffect::Deny, "execute"),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_no_agent_has_is_told() {
+    fn a_rule_for_a_tool_that_no_agent_has_is_remarked_on() {
         assert_eq!(
             remarks(&[(PermissionEffect::Deny, "tool=run_shel_command")]),
             [
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_is_not_known_is_told() {
+    fn a_rule_for_an_unknown_agent_is_remarked_on() {
         let remarks = |agent: &str| {
             let mut rule =
                 Rule::parse_flag(PermissionEffect::Deny, "execute", Path::new("/p")).unwrap();

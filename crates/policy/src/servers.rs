@@ -8,7 +8,7 @@ use lapidary_vocab::Json;
 
 use super::wildcard::wildcard_matches;
 
-/// So many servers are remembered.
+/// How many servers are remembered.
 const MOST_SERVERS: usize = 1024;
 
 /// Where agents put the server of a call among its arguments.

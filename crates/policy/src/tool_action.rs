@@ -44,7 +44,7 @@ impl ToolAction {
     /// The action of a tool call. `content` is shown by the agent beside it (`acp.toolContent`), and diffs in it name files;
     /// relative paths count from `dir`, where the agent works.
     pub fn of_call(call: &ToolInvocation, content: Option<&Json>, dir: &Path) -> Self {
-        ToldCall::of_call(call, content, dir, &McpServers::default()).action
+        AnnouncedCall::of_call(call, content, dir, &McpServers::default()).action
     }
 
     /// An action of this kind, of which nothing else is known.
@@ -112,13 +112,13 @@ impl ToolAction {
 
 /// The content of an event about a call.
 #[derive(Debug, Clone)]
-struct ToldCall {
+struct AnnouncedCall {
     action: ToolAction,
     /// The command as arguments have it, in a shape that is known: not the title of the call.
     certain: Option<String>,
 }
 
-impl ToldCall {
+impl AnnouncedCall {
     fn of_call(
         call: &ToolInvocation,
         content: Option<&Json>,
@@ -233,7 +233,7 @@ pub struct ToolActions {
     /// MCP servers that were passed to the agent.
     servers: McpServers,
     /// Under their session and id.
-    calls: BTreeMap<(String, String), ToldCall>,
+    calls: BTreeMap<(String, String), AnnouncedCall>,
 }
 
 impl ToolActions {
@@ -292,7 +292,7 @@ impl ToolActions {
                 });
                 let given = odd.as_ref().unwrap_or(call);
                 let dir = self.dir_of(event.base.session_id.as_ref());
-                let mut told = ToldCall::of_call(given, content, dir, &self.servers);
+                let mut told = AnnouncedCall::of_call(given, content, dir, &self.servers);
                 let key = event_call_key(event, &call.call_id);
                 if let Some(before) = self.calls.get(&key) {
                     told.add_earlier(before);
@@ -307,7 +307,7 @@ impl ToolActions {
                 let known = call.and_then(|call| self.calls.get(&event_call_key(event, call)));
                 Some(match known {
                     Some(known) => known.action.clone(),
-                    None => ToldCall::of_nameless(request, event, dir, &self.servers).action,
+                    None => AnnouncedCall::of_nameless(request, event, dir, &self.servers).action,
                 })
             }
             Body::SessionInit(init) => {
@@ -329,7 +329,7 @@ impl ToolActions {
         told.map(|told| &told.action)
     }
 
-    fn keep_call(&mut self, key: (String, String), told: ToldCall) {
+    fn keep_call(&mut self, key: (String, String), told: AnnouncedCall) {
         if self.calls.len() >= MOST_CALLS && !self.calls.contains_key(&key) {
             self.calls.pop_first();
         }

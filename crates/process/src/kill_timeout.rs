@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 /// A supervisor that does not answer this long after the grace is given up.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
-/// As late as a clock needs to go.
+/// The longest time that is added to a clock, which could overflow.
 const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// The time at which a supervisor is given up. There is none until the supervisor got an order to end.
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_order_brings_its_end_nearer_and_never_puts_it_off() {
+    fn a_second_order_can_only_shorten_the_kill_timeout() {
         let mut patience = KillTimeout::default();
         assert_eq!(patience.end(), None);
         let mut ordered = |grace| {

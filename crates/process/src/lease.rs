@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn every_supervisor_hears_of_the_new_end_and_an_ended_lease_stays_ended() {
+    fn every_supervisor_gets_the_new_end_and_an_ended_lease_stays_ended() {
         let hour = Duration::from_hours(1);
         let (first, second) = (
             BootTime::now().after(hour),

@@ -32,18 +32,18 @@ pub struct ShortCommand {
     pub input: Arc<[u8]>,
     /// How long it may take, including processes that it leaves behind with its output open.
     pub timeout: Duration,
-    /// So many bytes of its output are kept.
+    /// How many bytes of its stdout are kept.
     pub most_output: usize,
-    /// So many bytes of its complaints are kept.
-    pub most_complaints: usize,
+    /// How many bytes of its stderr are kept.
+    pub most_stderr: usize,
 }
 
-/// What became of it.
+/// The result of a short command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedCommand {
     /// How the program itself ended. Unknown only if it cannot be killed.
     pub exit: Option<Exit>,
-    /// Who ended it.
+    /// The reason of its end.
     pub end: CommandEnd,
     /// How long it took.
     pub duration: Duration,
@@ -55,7 +55,7 @@ pub struct FinishedCommand {
     pub immortal: u32,
 }
 
-/// Who ended a program.
+/// The reason of a program's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandEnd {
     /// It ended, and everything that held its output did.
@@ -146,7 +146,7 @@ impl ShortCommand {
             // The program is reaped last: until then no other process can have its process id, or its group's.
             tokio::join!(
                 stdout.fill(out.as_mut(), self.most_output),
-                stderr.fill(err.as_mut(), self.most_complaints),
+                stderr.fill(err.as_mut(), self.most_stderr),
             );
             alone.wait().await
         };

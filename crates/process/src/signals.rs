@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_ends_by_what_is_no_signal_or_only_stops() {
+    fn a_name_of_no_signal_or_of_one_that_only_stops_is_no_end() {
         for no_end in [
             "",
             "SIGNAL",

@@ -21,7 +21,7 @@ pub enum StopLevel {
 #[derive(Debug, Clone)]
 pub struct StopHandle(Arc<watch::Sender<StopLevel>>);
 
-/// A handle that stops a run, and where the run hears of it.
+/// A handle that stops a run, and the receiver of the run.
 pub fn channel() -> (StopHandle, watch::Receiver<StopLevel>) {
     let (sender, receiver) = watch::channel(StopLevel::None);
     (StopHandle(Arc::new(sender)), receiver)

@@ -1,4 +1,4 @@
-//! Supervision on Unix: a process of ours between us and the agent, which hears of our end through a socket.
+//! Supervision on Unix: a process of ours between us and the agent. It reads the end of a socket when we end.
 
 mod order_line;
 mod protocol;

@@ -10,7 +10,7 @@ use super::{MANIFEST, PROMPT, TIMING, is_name};
 /// The word for the newest run.
 pub const LATEST: &str = "latest";
 
-/// So many of the runs that could be meant are named.
+/// How many of the runs that could be meant are named.
 const MOST_CANDIDATES: usize = 5;
 
 /// A run is deleted by no fewer characters of its id: a letter that happens to end an id is no name.

@@ -55,7 +55,7 @@ pub struct ReadLineError {
 pub struct LineReading {
     /// Whether the client's lines are read, too.
     pub is_dialogue: bool,
-    /// Of a longer line only the beginning is kept.
+    /// Only the beginning of a longer line is kept.
     pub limit: usize,
     /// When the recording began, if it has times.
     pub started: Option<Timestamp>,

@@ -21,7 +21,7 @@ const FILE: &str = ".listing";
 /// The first line. Rows of another version are not read.
 const VERSION: &str = "lapidary.run-listing/1";
 
-/// So many rows that had to be read anew are worth writing the file.
+/// How many rows that had to be read anew are worth writing the file.
 const WORTH_SAVING: usize = 100;
 
 /// Size and time of a manifest.

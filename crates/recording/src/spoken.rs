@@ -18,7 +18,7 @@ pub const UNKNOWN: &str = "unknown";
 /// A client introduces itself in less.
 const GREETING: u64 = 1024 * 1024;
 
-/// The transport of a recording in that directory, if it is one that can be told: a client of an ACP agent begins with `initialize` and
+/// The transport of a recording in that directory, if it is known: a client of an ACP agent begins with `initialize` and
 /// the number of its version. (The version of MCP, which is much the same otherwise, is a text.)
 pub fn spoken(directory: &Path) -> Option<&'static str> {
     let path = directory.join(STDIN);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn acp_is_told_by_its_greeting() {
+    fn acp_is_recognised_by_its_initialize_request() {
         let acp =
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#;
         check(&format!("{acp}\n"), Some(ACP));

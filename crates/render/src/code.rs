@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_code_are_told_apart() {
+    fn tokens_of_code_have_classes_of_their_own() {
         check(
             "src/main.rs",
             "fn a(b: &'x Vec<'x>) { \"\\\"\" + '\\'' } // c\n",
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_tags_are_told_apart() {
+    fn keys_and_tags_have_classes_of_their_own() {
         check(
             "json",
             "{\"a\": [true, \"b\"]}",

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 
-/// So many unchanged lines are shown around a change.
+/// How many unchanged lines are shown around a change.
 const CONTEXT_LINES: u32 = 3;
 
 /// The change from `old` to `new` as a unified diff. No `old` means a new file.

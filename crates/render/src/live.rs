@@ -260,7 +260,7 @@ impl Narrator {
         ])
     }
 
-    /// What the agent does while no call runs. Gemini CLI 0.61 retries for minutes in silence if it cannot reach its API.
+    /// The status while no call runs. Gemini CLI 0.61 retries for minutes in silence if it cannot reach its API.
     fn waiting_text(&self, now: Duration) -> String {
         match now.saturating_sub(self.last_event) {
             silence if silence >= LONG_SILENCE => format!(
@@ -417,11 +417,11 @@ impl Narrator {
             "" => label,
             text => format!("{label}: {text}"),
         };
-        self.tell_marked(LineKind::Notice, mark, ink, &text);
+        self.push_marked(LineKind::Notice, mark, ink, &text);
     }
 
-    /// Tells a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
-    fn tell_marked(&mut self, sort: LineKind, mark: &str, ink: TextInk, text: &str) {
+    /// Adds a text of ours behind a mark. What continues it is marked too, because the agent may have written it.
+    fn push_marked(&mut self, sort: LineKind, mark: &str, ink: TextInk, text: &str) {
         let marks = [(ink, mark), (TextInk::Faint, "│ ")];
         let rows = self.page.hanging_rows(marks, ink, text, self.most_rows);
         self.add_rows(sort, rows);

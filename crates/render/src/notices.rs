@@ -10,7 +10,7 @@ use lapidary_vocab::{Body, Event, Json, Text};
 use crate::notice::{Notice, NoticeLevel};
 use crate::{json_text, permission};
 
-/// So many characters are shown of a line that could not be read.
+/// How many characters are shown of a line that could not be read.
 const LONGEST_SAMPLE: usize = 200;
 
 /// The notice that an event is, if it is one.

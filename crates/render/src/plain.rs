@@ -23,7 +23,7 @@ pub fn one_line(text: &str) -> String {
 /// assert_eq!(sanitize("user\u{202e}nimda"), "user\\u{202e}nimda");
 /// ```
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    // Most texts have no byte of a suspect character, which is told many bytes at a time if none ends the loop.
+    // Most texts have no byte of a suspect character, which is found out many bytes at a time if none ends the loop.
     #[expect(
         clippy::needless_bitwise_bool,
         reason = "without branches the compiler looks at many bytes at once"

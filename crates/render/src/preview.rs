@@ -11,11 +11,11 @@ const CHARACTERS: usize = 240;
 /// How many lines are shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PreviewLimits {
-    /// Of a change that was made.
+    /// Lines of a change that was made.
     pub(crate) change: usize,
-    /// Of a result.
+    /// Lines of a result.
     pub(crate) output: usize,
-    /// Of what went wrong: there they matter more.
+    /// Lines of an error: there they matter more.
     pub(crate) failure: usize,
 }
 

@@ -39,7 +39,7 @@ use crate::transcript::{ToolCallItem, is_replayed};
 use crate::words;
 use pen::LinePen;
 
-/// How many calls may wait for their results: behind more, the result of the oldest is told without its call's name.
+/// How many calls may wait for their results: behind more, the result of the oldest is shown without its call's name.
 const MOST_OPEN: usize = 256;
 
 /// The lines shown of a call: fewer of a success, because the user can ask for more of it.
@@ -201,7 +201,7 @@ impl TextRenderer {
     }
 
     /// Where times are shown, a line above the prompt has its own.
-    fn tell_time(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_time(&mut self, event: &Event, out: &mut dyn io::Write) -> io::Result<()> {
         match self
             .times
             .as_mut()
@@ -223,7 +223,7 @@ impl TextRenderer {
             let folded = words::folded_input(&text, is_replayed(event), 60);
             return self.pen.write_line(TextInk::Faint, &folded, out);
         }
-        self.tell_time(event, out)?;
+        self.write_time(event, out)?;
         self.pen.write_block("> ", TextInk::Prompt, &text, out)?;
         match input.images.len() {
             0 => Ok(()),
@@ -311,7 +311,7 @@ impl TextRenderer {
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
         let tool = ToolCallItem::from_invocation(call, event);
-        // Over ACP a call is told again whenever more is known about it.
+        // Over ACP an agent sends a call again whenever it knows more about it.
         let known = self
             .open_calls
             .iter_mut()

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_telling_argument_is_found() {
+    fn the_most_telling_argument_of_a_call_is_found() {
         let telling = |input: &str| {
             telling_argument(&Json::from(
                 lapidary_vocab::SharedToken::parse(input).unwrap(),

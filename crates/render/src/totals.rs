@@ -197,7 +197,7 @@ impl UsageTotals {
         }
     }
 
-    /// Counts a call once: over ACP it is told again whenever more is known about it.
+    /// Counts a call once: over ACP an agent sends it again whenever it knows more about it.
     fn note_call(&mut self, id: &Text) {
         if self.called.len() >= MOST_CALLED {
             self.called.clear();

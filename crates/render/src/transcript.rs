@@ -43,7 +43,7 @@ pub(crate) struct Transcript {
     /// The usage since the last turn ended or the last prompt came.
     turn: UsageTotals,
     requests: OpenRequests,
-    /// The error that was told last in this turn.
+    /// The error that was shown last in this turn.
     last_error: Option<String>,
     echo: EchoFilter,
     open_calls: HashMap<String, UnansweredCall>,
@@ -159,7 +159,7 @@ impl ToolCallItem {
     }
 }
 
-/// A call that has not been answered: where its item is, and which event told of it last.
+/// A call that has not been answered: where its item is, and the last event about it.
 #[derive(Debug, Clone, Copy)]
 struct UnansweredCall {
     at: usize,
@@ -180,7 +180,7 @@ impl Transcript {
     pub(crate) fn push(&mut self, event: &Event) {
         self.pushed += 1;
         if matches!(&event.body, Body::UserInput(input) if !input.is_synthetic) {
-            self.end_untold_turn();
+            self.end_unfinished_turn();
         }
         self.totals.count_event(event);
         self.turn.count_event(event);
@@ -324,7 +324,7 @@ impl Transcript {
         let id = call.call_id.to_string();
         let told = self.pushed;
         let mut tool = Box::new(ToolCallItem::from_invocation(call, event));
-        // Over ACP a call is told again whenever more is known about it.
+        // Over ACP an agent sends a call again whenever it knows more about it.
         let known = self.open_calls.get(&id).map(|open| open.at);
         let known = known.filter(|at| *at < self.items.len());
         let at = known.unwrap_or(self.items.len());
@@ -413,7 +413,7 @@ impl Transcript {
         self.has_answered = false;
         self.is_speaking = false;
         self.turns += 1;
-        // Errors are often told twice, by a status and by the turn. People read them once.
+        // An error is often reported twice, by a status and by the turn. It is shown once.
         let told = self.last_error.take();
         let is_new = |error: &&Text| told.as_deref() != Some(&*error.to_str());
         let errors: Vec<_> = turn.errors.iter().filter(is_new).cloned().collect();
@@ -430,7 +430,7 @@ impl Transcript {
     }
 
     /// Session files do not say where a turn ends: it is where the next prompt comes, or the end.
-    fn end_untold_turn(&mut self) {
+    fn end_unfinished_turn(&mut self) {
         let turn = self.turn.take_turn();
         if turn.has_counts() {
             self.is_speaking = false;
@@ -444,7 +444,7 @@ impl Transcript {
 
     /// Takes in what only the end tells. To be called once, after the last event.
     pub(crate) fn close_transcript(&mut self) {
-        self.end_untold_turn();
+        self.end_unfinished_turn();
         for notice in self.requests.take_open_notices() {
             self.add_notice(notice);
         }

@@ -23,7 +23,7 @@ use lapidary_process::{Command, Running, StartError, Supervisor, TreeExit};
 use lapidary_recording::follow::FollowedFile;
 use lapidary_recording::{Manifest, Recorder, STDERR};
 
-/// How much of the end of stderr is told with the agent's end.
+/// How many bytes of the end of stderr are reported with the agent's end.
 const TAIL: u64 = 16 * 1024;
 
 /// How often it is looked whether the agent has written too much.

@@ -1,4 +1,4 @@
-//! Telling a line's kind by its envelope: tolerantly, since an answer that is taken for noise leaves a caller waiting.
+//! The kind of a line, by its envelope: tolerantly, since an answer that is taken for noise leaves a caller waiting.
 
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_told_by_its_envelope() {
+    fn a_line_is_classified_by_its_envelope() {
         check(
             r#"{"id":1,"method":"a/b","params":{"n":1.10}}"#,
             r#"request 1 a/b Some({"n":1.10})"#,

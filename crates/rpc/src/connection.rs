@@ -15,7 +15,7 @@ use super::log::{TrafficLog, TrafficObserver};
 use super::message::{RequestAnswer, RequestId};
 use super::outgoing;
 use super::shared_connection::IncomingRequests;
-use super::shared_connection::{SharedConnection, ToldSender};
+use super::shared_connection::{RequestResult, SharedConnection};
 use super::transport::Transport;
 
 /// A connection, with the agent's requests and the observer of its lines.
@@ -78,7 +78,7 @@ impl Drop for HeldConnection {
 
 impl Connection {
     /// Sends a request and waits for the answer, at most for `time`. If the wait ends without an answer, because the time is over
-    /// or because this future is dropped, the agent is told (`$/cancel_request`).
+    /// or because this future is dropped, the agent gets `$/cancel_request`.
     pub async fn request(
         &self,
         method: &str,
@@ -90,12 +90,12 @@ impl Connection {
 
     /// Sends a request. The answer can be waited for later.
     pub fn ask(&self, method: &str, params: Option<&Json>) -> Result<PendingCall, RequestError> {
-        let (id, told) = self.0.shared.send_request(method, params)?;
+        let (id, answer) = self.0.shared.send_request(method, params)?;
         Ok(PendingCall {
             connection: self.clone(),
             method: method.to_owned(),
             id,
-            told,
+            answer,
         })
     }
 
@@ -124,7 +124,7 @@ pub struct PendingCall {
     connection: Connection,
     method: String,
     id: RequestId,
-    told: oneshot::Receiver<ToldSender>,
+    answer: oneshot::Receiver<RequestResult>,
 }
 
 impl PendingCall {
@@ -135,14 +135,14 @@ impl PendingCall {
 
     /// Waits for the answer, but not longer than this.
     pub async fn answer(mut self, time: Option<Duration>) -> Result<RequestAnswer, RequestError> {
-        let told = match time {
-            None => (&mut self.told).await,
-            Some(time) => match timeout(time, &mut self.told).await {
-                Ok(told) => told,
+        let answer = match time {
+            None => (&mut self.answer).await,
+            Some(time) => match timeout(time, &mut self.answer).await {
+                Ok(answer) => answer,
                 Err(_) => return Err(self.late_error(time)),
             },
         };
-        told.unwrap_or(Err(ConnectionError::Released.into()))
+        answer.unwrap_or(Err(ConnectionError::Released.into()))
     }
 
     fn late_error(&self, time: Duration) -> RequestError {

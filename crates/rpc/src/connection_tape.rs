@@ -41,7 +41,7 @@ pub(super) struct ConnectionTape {
     written: u64,
     /// How many it may.
     limit: u64,
-    /// How many bytes the agent was told.
+    /// How many bytes were sent to the agent.
     heard: u64,
     /// A write has failed: from then on offsets into the recording are wrong.
     is_torn: bool,
@@ -117,7 +117,7 @@ impl ConnectionTape {
         self.time_since_start(self.last_said)
     }
 
-    /// When the agent was told its newest line.
+    /// When the newest line was sent to the agent.
     pub(super) fn time_of_sent(&self) -> Timestamp {
         self.time_since_start(self.last_told)
     }
@@ -127,7 +127,7 @@ impl ConnectionTape {
         started.checked_add(since).unwrap_or(started)
     }
 
-    /// The agent is told this. Returns where it begins in all that it was told.
+    /// Records bytes that are sent to the agent. Returns their offset in all that was sent.
     pub(super) fn record_sent(&mut self, bytes: &[u8]) -> Result<u64, ConnectionError> {
         let written = self.stdin.write_all(bytes).map_err(recording_error);
         let noted = written.and_then(|()| {

@@ -40,7 +40,7 @@ pub struct ConnectionLimits {
     /// How long the agent may read nothing while lines wait for it. Longer ends the connection.
     pub patience: Duration,
     /// How many bytes are kept for an observer that does not look. Further lines it reads again from the recording; without a
-    /// recording it is only told their number and size.
+    /// recording it only gets their number and size.
     pub unseen_bytes: usize,
 }
 

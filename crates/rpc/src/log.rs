@@ -1,7 +1,7 @@
 //! All lines of both sides, in order: written to the recording at once, and kept for the observer.
 //!
 //! Only so much is kept. Of further lines only their place in the recording is kept; the observer reads them again there and
-//! misses nothing. Without a recording it is told how much it missed.
+//! misses nothing. Without a recording it gets the number of the lines that it missed.
 
 use std::any::Any;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The messages of an agent, told apart by their envelopes.
+//! The messages of an agent, distinguished by their envelopes.
 
 use std::borrow::Cow;
 use std::sync::Arc;

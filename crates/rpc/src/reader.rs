@@ -14,10 +14,10 @@ use super::message::{
     LineNoise, MessageContent, ReceivedLine, ReceivedMessage, RequestAnswer, RequestId,
 };
 use super::outgoing;
-use super::shared_connection::{RawRequest, SharedConnection, ToldSender};
+use super::shared_connection::{RawRequest, RequestResult, SharedConnection};
 use super::truncated::{TruncatedEnvelope, last_id};
 
-/// So many bytes are read at once: half of a full pipe. The lines of a read take several times as much memory until the observer
+/// How many bytes are read at once: half of a full pipe. The lines of a read take several times as much memory until the observer
 /// has taken them.
 const READ_BYTES: usize = 32 << 10;
 
@@ -129,7 +129,7 @@ fn too_long(
         }
         TruncatedEnvelope::Answer(id) => {
             if let (_, Some(waiting)) = shared.take_awaited(&id) {
-                tell_sender(waiting, id, number, Err(refusal(RpcError::INTERNAL)));
+                answer_sender(waiting, id, number, Err(refusal(RpcError::INTERNAL)));
             }
         }
         TruncatedEnvelope::Method(method) if !shared.has_handler(&Text::from(method.clone())) => {}
@@ -157,12 +157,12 @@ fn take_answer(
         .log
         .add_received(ReceivedMessage { line, what }, place);
     if let Some(waiting) = waiting {
-        tell_sender(waiting, id, number, outcome);
+        answer_sender(waiting, id, number, outcome);
     }
 }
 
-fn tell_sender(
-    waiting: oneshot::Sender<ToldSender>,
+fn answer_sender(
+    waiting: oneshot::Sender<RequestResult>,
     id: RequestId,
     number: u64,
     outcome: Result<Json, RpcError>,

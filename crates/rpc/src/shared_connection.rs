@@ -22,7 +22,7 @@ use super::outgoing;
 /// The cost of an open request beside its line.
 const REQUEST: usize = 512;
 
-pub(super) type ToldSender = Result<RequestAnswer, RequestError>;
+pub(super) type RequestResult = Result<RequestAnswer, RequestError>;
 
 #[derive(Debug)]
 pub(super) struct SharedConnection {
@@ -38,7 +38,7 @@ pub(super) struct SharedConnection {
 struct ConnectionState {
     /// Our next id.
     next: u64,
-    pending: HashMap<u64, oneshot::Sender<ToldSender>>,
+    pending: HashMap<u64, oneshot::Sender<RequestResult>>,
     /// The agent's requests that are not answered yet.
     open: HashMap<u64, OpenCalls>,
     open_bytes: usize,
@@ -100,7 +100,7 @@ impl SharedConnection {
         &self,
         method: &str,
         params: Option<&Json>,
-    ) -> Result<(RequestId, oneshot::Receiver<ToldSender>), RequestError> {
+    ) -> Result<(RequestId, oneshot::Receiver<RequestResult>), RequestError> {
         let mut state = self.lock_state();
         state.check_usable()?;
         let waiting = state.pending.len();
@@ -141,7 +141,7 @@ impl SharedConnection {
     pub(super) fn take_awaited(
         &self,
         id: &RequestId,
-    ) -> (AnswerExpectation, Option<oneshot::Sender<ToldSender>>) {
+    ) -> (AnswerExpectation, Option<oneshot::Sender<RequestResult>>) {
         let mut state = self.lock_state();
         let Some(number) = id.number().filter(|number| *number < state.next) else {
             return (AnswerExpectation::Never, None);

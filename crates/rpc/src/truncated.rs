@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_truncated_line_tells_the_request_that_its_beginning_does_not() {
+    fn the_end_of_a_truncated_line_has_the_request_id_that_its_beginning_lacks() {
         let id = || {
             last_id(RawLine::TooLong {
                 head: b"",

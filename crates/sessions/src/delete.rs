@@ -155,14 +155,14 @@ impl SessionDeletion {
         }
     }
 
-    /// How many bytes would go.
+    /// How many bytes would be deleted.
     pub fn bytes(&self) -> u64 {
         let files = self.files.iter().map(|file| file.size);
         let artefacts = self.artefacts.iter().map(|artefact| artefact.bytes);
         files.chain(artefacts).sum()
     }
 
-    /// The files of sessions that would go, those of sub-agents included.
+    /// The session files that would be deleted, those of sub-agents included.
     pub fn sessions(&self) -> impl Iterator<Item = &Path> {
         let files = self.files.iter().map(|file| file.path.as_path());
         let artefacts = self.artefacts.iter();

@@ -4,7 +4,7 @@ use lapidary_vocab::session::{HiddenFile, HiddenReason};
 
 use crate::listing::ListedSession;
 
-/// Of several files with one id the later updated counts: a project that was copied or moved has its sessions twice.
+/// The later updated one of several files with one id counts: a project that was copied or moved has its sessions twice.
 pub(crate) fn newest_of_each(
     mut sessions: Vec<ListedSession>,
     hidden: &mut Vec<HiddenFile>,

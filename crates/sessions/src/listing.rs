@@ -122,7 +122,7 @@ impl SessionListing {
     /// The same session twice: the later of both counts, or the earlier name.
     fn keep_the_newest(&mut self, projects: &[SessionProject]) {
         let count = self.sessions.len();
-        // Most lists have no session twice, which is told faster by numbers than by ids.
+        // Most lists have no session twice, which numbers show faster than ids.
         let mut hashes = HashedIds::with_capacity_and_hasher(count, BuildHasherDefault::default());
         let mut is_new = |session: &ListedSession| hashes.insert(id_hash(session));
         if self.sessions.iter().all(&mut is_new) {

@@ -358,7 +358,7 @@ fn normal_path(path: &Path) -> PathBuf {
     normal
 }
 
-/// Whose directory it is, as its marker has it.
+/// The project of a directory, from its marker.
 fn owner_of(base: &Path, name: &str) -> Option<PathBuf> {
     let text = file::text(&base.join(name).join(MARKER)).ok()??;
     let text = text.trim();

@@ -1,4 +1,4 @@
-//! Whose sessions a provider is asked for: projects, and the directories that they are in.
+//! The sessions that a provider is asked for: those of projects, or of the directories that they are in.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::projects::{SessionProject, project_hash};
 
-/// Whose sessions are wanted.
+/// The sessions that are wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct ProviderScope<'s> {
     /// The projects that Gemini CLI knows or would make.

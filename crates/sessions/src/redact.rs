@@ -40,7 +40,7 @@ use message_places::MessagePlaces;
 use secret_tally::SecretTally;
 use strings::{StringPiece, string_pieces};
 
-/// Whose session it is, as far as that is known.
+/// The owner of a session, as far as it is known.
 #[derive(Debug, Clone, Default)]
 pub struct SessionOwner {
     /// The home directory. Those of others are recognised by where they are (`/home/…`, `/Users/…`, `C:\Users\…`).

@@ -74,7 +74,7 @@ pub struct SessionHit {
     pub snippets: Vec<TextMatch>,
 }
 
-/// Is told how many files of how many were looked through, from several threads; says whether to go on.
+/// Gets how many files of how many are searched, from several threads; returns whether to go on.
 pub type SearchProgress<'w> = dyn Fn(usize, usize) -> bool + Sync + 'w;
 
 /// How well a file fits, and where, if that is known already.

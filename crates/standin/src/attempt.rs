@@ -153,7 +153,7 @@ impl AttemptedAction {
         Self::Fetch,
     ];
 
-    /// A word that is in everything that is told of the attempt, and in nothing else.
+    /// A word that every trace of the attempt contains, and nothing else.
     fn mark(self) -> &'static str {
         match self {
             Self::Read => "secret.txt",
@@ -236,7 +236,7 @@ impl AgentTools {
         self.tool(attempt) == self.shell
     }
 
-    /// Whether the agent told its model of a tool for the attempt.
+    /// Whether the agent offered its model a tool for the attempt.
     pub fn is_offered(&self, attempt: AttemptedAction, model: &FakeApi) -> bool {
         let name = format!("\"{}\"", self.tool(attempt));
         let requests = model.requests();

@@ -168,7 +168,7 @@ fn written_way(dice: &mut CallDice) -> CallWay {
             call.insert("rawInput".to_owned(), json!({plain: "new"}));
         }
     }
-    told_in_parts(dice, ToolAction::Write, call)
+    announced_in_parts(dice, ToolAction::Write, call)
 }
 
 /// Arguments within others.
@@ -308,11 +308,15 @@ fn run(dice: &mut CallDice) -> CallWay {
         dice.one(&["Run it", "ls", "bash"]).into(),
     );
     call.insert("rawInput".to_owned(), nested_input(dice, input));
-    told_in_parts(dice, ToolAction::Run(line), call)
+    announced_in_parts(dice, ToolAction::Run(line), call)
 }
 
 /// A call is told when it is asked about, or before, or some of it before.
-fn told_in_parts(dice: &mut CallDice, action: ToolAction, call: Map<String, Value>) -> CallWay {
+fn announced_in_parts(
+    dice: &mut CallDice,
+    action: ToolAction,
+    call: Map<String, Value>,
+) -> CallWay {
     let told = Value::Object(call);
     let harmless = json!({"title": "Do it", "status": "pending"});
     match dice.below(4) {

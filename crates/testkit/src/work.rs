@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn linear_work_passes() {
+    fn linear_work_passes_the_check() {
         assert_linear(200_000, |count| {
             cost(|| (0..count).map(black_box).sum::<usize>())
         });
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "8 times as much")]
-    fn quadratic_work_does_not() {
+    fn quadratic_work_fails_the_check() {
         assert_linear(2_000, compare);
     }
 }

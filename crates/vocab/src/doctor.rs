@@ -180,7 +180,7 @@ open_enum! {
         AcpModes = "acp_modes",
         /// Over ACP: the options and models that a session offers.
         AcpOptions = "acp_options",
-        /// Over ACP: a turn on a model that is played.
+        /// Over ACP: a turn with a mock model.
         AcpTurn = "acp_turn",
         /// Over ACP: whether it asks before it runs a shell command.
         AcpPermission = "acp_permission",

@@ -1,4 +1,4 @@
-//! Reading enums that are told apart by one member.
+//! Reading enums that are distinguished by one member.
 //!
 //! Serde's own internally tagged enums buffer their input, which loses digits and breaks tokens. Here the tag is looked up
 //! first and the exact struct is read after.

@@ -36,7 +36,7 @@ pub struct VaultReport {
     /// How sound it is, for `verify`. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soundness: Option<Soundness>,
-    /// What went, or would go, for `prune`. Derived.
+    /// What was removed, or would be, for `prune`. Derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned: Option<PrunedContents>,
     /// What else was done, or was wrong, a sentence each. Derived.
@@ -169,7 +169,7 @@ pub struct DamagedContent {
     pub session_ids: Vec<String>,
 }
 
-/// What went from the vault, or would go.
+/// What was removed from the vault, or would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "generate", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

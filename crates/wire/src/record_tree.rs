@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use lapidary_json::Token;
 
-/// What becomes of a record in the conversation as it stands.
+/// The fate of a record in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordFate {
     /// It belongs to the conversation, or is no part of one.
@@ -91,7 +91,7 @@ impl RecordTree {
         is_new
     }
 
-    /// What becomes of each record.
+    /// The fate of each record.
     pub fn fates(self) -> Vec<RecordFate> {
         let mut ends = vec![None; self.nodes.len()];
         let mut at = self.last;

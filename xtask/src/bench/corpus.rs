@@ -256,7 +256,7 @@ const CODE: [&str; 19] = [
     "\\tname\\tsize\\tmodified\\n",
     "total 128\\n",
     "-rw-r--r-- 1 ada users 4096 Nov 15 18:19 lib.rs\\n",
-    "test scan::depth_is_no_limit ... ok\\n",
+    "test scan::json_of_any_depth_is_parsed ... ok\\n",
     "warning: unused variable: `kind`\\n",
     "  --> src/scan.rs:120:9\\n",
     "C:\\\\Users\\\\ada\\\\project\\n",

@@ -269,7 +269,7 @@ RuleKeeping = Union[Literal["enforced", "asked", "partly", "watched"], str]
 # - `acp_session`: Over ACP: a session is opened without an account.
 # - `acp_modes`: Over ACP: the modes that a session offers.
 # - `acp_options`: Over ACP: the options and models that a session offers.
-# - `acp_turn`: Over ACP: a turn on a model that is played.
+# - `acp_turn`: Over ACP: a turn with a mock model.
 # - `acp_permission`: Over ACP: whether it asks before it runs a shell command.
 # - `acp_usage`: Over ACP: where it tells how many tokens were used.
 # - `acp_cancel`: Over ACP: a turn is cancelled.
@@ -3185,7 +3185,7 @@ class VaultReport(_VaultReport, total=False):
     restored: List[RestoredFile]
     # How sound it is, for `verify`. Derived.
     soundness: Soundness
-    # What went, or would go, for `prune`. Derived.
+    # What was removed, or would be, for `prune`. Derived.
     pruned: PrunedContents
     # What else was done, or was wrong, a sentence each. Derived.
     warnings: List[str]
@@ -3288,7 +3288,7 @@ class DamagedContent(TypedDict):
 
 
 class PrunedContents(TypedDict):
-    """What went from the vault, or would go."""
+    """What was removed from the vault, or would be."""
     # Contents that a newer one of the same session begins with: they can still be brought back. Derived.
     contained: int
     # Contents that were too old or too many. Derived.

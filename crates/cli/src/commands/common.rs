@@ -143,8 +143,8 @@ pub(crate) struct CommonOptions {
     /// Most bytes the agent may write [default: 1 GiB]
     #[arg(long, value_name = "BYTES", help_heading = RARE)]
     pub(in crate::commands) max_output: Option<u64>,
-    /// Longest line that is translated whole
-    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT, value_parser = at_least_one, help_heading = RARE)]
+    /// Longest line that is translated whole [default: 64 MiB]
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT, hide_default_value = true, value_parser = at_least_one, help_heading = RARE)]
     pub(in crate::commands) max_line: usize,
     /// Streamed text: only (chunks), final (whole) or both
     #[arg(long, value_name = "HOW", value_enum, default_value_t = DeltasArg::Only, help_heading = RARE, hide_possible_values = true)]

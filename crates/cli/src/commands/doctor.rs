@@ -65,8 +65,8 @@ all of them: a run with the others does not start, which is a warning. \
 What cannot be shown here is `unproven`.
 
 Exit codes:
-  0    nothing is a problem; there may be warnings
-  1    something is
+  0    no problem; there may be warnings
+  1    a problem
   10   --install: npm is missing, or could not install the adapter
   14   --install: npm took too long
   130  interrupted")]
@@ -74,7 +74,7 @@ pub(crate) struct Args {
     /// The agent: a name that is known, or a command line or URL of one that speaks ACP [default: gemini]
     #[arg(long, value_name = "NAME|COMMAND|URL")]
     agent: Option<String>,
-    /// Run the agent against a model that is played, and see for yourself
+    /// Run the agent with a mock model, and report what it really does
     #[arg(long)]
     prove: bool,
     /// Install the agent's ACP adapter from npm below the state directory, after asking

@@ -27,7 +27,7 @@ use crate::printer::Printer;
 
 /// Submit tickets, and run them on as many machines as you like
 ///
-/// A ticket is a task for an agent. It is kept in a store: a `SQLite` file on one machine, or a `PostgreSQL` database for many. Workers claim tickets, run them, and store every event. A ticket only narrows what its worker allows.
+/// A ticket is a task for an agent. It is kept in a store: a SQLite file on one machine, or a PostgreSQL database for many. Workers claim tickets, run them, and store every event. A ticket only narrows what its worker allows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

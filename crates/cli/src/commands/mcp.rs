@@ -14,8 +14,8 @@ use crate::printer::Printer;
 
 /// Serve agents and past sessions to any agent, over MCP on stdin and stdout
 ///
-/// A program starts it: an agent, from its list of MCP servers. Tools: `list_agents` and `invoke_agent` for the agent definitions of \
-/// the workspace, `search_sessions` and `read_session` for past sessions of every agent. Text of sessions comes without secrets and \
+/// A program starts it: an agent, from its list of MCP servers. Tools: `list_agents` and `invoke_agent` for the agent definitions of
+/// the workspace, `search_sessions` and `read_session` for past sessions of every agent. Text of sessions comes without secrets and
 /// control characters. With --delegate, `delegate` runs any agent within a budget. Options are those of the runs that these tools start.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

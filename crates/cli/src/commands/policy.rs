@@ -119,7 +119,7 @@ fn run_test(args: &TestArgs, out: &mut Printer) -> Result<CommandExit, Failure> 
                 let counting = CountingRules::new(&policy, names);
                 report.take_run(past, &counting, out)?;
             }
-            // Of many, some may be of agents that never said a word.
+            // Some of many recordings may be of agents that wrote nothing.
             Err(failure) if args.against.len() > 1 => {
                 unreadable += 1;
                 out.print_message(&format!("warning: skipped: {:#}", failure.error));

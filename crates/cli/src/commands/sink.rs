@@ -27,9 +27,9 @@ pub(super) enum OutputFormat {
     Events,
     /// Claude-shaped messages, one a line
     Messages,
-    /// Ticket-mode events, one a line
+    /// Calls, diffs, tokens and the end of each turn, for orchestrators, one a line
     Runtime,
-    /// An agent's calls, thoughts and errors, as Gemini CLI tells them of sub-agents
+    /// An agent's calls, thoughts and errors, in Gemini CLI's form for sub-agents
     Activity,
     /// One object: outcome, response, files, usage
     Result,
@@ -43,7 +43,7 @@ pub(super) enum OutputFormat {
     Raw,
 }
 
-/// What becomes of text that arrives in chunks.
+/// The events of text that arrives in chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum DeltasArg {
     /// Each chunk as it comes

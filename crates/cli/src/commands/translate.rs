@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// Leave out the agent's own lines (`raw`); diagnostics keep it, and messages their `_original`
     #[arg(long)]
     no_raw: bool,
-    /// What becomes of text that arrives in chunks
+    /// The events of text that arrives in chunks
     #[arg(long, value_enum, default_value_t = DeltasArg::Only)]
     deltas: DeltasArg,
     /// The run's id, from which event ids are made [default: that of the recording or of the events, else `translated`]
@@ -85,8 +85,8 @@ pub(crate) struct Args {
     /// Exit with 3 if a line was malformed or unknown; everything is still printed
     #[arg(long)]
     strict: bool,
-    /// The longest line that is kept whole
-    #[arg(long, value_name = "BYTES", default_value_t = lapidary::wire::lines::DEFAULT_LIMIT)]
+    /// The longest line that is kept whole [default: 64 MiB]
+    #[arg(long, value_name = "BYTES", default_value_t = lapidary::wire::lines::DEFAULT_LIMIT, hide_default_value = true)]
     max_line: usize,
     /// Set by `show`: a terminal gets rows that fit it, as the live view draws them.
     #[arg(skip)]

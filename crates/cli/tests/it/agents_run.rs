@@ -336,7 +336,7 @@ fn a_check_online_shows_a_signed_card_as_not_verified() {
 
 /// Inputs make the prompt, and the schema and its repairs follow it.
 #[test]
-fn inputs_of_a_remote_agent_are_its_prompt_and_a_schema_is_told_with_it() {
+fn inputs_of_a_remote_agent_are_its_prompt_together_with_the_schema() {
     let stage = Stage::new();
     stage.write("project/s.json", r#"{"type": "object", "required": ["n"]}"#);
     let server = RawServer::start(|request| {
@@ -614,7 +614,7 @@ fn commands_of_an_agent_write_in_the_workspace_and_nowhere_else() {
 }
 
 #[test]
-fn the_text_of_a_run_tells_the_result_once_and_nothing_that_was_not_counted() {
+fn the_text_of_a_run_shows_the_result_once_and_no_counts_that_are_unknown() {
     let stage = Stage::new();
     let script = Script::new()
         .stream(Turn::call("read_file", json!({"file_path": "a.txt"})))

@@ -54,7 +54,7 @@ fn a_file_that_opens_and_cannot_be_read_is_named_too() {
 }
 
 #[test]
-fn nothing_at_all_is_not_a_stream_unless_one_says_so() {
+fn empty_input_is_a_stream_only_with_an_option() {
     let hint = "hint: if that is all the agent printed, --from stream-json translates it: a run without a result\n";
     for nothing in ["", "\n \t\r\n", "\u{feff}"] {
         check(

@@ -67,7 +67,7 @@ fn a_pipe_gets_one_object_that_says_where_the_agent_is() {
 }
 
 #[test]
-fn people_read_what_was_found() {
+fn capabilities_of_one_agent_are_printed_as_text() {
     let machine = Machine::new();
     let program = machine.install("0.24.0");
     let ran = machine.run(&program, &["--format", "text", "--agent", "gemini"]);
@@ -124,7 +124,7 @@ fn an_agent_that_is_not_installed_is_an_answer() {
 
 /// A `capabilities` that starts one of the agents hangs the test.
 #[test]
-fn all_that_are_known_are_told_one_a_line() {
+fn capabilities_of_all_agents_are_printed_one_per_line() {
     let machine = Machine::new();
     let opencode = machine.home.path().join("opencode");
     fs::write(&opencode, "#!/bin/sh\nsleep 1000\n").unwrap();

@@ -114,7 +114,7 @@ fn a_file_that_is_named_has_to_be_there() {
 }
 
 #[test]
-fn nothing_asked_is_answered_with_what_there_is() {
+fn lapidary_without_arguments_shows_the_agents_and_the_next_step() {
     let world = World::with_agent("");
     let (code, stdout, stderr) = ran(&world, &[]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));

@@ -91,7 +91,7 @@ fn write(world: &World, name: &str, text: &str) {
 }
 
 #[test]
-fn a_machine_that_is_well_is_told_so() {
+fn the_doctor_says_that_a_sound_machine_is_ready() {
     let world = World::with_agent(WELL);
     let package = r#"{"name": "@google/gemini-cli", "version": "0.61.0"}"#;
     write(&world, "package.json", package);
@@ -149,7 +149,7 @@ fn a_machine_that_is_well_is_told_so() {
 
 /// A run asks no program for its version: it would take seconds.
 #[test]
-fn a_gemini_cli_whose_package_does_not_name_its_version_is_not_told_of_rules() {
+fn denials_of_a_gemini_cli_of_unknown_version_are_seen_once_it_runs() {
     let world = World::with_agent(WELL);
     let visit = Visit::of(doctor(&world, &["--format", "text"]));
     let line = "ok       rules            denials are seen once it runs: read, search, edit, delete, move, execute, fetch, mcp";

@@ -50,7 +50,7 @@ const RUN_ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "lapidary agents run researcher",
-        "inputs_of_a_remote_agent_are_its_prompt_and_a_schema_is_told_with_it",
+        "inputs_of_a_remote_agent_are_its_prompt_together_with_the_schema",
     ),
     (
         "lapidary skills install",

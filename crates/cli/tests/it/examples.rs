@@ -171,7 +171,7 @@ fn examples_work_with_the_real_agent() {
 }
 
 #[test]
-fn a_recording_is_the_agent_of_somebodys_tests() {
+fn a_recording_can_be_the_agent_of_a_test_suite() {
     let folder = tempfile::tempdir().unwrap();
     let lapidary = env!("CARGO_BIN_EXE_lapidary");
     let in_folder = |mut command: Command| {

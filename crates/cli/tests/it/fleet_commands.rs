@@ -495,7 +495,7 @@ fn mistakes_are_named_with_their_exit_code_and_the_next_step() {
 }
 
 #[test]
-fn a_label_that_no_worker_has_is_said_when_a_ticket_is_submitted() {
+fn a_label_that_no_worker_has_is_noted_when_a_ticket_is_submitted() {
     let desk = Desk::new();
     let ran = desk.fleet(&["submit", "x", "--needs", "gpu"]);
     assert_eq!(ran.code, Some(0));

@@ -131,7 +131,7 @@ fn a_list_has_every_hook_and_every_reason() {
 }
 
 #[test]
-fn an_untrusted_folder_is_said_out_loud() {
+fn a_list_says_that_the_folder_is_not_trusted() {
     let world = World::new().with(SETTINGS, TWO_HOOKS);
     let ran = told(world.command(&["list"]));
     let list = object(&ran, "hooks");

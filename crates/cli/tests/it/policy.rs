@@ -316,7 +316,7 @@ fn compile(rules: &str, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn an_agent_elsewhere_is_told_nothing_and_one_of_the_file_is_told_as_its_family() {
+fn a_remote_agent_has_no_compiled_rules_and_a_configured_one_has_those_of_its_family() {
     let own = "[agents.far]\nurl = 'wss://agents.example/acp'\nfamily = 'claude'\n\
                [agents.mine]\ncommand = 'my-claude --acp'\nfamily = 'claude'\n";
     let rules = format!("{RULES}\n{own}");
@@ -369,7 +369,7 @@ fn rules_are_printed_in_the_words_of_each_agent() {
 }
 
 #[test]
-fn rules_that_are_hardly_meant_are_told() {
+fn rules_that_are_hardly_meant_are_remarked_on() {
     let rules = "[[rule]]\nkind = 'execute'\nthen = 'deny'\n[[rule]]\nkind = 'execute'\nthen = 'allow'\n\
                  [[rule]]\ntool = 'run_shel_command'\nthen = 'deny'\n";
     let ran = compile(rules, &["--agent", "claude"]);

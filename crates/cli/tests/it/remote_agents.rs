@@ -321,7 +321,7 @@ fn a_proof_of_an_agent_that_is_not_there_says_so_and_ends() {
 }
 
 #[test]
-fn a_server_that_speaks_no_tls_is_named_with_its_port_and_no_certificate_is_blamed() {
+fn a_server_without_tls_is_named_with_its_port_and_no_certificate_is_blamed() {
     let plain = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = plain.local_addr().unwrap().port();
     // It ends with the process.

@@ -193,7 +193,7 @@ fn pieces_come_when_they_came() {
 }
 
 #[test]
-fn a_piece_does_not_wait_for_the_next() {
+fn a_replayed_piece_does_not_wait_for_the_next() {
     let world = World::new();
     let later = 2 * DEADLINE.as_secs() * 1000;
     let timing = format!("0.000 out 4\n{later}.000 out 4\n");

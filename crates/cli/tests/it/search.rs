@@ -92,7 +92,7 @@ fn an_invalid_search_is_wrong_usage() {
 }
 
 #[test]
-fn nothing_of_theirs_reaches_a_terminal_unfiltered() {
+fn no_text_of_a_session_reaches_a_terminal_unfiltered() {
     let home = Home::new();
     let hostile = "\\u001b]0;owned\\u0007 zebra \\u001b[2J\\u009b31m\\nwarning: all is lost";
     home.session(

@@ -503,7 +503,7 @@ fn a_server_ends_its_runs_when_it_ends_and_knows_them_after_a_restart() {
 }
 
 #[test]
-fn lists_and_documents_are_those_of_the_commands() {
+fn lists_and_documents_of_the_api_are_those_of_the_commands() {
     let server = TestServer::start(&[]);
     let (run, _) = completed(&server);
     for (path, args) in [
@@ -666,7 +666,7 @@ fn the_openapi_document_describes_each_route_and_holds_every_schema_that_it_name
 }
 
 #[test]
-fn the_log_and_the_metrics_tell_what_changed() {
+fn the_log_and_the_metrics_show_each_change() {
     let server = TestServer::start(&[]);
     let (run, _) = completed(&server);
     // Reading leaves no line.

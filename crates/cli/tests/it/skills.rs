@@ -2,6 +2,7 @@
 
 mod addresses;
 mod cases;
+mod change_reports;
 mod clones;
 mod commands;
 mod hostile;
@@ -15,4 +16,3 @@ mod refusals;
 mod settings;
 mod severity;
 mod stage;
-mod telling;

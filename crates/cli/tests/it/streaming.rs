@@ -253,7 +253,7 @@ fn a_megabyte_in_one_line_passes_whole() {
 }
 
 #[test]
-fn a_line_over_the_limit_is_told_with_its_beginning() {
+fn a_line_over_the_limit_is_shown_with_its_beginning() {
     let long = "x".repeat(5000);
     let input = format!(
         "{RESULT}\n{{\"type\":\"message\",\"role\":\"user\",\"content\":\"{long}\"}}\n{RESULT}\n"

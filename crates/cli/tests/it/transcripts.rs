@@ -29,7 +29,7 @@ fn told(events: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn bare_lines_of_both_sides_are_told_as_what_they_are() {
+fn bare_lines_of_both_sides_are_translated() {
     let told = told(&events(&[BARE]));
     let expected = [
         "session_init",

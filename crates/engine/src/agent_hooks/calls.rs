@@ -13,14 +13,14 @@ use crate::hooks::{WantedCall, tool_response};
 use crate::policy::{ToolAction, arguments};
 use crate::violations::{call_key, session_of_event};
 
-/// So many calls are remembered until they are done, and so many wait for their hooks. Further calls are only counted, and the
+/// How many calls are remembered until they are done, and how many wait for their hooks. Further calls are only counted, and the
 /// count is reported.
 pub(super) const MOST_CALLS: usize = 1024;
 
-/// So many bytes of calls' output wait for hooks.
+/// How many bytes of calls' output wait for hooks.
 const MOST_BYTES: usize = 64 << 20;
 
-/// So many bytes of an agent's text in a turn are kept for hooks.
+/// How many bytes of an agent's text in a turn are kept for hooks.
 const MOST_WORDS: usize = 1 << 20;
 
 /// The calls that have not ended, the calls that wait for their hooks, and the agent's text.

@@ -1,6 +1,6 @@
 //! Messages of hooks, as far as they are passed on.
 
-/// So many bytes of a hook's message are passed on, to people and to the agent: a hook may write far more than a person reads.
+/// How many bytes of a hook's message are passed on, to people and to the agent: a hook may write far more than a person reads.
 pub(super) const MOST_WORDS: usize = 64 << 10;
 
 /// The beginning of a text, and how much was left out.

@@ -100,8 +100,8 @@ impl HookRunner {
         if self.are_left_out(wanted, place) {
             verdict = verdict.join_stricter(HookVerdict::Denied(too_many()));
         }
-        if let Some(untold) = wanted.untold() {
-            verdict = verdict.join_stricter(HookVerdict::Denied(refused_decision(untold)));
+        if let Some(reason) = wanted.incomplete_reason() {
+            verdict = verdict.join_stricter(HookVerdict::Denied(refused_decision(reason)));
         }
         (!self.running.is_over()).then_some(verdict)
     }

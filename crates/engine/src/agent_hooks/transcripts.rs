@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lapidary_sessions::{SessionStore, session_file};
 
-/// So many sessions are remembered with their files. Files of further sessions are looked for each time.
+/// How many sessions are remembered with their files. Files of further sessions are looked for each time.
 const MOST_KNOWN: usize = 256;
 
 /// Finds the file that tells a session so far: Gemini CLI's session file as soon as there is one, else the recording.

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_that_is_known_is_told_in_its_own_way() {
+    fn a_known_agent_gets_the_model_api_through_its_own_variables() {
         let told = model_variables("qwen", "http://127.0.0.1:1");
         let told: Vec<_> = told
             .iter()

@@ -195,7 +195,7 @@ mod testing {
     }
 
     #[test]
-    fn an_agent_that_may_do_everything_is_told_nothing() {
+    fn an_agent_that_may_do_everything_gets_no_rules() {
         for agent in ["gemini", "claude", "codex", "opencode", "qwen"] {
             let all = PermissionMode::BypassPermissions;
             assert_eq!(asked(agent, all, &[]), None, "{agent}");

@@ -17,10 +17,10 @@ use crate::run::injected_events::EventInjector;
 /// The message of a `command_result` for an answer that comes too late, or to no request.
 pub const NO_SUCH_REQUEST: &str = "no request of this id waits for an answer";
 
-/// So many commands may be under way. One more is refused.
+/// How many commands may be under way. One more is refused.
 const MOST: usize = 256;
 
-/// So many interrupts may be under way beside them: a client that has given too many commands wants to end some of them.
+/// How many interrupts may be under way beside them: a client that has given too many commands wants to end some of them.
 const MOST_INTERRUPTS: usize = 16;
 
 /// Carries out the commands of a client.

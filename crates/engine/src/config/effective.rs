@@ -170,7 +170,7 @@ fn default_of(key: &str) -> Option<Value> {
     })
 }
 
-/// As a file has an age: days where they are whole, else hours.
+/// An age as in the file: days where they are whole, else hours.
 fn age_value(time: Duration) -> Value {
     let hours = time.as_secs() / 3600;
     match hours {
@@ -187,7 +187,7 @@ fn size_value(bytes: u64) -> Value {
     }
 }
 
-/// Whole where they are.
+/// Seconds, as an integer if there is no fraction.
 fn seconds_value(time: Duration) -> Value {
     if time.subsec_nanos() == 0 {
         return json!(time.as_secs());

@@ -108,7 +108,7 @@ pub(super) fn read_projects(origin: &Path, user: &Config) -> Result<ParsedConfig
     Ok(read)
 }
 
-/// Of two limits the smaller one counts.
+/// Keeps the smaller one of two limits.
 fn keep_smaller<T: Ord>(project: &mut Option<T>, user: Option<T>) {
     if let (Some(limit), Some(user)) = (project, user)
         && *limit > user

@@ -15,7 +15,7 @@ const DENIALS: [&str; 7] = [
     "nvalid cross-device link",
 ];
 
-/// So many lines before the one with the error may name the file, as cargo does.
+/// How many lines before the one with the error may name the file, as cargo does.
 const LINES_BEFORE: usize = 3;
 
 /// Longer lines are not looked at: no message is that long.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_directory_outside_that_the_user_can_write_is_worth_a_line() {
+    fn only_a_directory_outside_that_the_user_can_write_is_suggested() {
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap();
         let missing = folder.path().join("a/b/c.txt");

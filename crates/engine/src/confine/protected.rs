@@ -16,7 +16,7 @@ use crate::system::open_regular;
 /// More files than that are not compared. A `.vscode` or `.github` has dozens.
 const MOST_FILES: usize = 2000;
 
-/// Of a longer file, only this much and its length are compared.
+/// How many bytes of a file are compared. Of a longer file, the length is compared, too.
 const LONGEST: u64 = 256 * 1024;
 
 /// Once so many bytes were read, files are compared by length, mode and time only.

@@ -16,7 +16,7 @@ use crate::policy::{Policy, ToolAction, follow};
 use crate::process::Confinement;
 
 /// The result lists so many protected files one by one.
-const MOST_TOLD: usize = 10;
+const MOST_NAMED: usize = 10;
 
 /// The state of the confinement while an agent runs.
 #[derive(Debug)]
@@ -145,9 +145,9 @@ impl ConfinedRun {
         self.note_text(stderr);
         drop(self.temporary.lock().map(|mut it| it.take()));
         let changes = std::mem::take(&mut self.lock_seen_calls().allowed_changes);
-        let more = changes.len().saturating_sub(MOST_TOLD);
+        let more = changes.len().saturating_sub(MOST_NAMED);
         let more = (more > 0).then(|| format!("{more} more protected files were changed"));
-        let told = changes.into_iter().take(MOST_TOLD).map(|it| {
+        let told = changes.into_iter().take(MOST_NAMED).map(|it| {
             let (path, change) = (it.path.display(), it.change.as_str());
             format!("`{path}` was {change}, and no call of the agent's explains it")
         });

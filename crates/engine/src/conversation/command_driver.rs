@@ -99,7 +99,7 @@ impl SessionDriver {
                 _ = process.gone() => {
                     let was_idle = !commands.is_under_way();
                     commands.settle_commands(NOTICE).await;
-                    return Err(if was_idle { self.left_by_itself() } else { SessionError::Told });
+                    return Err(if was_idle { self.left_by_itself() } else { SessionError::Reported });
                 }
                 is_done = commands.next_step() => {
                     if is_done && let Some(ended) = state.client.connection().ended() {
@@ -144,7 +144,7 @@ impl SessionDriver {
                     ..
                 },
             ) => stopped_error(Cause::AgentCrashed, ended.to_string(), None),
-            _ => SessionError::Told,
+            _ => SessionError::Reported,
         }
     }
 

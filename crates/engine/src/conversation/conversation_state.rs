@@ -12,14 +12,14 @@ use tokio::time::{Instant, sleep_until};
 use super::line_observer::LineObserver;
 use super::request::ConversationRequest;
 use super::session_table::SessionTable;
-use super::submission_desk::{SessionServers, SubmissionDesk, tell_of_no_tool};
+use super::submission_desk::{SessionServers, SubmissionDesk, report_missing_tool};
 use crate::acp::{AcpClient, OpenedSession, RequestError, SessionParams};
 use crate::agent_hooks::HookRunner;
 use crate::client::PromptTarget;
 use crate::run::injected_events::EventInjector;
 use crate::workspace::ClientServices;
 
-/// How long the agent has to be silent before a history counts as told.
+/// How long the agent has to be silent before a history counts as complete.
 const SILENCE: Duration = Duration::from_millis(500);
 
 /// How long a history may take once its session was opened.
@@ -85,7 +85,7 @@ impl ConversationState {
         let own = self.submissions.as_ref();
         match own.map(|desk| desk.session_servers(others)) {
             Some(Ok(servers)) => return servers,
-            Some(Err(error)) => tell_of_no_tool(&self.say, &error),
+            Some(Err(error)) => report_missing_tool(&self.say, &error),
             None => {}
         }
         SessionServers::without_own(others)

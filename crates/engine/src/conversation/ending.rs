@@ -15,7 +15,7 @@ pub(super) enum SessionError {
     /// The agent does not speak any more. How it ends tells why, if it ends.
     Silent(StopCause),
     /// The agent's report or its exit gives the reason.
-    Told,
+    Reported,
 }
 
 impl SessionError {
@@ -41,7 +41,7 @@ impl From<RequestError> for SessionError {
     fn from(error: RequestError) -> Self {
         let message = error.to_string();
         match error {
-            RequestError::Refused(_) => Self::Told,
+            RequestError::Refused(_) => Self::Reported,
             RequestError::Connection(error) => error.into(),
             RequestError::Late { .. } => stopped_error(Cause::TimeoutStart, message, None),
             RequestError::TooMany { .. } => stopped_error(Cause::Internal, message, None),
@@ -56,7 +56,7 @@ impl From<ConnectionError> for SessionError {
             ConnectionError::Closed { exit: None, .. } => {
                 Self::Silent(StopCause::new(Cause::ProtocolError, message))
             }
-            ConnectionError::Closed { .. } | ConnectionError::Released => Self::Told,
+            ConnectionError::Closed { .. } | ConnectionError::Released => Self::Reported,
             ConnectionError::NotReading { .. }
             | ConnectionError::Deaf
             | ConnectionError::TooLong { .. } => stopped_error(Cause::ProtocolError, message, None),

@@ -40,7 +40,7 @@ pub(super) struct RequestFacts {
 /// A request for permission.
 #[derive(Debug)]
 pub(super) struct PermissionFacts {
-    /// As events tell it.
+    /// The request as events carry it.
     pub(super) request: PermissionRequest,
     /// The effect that the call would have.
     pub(super) action: ToolAction,
@@ -59,7 +59,7 @@ pub(super) struct LineObserver {
     /// The confinement of the agent, if any: permitted actions are reported to it.
     confined: Option<Arc<ConfinedRun>>,
     say: EventInjector,
-    /// The hooks, if there are any: they are told of the agent's calls and text.
+    /// The hooks, if there are any: they get the agent's calls and text.
     hooks: Option<Arc<HookRunner>>,
     pub(super) waiting: PendingWork,
     /// The agent's use of its budget.

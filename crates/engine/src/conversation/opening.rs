@@ -300,6 +300,6 @@ fn not_opened(opening: &SessionChoice, refusal: &RpcError) -> SessionError {
             let hint = "`lapidary sessions list` shows the sessions of Gemini CLI";
             stopped_error(Cause::BadInput, message, Some(hint))
         }
-        SessionChoice::New | SessionChoice::Latest => SessionError::Told,
+        SessionChoice::New | SessionChoice::Latest => SessionError::Reported,
     }
 }

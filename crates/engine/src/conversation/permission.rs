@@ -373,7 +373,7 @@ impl AgentRequest<'_> {
         })
     }
 
-    /// Hooks hear of the prompt.
+    /// Runs the `Notification` hooks of the prompt.
     async fn notify_hooks(&self, action: &ToolAction, input: &Json) -> Option<()> {
         let Some(hooks) = &self.state.hooks else {
             return Some(());

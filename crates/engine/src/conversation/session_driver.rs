@@ -167,7 +167,7 @@ impl SessionDriver {
         Err(halt.into())
     }
 
-    /// Hooks hear that sessions end: as long as they like if all went well, and else no longer than the agent itself would have.
+    /// Runs the hooks of the end of sessions: as long as they like if all went well, and else no longer than the agent itself would have.
     async fn end_sessions(&mut self, done: &Result<(), SessionError>) {
         let state = Arc::clone(&self.state);
         let Some(hooks) = &state.hooks else { return };
@@ -286,7 +286,7 @@ fn ended_as(
     departure: DepartureCause,
 ) -> ProcessEnd {
     let stopped = match done {
-        Ok(()) | Err(SessionError::Told) => None,
+        Ok(()) | Err(SessionError::Reported) => None,
         Err(SessionError::Silent(_)) if departure == DepartureCause::ByItself => None,
         Err(SessionError::Stopped(stopped) | SessionError::Silent(stopped)) => Some(stopped),
     };

@@ -14,7 +14,7 @@ use crate::output_schema::{OutputSchema, SubmissionInbox, SubmissionTool, TurnSu
 use crate::recording::SideDirectory;
 use crate::run::injected_events::EventInjector;
 
-/// So many processes of an agent can be connected for one session. Agents start one server for a session, some one more for each
+/// How many processes of an agent can be connected for one session. Agents start one server for a session, some one more for each
 /// sub-agent; another process is hung up on.
 const MOST_CLIENTS: usize = 16;
 
@@ -61,7 +61,7 @@ impl SubmissionDesk {
         let schema = run.output_schema.clone()?;
         let tool = schema.tool()?.clone();
         let directory = SideDirectory::create_for_answers(&run.records.root, &run.run);
-        let directory = directory.inspect_err(|error| tell_of_no_tool(say, error));
+        let directory = directory.inspect_err(|error| report_missing_tool(say, error));
         Some(Self {
             schema,
             tool,
@@ -108,7 +108,7 @@ impl SubmissionDesk {
 }
 
 /// Says why the agent has to answer with text.
-pub(super) fn tell_of_no_tool(say: &EventInjector, error: &io::Error) {
+pub(super) fn report_missing_tool(say: &EventInjector, error: &io::Error) {
     let message = format!("the agent gets no tool for its answer: {error}");
     say.inject_notice(None, message);
 }

@@ -24,17 +24,17 @@ use crate::run::run_tally::RunTally;
 use crate::run::skipped_lines::RestLimit;
 use crate::run::{EventBatch, SkippedLines};
 
-/// So many lines make a batch, if they are there.
+/// How many lines make a batch, if they are there.
 const LINES: usize = 512;
 
-/// So many, if the reader of the run wants few of their events. The others are held until the batch is complete.
+/// The same, if the reader of the run wants few of their events. The others are held until the batch is complete.
 const FILTERED_LINES: usize = 64;
 
-/// So many bytes of lines make a batch.
+/// How many bytes of lines make a batch.
 const BYTES: usize = 64 * 1024;
 
 /// How often the agent's stderr is read, if the reader wants its bytes.
-const COMPLAINTS: Duration = Duration::from_millis(100);
+const STDERR_PACE: Duration = Duration::from_millis(100);
 
 /// Translates one connection.
 pub(super) struct EventPump<'a> {
@@ -88,8 +88,8 @@ impl<'a> EventPump<'a> {
     /// Translates until the connection and everything else is over. A slow reader of the batches slows only this down.
     pub(super) async fn follow_lines(mut self, mut is_over: oneshot::Receiver<()>) {
         let subscribed = self.made.subscription_notify();
-        let mut complaints = interval(COMPLAINTS);
-        complaints.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut stderr_pace = interval(STDERR_PACE);
+        stderr_pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut is_connected, mut goes_on) = (true, true);
         while is_connected || goes_on {
             if is_connected && self.rest.is_over(|| self.observer.backlog()) {
@@ -107,7 +107,7 @@ impl<'a> EventPump<'a> {
                 },
                 () = self.said.wait() => {}
                 _ = &mut is_over, if goes_on => goes_on = false,
-                _ = complaints.tick(), if self.with_bytes => {}
+                _ = stderr_pace.tick(), if self.with_bytes => {}
                 () = subscribed.notified() => {} // the next step lets its reader catch up
             }
             self.insert_due(is_connected.then_some(self.next));
@@ -299,9 +299,9 @@ mod tests {
     use crate::run::injected_events::EventInjector;
 
     /// An agent that complains a lot and goes.
-    async fn told_of(complaints: &[u8]) -> Vec<u8> {
+    async fn reported_stderr(stderr: &[u8]) -> Vec<u8> {
         let recording = tempfile::tempdir().unwrap();
-        std::fs::write(recording.path().join(STDERR), complaints).unwrap();
+        std::fs::write(recording.path().join(STDERR), stderr).unwrap();
         let connected = connect(
             (tokio::io::empty(), tokio::io::sink()),
             HandledMethods::from_names([""; 0]),
@@ -334,13 +334,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_complaints_are_told_of_however_many() {
-        let complaints: Vec<u8> = (0..5_000_000_u32).map(|at| (at % 251) as u8).collect();
-        assert!(told_of(&complaints).await == complaints);
-        assert_eq!(told_of(b"").await, b"");
+    async fn all_of_stderr_is_reported_however_long() {
+        let stderr: Vec<u8> = (0..5_000_000_u32).map(|at| (at % 251) as u8).collect();
+        assert!(reported_stderr(&stderr).await == stderr);
+        assert_eq!(reported_stderr(b"").await, b"");
     }
 
-    /// Translates what an agent said that is gone. Returns how many lines were told, and what was skipped.
+    /// Translates the output of an agent that has exited. Returns the number of events, and the skipped lines.
     async fn translated(said: Vec<u8>, rest: &RestLimit) -> (u64, SkippedLines) {
         let connected = connect(
             (std::io::Cursor::new(said), tokio::io::sink()),
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() {
+    async fn a_flood_that_is_left_when_a_run_is_ended_is_counted_and_not_translated() {
         let flood = b"y\n".repeat(200_000);
         let (told, skipped) = translated(flood, &RestLimit::already_passed()).await;
         assert_eq!(told + skipped.lines, 200_000);
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn little_is_told_however_late_and_all_of_a_run_that_ends_by_itself() {
+    async fn a_short_rest_and_the_rest_of_a_run_that_ends_by_itself_are_translated() {
         let nothing = SkippedLines::default();
         let little = b"y\n".repeat(1000);
         let told = translated(little, &RestLimit::already_passed()).await;

@@ -80,7 +80,7 @@ impl SessionDriver {
 /// The steps of a turn. A caller repeats [`run_prompt_hooks`](Self::run_prompt_hooks), [`give_prompt`](Self::give_prompt) and
 /// [`goes_on`](Self::goes_on) until there is nothing more to say; each can be cancelled.
 impl ConversationState {
-    /// Hooks hear the prompt: they may add to it, or block it for a reason.
+    /// Runs the hooks of a prompt: they may add to it, or block it for a reason.
     pub(super) async fn run_prompt_hooks(&self, turn: &mut HookedTurn) -> Result<(), String> {
         let Some(hooks) = &self.hooks else {
             return Ok(());
@@ -90,7 +90,7 @@ impl ConversationState {
         heard.map_err(|reason| format!("a hook blocked the prompt: {reason}"))
     }
 
-    /// Gives the prompt to the agent at once, and waits for its answer. Dropping the answer ends the turn for us; the agent hears so.
+    /// Gives the prompt to the agent at once, and waits for its answer. Dropping the answer ends the turn for us, and cancels it for the agent.
     pub(super) fn give_prompt(
         self: &Arc<Self>,
         turn: &HookedTurn,

@@ -37,7 +37,7 @@ const MOST_BYTES: usize = 48 << 20;
 /// How many sessions of one connection are followed.
 const MOST_SESSIONS: usize = 64;
 
-/// So many calls of a session without a log look for it, one after the other. A look costs as much as ten calls.
+/// How many calls of a session without a log look for it, one after the other. A look costs as much as ten calls.
 const EAGER_LOOKS: u32 = 8;
 
 /// Where Gemini CLI keeps its sessions.

@@ -42,7 +42,7 @@ fn credentials_of_url(url: &str) -> Vec<String> {
     let mut secrets = vec![parts.userinfo];
     if let Some((_, password)) = parts.userinfo.split_once(':') {
         secrets.push(password);
-        // Of a mistyped address git may take a piece of the password for a host or a path.
+        // Git may take a piece of the password of a mistyped address for a host or a path.
         let pieces = password.split(['/', '?', '#', '@', ':']);
         secrets.extend(pieces.filter(|piece| piece.len() >= SHORTEST));
     }

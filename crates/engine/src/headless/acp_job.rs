@@ -252,13 +252,17 @@ impl Job {
         };
         let (hooks, mut notices) = self.conversation_hooks(&directory)?;
         notices.splice(..0, started.notices);
-        let GivenPolicy { is_told, own, file } = started.policy;
+        let GivenPolicy {
+            has_policy,
+            own,
+            file,
+        } = started.policy;
         notices.extend(own.notices);
         let mut run =
             self.request_for_command(started.command, Vec::new(), &GEMINI_STREAM, notices);
         run.policy_file = file;
         run.output_schema.clone_from(&schema);
-        run.watch.is_told = is_told;
+        run.watch.has_policy = has_policy;
         self.mark_request(&mut run);
         let config = &self.config;
         let local = match &self.agent {

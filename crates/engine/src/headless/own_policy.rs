@@ -35,7 +35,7 @@ const CODEX_FILES: [&str; 1] = [".codex/rules"];
 /// An agent's own policy, whose file is written.
 #[derive(Debug, Default)]
 pub(super) struct GivenPolicy {
-    pub(super) is_told: bool,
+    pub(super) has_policy: bool,
     pub(super) own: OwnPolicy,
     pub(super) file: Option<PolicyFile>,
 }
@@ -104,7 +104,7 @@ impl Job {
         let written = written.transpose();
         let file = written.map_err(|source| JobError::PolicyFile { path: file, source })?;
         Ok(GivenPolicy {
-            is_told: true,
+            has_policy: true,
             own,
             file,
         })
@@ -124,7 +124,7 @@ impl Job {
         given.add_to_command(&mut request.command);
         request.notices.extend(given.own.notices);
         request.policy_file = given.file;
-        request.watch.is_told = given.is_told;
+        request.watch.has_policy = given.has_policy;
         Ok(())
     }
 

@@ -41,7 +41,7 @@ impl Job {
         PermissionWatch {
             on_violation: self.config.on_violation.unwrap_or_default(),
             is_gemini: provider == Provider::Gemini,
-            is_told: false,
+            has_policy: false,
             state: own_directories(family, &self.environment_of_agent(), |row| row.1),
             notes: own_directories(family, &self.environment_of_agent(), |row| row.2),
         }

@@ -103,7 +103,7 @@ impl Job {
             });
         };
         let schema = self.output_schema.as_ref().map(OutputSchema::document);
-        // A schema that is too long for an argument is told in the prompt.
+        // A schema that is too long for an argument is part of the prompt.
         let is_short =
             |schema: &&serde_json::Value| schema.to_string().len() <= flag_answer::LONGEST_ARGUMENT;
         let option = schema.filter(|schema| own.takes_schema_file || is_short(schema));

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn for_the_model_the_last_one_counts() {
+    fn outputs_of_model_hooks_are_merged_and_the_last_one_counts() {
         check(
             HookEvent::BeforeModel,
             &[

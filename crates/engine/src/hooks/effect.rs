@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn tools() {
+    fn hooks_around_a_tool_have_their_effects() {
         let event = HookEvent::BeforeTool;
         let stop = json!({"continue": false, "decision": "deny", "reason": "r", "stopReason": "s"});
         check(event, &stop, &[AppliedEffect::Stop("s".into())]);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts() {
+    fn hooks_around_a_prompt_have_their_effects() {
         let clear = json!({"clearContext": true, "additionalContext": "c"});
         let block = json!({"decision": "deny", "reason": "r", "hookSpecificOutput": clear});
         check(
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn models() {
+    fn hooks_around_the_model_have_their_effects() {
         let response = json!({"candidates": [{"content": {"parts": ["x"]}}]});
         let both = json!({"llm_request": {"model": "m"}, "llm_response": response});
         let block = json!({"decision": "deny", "reason": "r", "hookSpecificOutput": both});

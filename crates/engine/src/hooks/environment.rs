@@ -181,13 +181,13 @@ mod tests {
     }
 
     #[test]
-    fn everything_passes_where_nothing_is_kept_back() {
+    fn all_variables_pass_without_redaction() {
         let given = [("MY_TOKEN", "x"), ("DATABASE_URL", "y")];
         assert_eq!(passing(&given, &VariableRedaction::default()).len(), 2);
     }
 
     #[test]
-    fn names_decide() {
+    fn the_name_of_a_variable_decides_whether_it_passes() {
         check("PATH", "/bin", true);
         check("path", "/bin", true);
         check("EDITOR", "vi", true);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_names_are_heard_before_the_tables() {
+    fn configured_names_count_before_the_tables() {
         let redaction = VariableRedaction {
             allowed: vec!["my_token".into()],
             blocked: vec!["Path".into(), "MY_TOKEN".into()],

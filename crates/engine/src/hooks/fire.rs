@@ -14,13 +14,13 @@ use super::{AppliedEffect, HookContext, aggregate, effects, hook_name};
 use crate::process::{CapturedOutput, CommandEnd, Exit, FinishedCommand, ShortCommand, StartError};
 use crate::signals;
 
-/// So many bytes of a hook's stdout are kept: a request to a model that it has edited fits.
+/// How many bytes of a hook's stdout are kept: a request to a model that it has edited fits.
 pub const MOST_OUTPUT: usize = 16 << 20;
 
-/// So many bytes of a hook's stderr are kept.
-pub const MOST_COMPLAINTS: usize = 1 << 20;
+/// How many bytes of a hook's stderr are kept.
+pub const MOST_STDERR: usize = 1 << 20;
 
-/// So many `AfterTool` hooks run at once, of all runs. They have their own limit so that a hook that guards a call never waits
+/// How many `AfterTool` hooks run at once, of all runs. They have their own limit so that a hook that guards a call never waits
 /// for them.
 static AFTERWARDS: Semaphore = Semaphore::const_new(32);
 
@@ -117,7 +117,7 @@ impl HookResults {
 }
 
 impl HookResult {
-    /// Whether it ended well: only then does the next of a sequence hear of it.
+    /// Whether it ended well: only then does the next of a sequence get its output.
     pub fn is_success(&self) -> bool {
         self.error.is_none() && self.exit == Some(Exit::Code(0))
     }
@@ -250,7 +250,7 @@ async fn run(
         input: told.bytes,
         timeout: hook.deadline(),
         most_output: MOST_OUTPUT,
-        most_complaints: MOST_COMPLAINTS,
+        most_stderr: MOST_STDERR,
     };
     let _going = around.running.begin_hook(&hook);
     let _place = match hook.event {
@@ -315,7 +315,7 @@ fn judge_output(finished: &FinishedCommand, after: Duration) -> (HookAnswer, Opt
         }
         // Stderr is the answer if stdout is empty.
         CommandEnd::ByItself if stderr.left_out > 0 && stdout.text().trim().is_empty() => {
-            let most = MOST_COMPLAINTS;
+            let most = MOST_STDERR;
             let error = HookError::TooMuch { most };
             (
                 read_flooded_answer(&stderr.text(), finished.exit),

@@ -10,7 +10,7 @@ use crate::process::Exit;
 /// The exit code that blocks, with any output.
 const BLOCKS: i32 = 2;
 
-/// So many characters of a flood are a reason.
+/// How many characters of a flood are a reason.
 const MOST_REASON: usize = 1000;
 
 /// The parsed output of a hook.
@@ -29,7 +29,7 @@ pub struct HookAnswer {
 pub enum AnswerFormat {
     /// As JSON.
     Json,
-    /// As text, which its exit code gives a meaning.
+    /// The output as text: the exit code decides its meaning.
     Text,
 }
 
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn two_blocks_unless_json_says_what_is_to_happen() {
+    fn exit_code_2_blocks_unless_the_json_decides() {
         let silent = json!({"decision": "deny", "reason": "the hook exited with code 2"});
         code("", "", 2, silent.clone());
         code("42", "", 2, silent.clone());
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_flood_the_exit_code_says_whether_it_refuses() {
+    fn the_exit_code_decides_if_a_hooks_output_is_too_long() {
         let flood = "x".repeat(2 * MOST_REASON);
         for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9)] {
             assert_eq!(

@@ -68,7 +68,7 @@ impl<'a> WantedCall<'a> {
     }
 
     /// Why hooks cannot get the whole call, if they cannot. Then no hook has allowed it.
-    pub fn untold(self) -> Option<String> {
+    pub fn incomplete_reason(self) -> Option<String> {
         if readable::is_too_deep(self.input.token()) {
             return Some(format!(
                 "hooks get arguments of at most {MOST_LEVELS} levels, and these have more"
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_not_known_nothing_is_said() {
+    fn a_notification_leaves_unknown_details_out() {
         let action = ToolAction {
             tool: Some("my_edit".to_owned()),
             ..ToolAction::new(ToolKind::Edit)

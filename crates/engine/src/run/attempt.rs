@@ -110,7 +110,7 @@ impl HeadlessAttempt<'_> {
             Err(error) => (cannot_record(&error), KeptAttempt::default(), None),
         };
         let end = events.judge_end(&ending);
-        // Of an agent that writes one document, only one that never started is known to have done nothing.
+        // An agent that writes one document may have acted without a word, unless it never started.
         let is_silent =
             request.dialect.speech == OutputKind::Document && end.cause != Cause::SpawnFailed;
         AttemptResult {
@@ -196,7 +196,7 @@ impl HeadlessAttempt<'_> {
                 }
                 Err(error) => {
                     // The agent may have started, and written, although no report of its start came in time.
-                    tell_output(recorder, sender)?;
+                    follow_output(recorder, sender)?;
                     error.to_process_end(recorder)
                 }
             };
@@ -292,8 +292,8 @@ fn open_files(recorder: &mut Recorder, input: &[u8]) -> io::Result<Stdio> {
 }
 
 /// Tells the translation how much an agent has written that is gone.
-fn tell_output(recorder: &mut Recorder, told: watch::Sender<FileSizes>) -> io::Result<()> {
-    let mut follower = StreamFollower::open(recorder.directory(), told)?;
+fn follow_output(recorder: &mut Recorder, sizes: watch::Sender<FileSizes>) -> io::Result<()> {
+    let mut follower = StreamFollower::open(recorder.directory(), sizes)?;
     follower.look(|channel, bytes| {
         let _ = recorder.note(channel, bytes); // the run has failed already
     });
@@ -301,7 +301,7 @@ fn tell_output(recorder: &mut Recorder, told: watch::Sender<FileSizes>) -> io::R
     Ok(())
 }
 
-/// Notes the violations that are found once the agent is gone, and has each told.
+/// Notes the violations that are found once the agent is gone, and reports each.
 pub(crate) async fn report_violations(
     changes: Vec<PermissionViolation>,
     violations: &AttemptViolations,

@@ -8,7 +8,7 @@ use lapidary_vocab::event::{Diagnostic, DiagnosticKind};
 use lapidary_vocab::{Body, Text};
 use tokio::sync::mpsc;
 
-/// So many notes wait for the reader. Further notes are only counted, and the count is reported at the end.
+/// How many notes wait for the reader. Further notes are only counted, and the count is reported at the end.
 const MOST_NOTES: usize = 10_000;
 
 /// Inserts events of our own.

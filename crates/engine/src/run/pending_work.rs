@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::budget::{Budget, BudgetMeter, BudgetUnknown, ExceededLimit, token_prices};
 
-/// Calls beyond this are not told apart.
+/// Calls beyond this are not named.
 const MOST: usize = 64;
 
 /// A name of the agent's choosing is cut here.

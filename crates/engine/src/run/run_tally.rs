@@ -15,7 +15,7 @@ use crate::confine::ConfinedRun;
 use crate::flag_answer;
 use crate::recording::{CostBasis, RecordedEnd};
 
-/// Of the first prompt so many characters are kept.
+/// How many characters of the first prompt are kept.
 const LONGEST_PROMPT: usize = 200;
 
 /// Collects it while events are translated.

@@ -58,7 +58,7 @@ async fn claim_sessions<E: AttemptRunner>(
 ) -> Result<(), Box<ProcessEnd>> {
     let patience = request.timeouts.start.unwrap_or(CLAIM_PATIENCE);
     let latest = instant_after(Instant::now(), patience);
-    let mut is_told = false;
+    let mut is_noted = false;
     loop {
         let sentence = match safekeeping.claim() {
             Ok(ClaimOutcome::Claimed) => return Ok(()),
@@ -68,11 +68,11 @@ async fn claim_sessions<E: AttemptRunner>(
         if Instant::now() >= latest {
             return Err(Box::new(taken_sessions_end(&sentence, patience)));
         }
-        if !is_told {
+        if !is_noted {
             let seconds = patience.as_secs_f64();
             let notice = format!("{sentence}: waiting for it to end, for up to {seconds} s");
             send_notices(vec![notice], effort, batches).await;
-            is_told = true;
+            is_noted = true;
         }
         if waits_out(CLAIM_STEP, stops.clone()).await {
             return Err(Box::new(ProcessEnd {

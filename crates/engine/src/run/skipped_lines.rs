@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// How long the rest is still translated once the agent is gone.
 const REST_TIME: Duration = Duration::from_millis(300);
 
-/// So many bytes are always translated: that takes no time, unless their reader does.
+/// How many bytes are always translated: that takes no time, unless their reader does.
 const REST_BYTES: u64 = 256 * 1024;
 
 /// Lines that were not translated.

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_cancel_is_heard_once_and_a_kill_behind_it() {
+    async fn a_cancel_is_returned_once_and_a_kill_after_it() {
         let (sender, mut conditions) = conditions();
         sender.send_replace(StopLevel::Cancel);
         let first = reason(&mut conditions, AgentPhase::Waits).await;

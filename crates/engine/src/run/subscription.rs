@@ -24,7 +24,7 @@ use crate::recording::{LineReading, MANIFEST, Manifest, ReadLineError};
 /// The moments of a conversation are written this often. Until then, lines that are translated have no place in the recording.
 const TIMING_LAG: Duration = Duration::from_millis(20);
 
-/// So many events make a batch, if they are there.
+/// How many events make a batch, if they are there.
 const BATCH: usize = 64;
 
 /// Why the events of a run cannot be read again.

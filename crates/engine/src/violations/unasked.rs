@@ -9,16 +9,16 @@ use lapidary_vocab::{Event, Text};
 use super::PermissionWatch;
 use crate::policy::{Decision, PermissionEffect, ToolAction};
 
-/// So many calls are remembered until they end.
+/// How many calls are remembered until they end.
 const MOST_CALLS: usize = 1024;
 
-/// So many files of a call are named.
+/// How many files of a call are named.
 const MOST_PATHS: usize = 5;
 
-/// So many characters of a command are kept.
+/// How many characters of a command are kept.
 const LONGEST_COMMAND: usize = 500;
 
-/// So many characters name a call in a sentence.
+/// How many characters name a call in a sentence.
 const LONGEST_NAME: usize = 80;
 
 /// Calls that are under way, under their session and id.
@@ -158,7 +158,7 @@ impl UnaskedCalls {
         match status {
             ToolCallStatus::Completed => true,
             ToolCallStatus::Failed => {
-                action.command.is_some() && !self.watch.is_gemini && !self.watch.is_told
+                action.command.is_some() && !self.watch.is_gemini && !self.watch.has_policy
             }
             _ => false,
         }
@@ -339,9 +339,9 @@ mod tests {
     #[test]
     fn a_command_that_failed_has_run_unless_the_agent_was_told_to_ask() {
         let failed = ToolCallStatus::Failed;
-        for (is_told, expected) in [(false, true), (true, false)] {
+        for (has_policy, expected) in [(false, true), (true, false)] {
             let watch = PermissionWatch {
-                is_told,
+                has_policy,
                 ..PermissionWatch::default()
             };
             let mut calls = UnaskedCalls::new(watch);

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_front_is_cut_between_characters() {
+    fn the_kept_output_begins_between_characters() {
         let output = filled(4, &["a\u{20ac}\u{20ac}".as_bytes()]);
         assert_eq!(
             (output.tail_text(), output.is_truncated()),
@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_it_comes_it_reads_the_same(
+        fn output_reads_the_same_in_any_chunks(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
             limit in 0_usize..300,

@@ -6,7 +6,7 @@ use super::params::{RequestParams, bad_params, without_nul};
 use crate::acp::RpcError;
 use crate::policy::{PlaceError, RootedPlace, WorkspaceRoots};
 
-/// As long as a path can be on Linux. Longer ones are not even looked at.
+/// The longest path of Linux. A longer one is refused without a look at the disk.
 const LONGEST: usize = 4096;
 
 /// Where the path leads that stands in the parameters.

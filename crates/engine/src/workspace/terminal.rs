@@ -130,7 +130,7 @@ pub(super) struct TerminalKeeper {
     output: Arc<Mutex<OutputTail>>,
     ended: watch::Sender<Option<TerminalStatus>>,
     kill: CancellationToken,
-    /// As long as this is there, there is one terminal less for others.
+    /// Takes one of the terminals while it exists.
     _slot: Arc<OwnedSemaphorePermit>,
 }
 

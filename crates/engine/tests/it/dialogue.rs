@@ -91,7 +91,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn however_its_bytes_came_the_same_is_said(pieces in proptest::collection::vec(1_usize..90, 1..20)) {
+    fn a_recorded_dialogue_replays_the_same_in_any_chunks(pieces in proptest::collection::vec(1_usize..90, 1..20)) {
         let recording = recording(&pieces);
         let (out, notes) = played(recording.path(), channel("in").as_bytes());
         prop_assert_eq!(String::from_utf8(out).unwrap(), channel("out"));

@@ -293,7 +293,7 @@ fn options_in_the_users_own_arguments_are_not_repeated() {
 }
 
 #[test]
-fn a_mode_in_the_users_arguments_that_overrules_the_configured_one_is_told() {
+fn a_mode_in_the_users_arguments_that_overrules_the_configured_one_is_reported() {
     let config = Config::builder()
         .approval_mode(ApprovalMode::Plan)
         .build()

@@ -156,7 +156,7 @@ fn a_file_that_is_none_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_file_that_the_agent_will_refuse_to_read_is_told() {
+fn a_file_that_the_agent_will_refuse_to_read_is_reported() {
     let (folder, file) = workspace();
     let elsewhere = tempfile::tempdir().unwrap();
     let file = file.to_str().unwrap();

@@ -92,7 +92,7 @@ fn a_recording_that_is_too_large_makes_room_for_older_ones() {
 }
 
 #[test]
-fn the_one_that_is_being_made_stays() {
+fn a_recording_in_progress_is_not_pruned() {
     let (root, now) = root();
     let making = Recorder::begin(root.path(), "making").unwrap();
     aged(&making.directory().join(TIMING), now - DAY * 365);

@@ -105,7 +105,7 @@ fn output_behind_the_last_complete_timing_line_is_replayed() {
 }
 
 #[test]
-fn a_pace_stretches_the_whole() {
+fn a_replay_pace_stretches_every_pause() {
     let recording = recording();
     let takes = |pace| {
         let started = Instant::now();
@@ -117,7 +117,7 @@ fn a_pace_stretches_the_whole() {
 }
 
 #[test]
-fn the_end_is_the_recorded_one() {
+fn a_replay_ends_with_the_recorded_exit() {
     for (text, exit) in [
         (ended(r#""exitCode": 0"#), Some(Exit::Code(0))),
         (ended(r#""exitCode": 42"#), Some(Exit::Code(42))),
@@ -171,7 +171,7 @@ fn a_manifest_that_is_none_is_named_with_line_and_column() {
 }
 
 #[test]
-fn no_process_ends_like_this() {
+fn a_recorded_end_that_no_process_can_have_is_refused() {
     for (end, named) in [
         (r#""exitCode": 256"#, "exit code 256"),
         (r#""exitCode": -1"#, "exit code -1"),

@@ -80,7 +80,7 @@ impl AttemptTask {
             if let Some(place) = &place {
                 self.close_place(place, &report, fate.is_some());
             }
-            self.tell_end(&report, fate);
+            self.note_end(&report, fate);
             self.state
                 .metrics
                 .note_ended(report.outcome.as_str(), report.usage.tokens.unwrap_or(0));
@@ -314,7 +314,7 @@ impl AttemptTask {
         finished.ok()
     }
 
-    fn tell_end(&self, report: &AttemptReport, fate: Option<TicketFate>) {
+    fn note_end(&self, report: &AttemptReport, fate: Option<TicketFate>) {
         self.state.tell(WorkerNote::AttemptEnded {
             ticket: self.held.claimed.ticket.clone(),
             attempt: self.claim.attempt,

@@ -21,7 +21,7 @@ pub enum WorkerNote {
         message: Option<String>,
         /// The next step, if one is known.
         hint: Option<String>,
-        /// What becomes of the ticket; none if this worker has lost it.
+        /// The next state of the ticket; none if this worker has lost it.
         fate: Option<TicketFate>,
     },
     /// The disk has too little space, so no ticket is claimed.

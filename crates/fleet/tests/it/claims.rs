@@ -147,7 +147,7 @@ pub(crate) async fn kinds_take_turns_and_priority_comes_first(test: &TestStore) 
     for _ in 0..7 {
         let claim = claim_one(store, &worker).await;
         order.push(record(store, &claim.ticket).await.title);
-        // Turns are told apart by the store's clock, in milliseconds.
+        // Turns are distinguished by the store's clock, in milliseconds.
         tokio::time::sleep(Duration::from_millis(3)).await;
     }
     assert_eq!(order[0], "b urgent");

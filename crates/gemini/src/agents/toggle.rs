@@ -8,7 +8,7 @@ use super::builtin::canonical_name;
 use crate::settings::{self, EditError, EditOutcome, SettingsScope};
 use crate::setup::Setup;
 
-/// What became of the settings files.
+/// The changes to the settings files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToggledAgent {
     /// The agent.

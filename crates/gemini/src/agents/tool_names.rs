@@ -1,6 +1,8 @@
 //! The names of tools that a definition may list.
 
-use crate::hooks::{BUILT_IN_TOOLS, nearest};
+use lapidary_wire::gemini::BUILT_IN_TOOLS;
+
+use crate::hooks::nearest;
 
 /// The older name of `grep_search`.
 const LEGACY: &str = "search_file_content";

@@ -1,5 +1,6 @@
 //! Names that people write in hooks: of tools, of events, and those of Claude Code for the same things.
 
+use lapidary_wire::gemini::BUILT_IN_TOOLS;
 use strsim::osa_distance;
 
 use super::HookEvent;
@@ -7,38 +8,7 @@ use super::HookEvent;
 /// No name is longer.
 const LONGEST_WORD: usize = 64;
 
-/// The tools that Gemini CLI 0.61 knows by name.
-pub(crate) const BUILT_IN_TOOLS: [&str; 27] = [
-    "glob",
-    "write_todos",
-    "write_file",
-    "google_web_search",
-    "web_fetch",
-    "replace",
-    "run_shell_command",
-    "grep_search",
-    "read_many_files",
-    "read_file",
-    "list_directory",
-    "activate_skill",
-    "ask_user",
-    "tracker_create_task",
-    "tracker_update_task",
-    "tracker_get_task",
-    "tracker_list_tasks",
-    "tracker_add_dependency",
-    "tracker_visualize",
-    "get_internal_docs",
-    "enter_plan_mode",
-    "exit_plan_mode",
-    "update_topic",
-    "complete_task",
-    "invoke_agent",
-    "read_mcp_resource",
-    "list_mcp_resources",
-];
-
-/// The same, and one that it had before. Those of MCP servers begin with `mcp_`.
+/// The tools of Gemini CLI, and one that it had before. Those of MCP servers begin with `mcp_`.
 pub(super) fn known_tools() -> impl Iterator<Item = &'static str> {
     BUILT_IN_TOOLS.into_iter().chain(["save_memory"])
 }

@@ -1,4 +1,4 @@
-//! `trusted_hooks.json`: the hooks of a project that Gemini CLI has told the user about.
+//! `trusted_hooks.json`: the hooks of a project that Gemini CLI has shown to the user.
 //!
 //! It is not a lock: Gemini CLI runs hooks it sees for the first time, says so once, and writes them down. It compares a hook's
 //! name and command, not the script.
@@ -46,7 +46,7 @@ impl TrustedHooks {
         unseen
     }
 
-    /// Writes down that the user has been told about the hooks of a project.
+    /// Writes down that the hooks of a project were shown to the user.
     pub fn record(&mut self, project: &Path, hooks: &Map<String, Value>) -> Result<(), EditError> {
         let mut known = self.known_keys(project);
         let mut seen: HashSet<String> = known.iter().cloned().collect();

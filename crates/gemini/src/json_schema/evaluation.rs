@@ -11,7 +11,7 @@ use super::keywords::escaped_part;
 use super::{SchemaViolation, assertions, audit, equality};
 use crate::js::regex::{PatternError, translate};
 
-/// So many schemas may be applied within each other; a value that needs more does not fit. References add to the value's own depth.
+/// How many schemas may be applied within each other; a value that needs more does not fit. References add to the value's own depth.
 const DEEPEST: usize = 256;
 
 /// After so many schemas have been applied, a check is given up. References can double the work at each level.

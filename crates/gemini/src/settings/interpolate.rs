@@ -16,7 +16,7 @@ const OF_HOOKS: [&str; 5] = [
     "CLAUDE_PROJECT_DIR",
 ];
 
-/// Who knows the value of a variable.
+/// The sources of the values of variables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VariableSource<'a> {
     /// Asked first.

@@ -60,7 +60,7 @@ impl SettingsReading {
                     "is skipped: a user other than root can write it, or a directory on the way to it",
                 ));
             } else if let Err(error) = &file.content {
-                // The place is told already.
+                // The notice has the place already.
                 let sentence = format!("{}; {}", error.problem_text(), error.verdict(&file.path));
                 notices.push(FileNotice {
                     place: error.place(),

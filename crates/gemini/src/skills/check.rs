@@ -9,7 +9,7 @@ use super::manager::SkillManager;
 use super::sources::{SkillDisabledBy, SkillPlace};
 use super::{DiscoveryTier, SkillDefinition, tokens};
 
-/// What became of every candidate.
+/// The outcome for every candidate.
 #[derive(Debug)]
 pub struct CheckedSkills {
     /// Each file that is a skill, or could be one, place by place.
@@ -29,7 +29,7 @@ pub struct LoadCandidate {
     pub tier: DiscoveryTier,
     /// The skill's name, if it is one.
     pub name: Option<String>,
-    /// What became of it.
+    /// The outcome.
     pub fate: LoadOutcome,
     /// About how many tokens it takes in every prompt, and once it is activated.
     pub tokens: Option<(u64, u64)>,
@@ -52,7 +52,7 @@ pub enum LoadSeverity {
     Warning,
 }
 
-/// What became of a candidate.
+/// The outcome for a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadOutcome {
     /// It counts.

@@ -7,7 +7,7 @@ use super::failure::{InstallError, listed_names};
 use super::staging::{self, SkillsLock};
 use crate::owned_dir::OwnedDir;
 
-/// What became of an install, a link or an uninstall that was interrupted.
+/// The result of recovering an install, a link or an uninstall that was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecoveredInstall {
     /// The hidden directory that it left.

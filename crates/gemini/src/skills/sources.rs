@@ -12,7 +12,7 @@ use crate::settings::{SettingsFile, SettingsScope};
 use crate::setup::Setup;
 use crate::trust::Trust;
 
-/// All that decides which skills there are.
+/// The sources of skills.
 #[derive(Debug, Default)]
 pub struct SkillSources {
     /// Directories of skills, the weakest first.
@@ -43,7 +43,7 @@ pub struct SkillDisabledBy {
     pub name: String,
     /// The file.
     pub file: PathBuf,
-    /// Whose file that is.
+    /// The scope of the file.
     pub scope: SettingsScope,
 }
 

@@ -187,7 +187,7 @@ impl StagingDir {
         settled.map(drop).map_err(left)
     }
 
-    /// Of two skills of one name only the last one is ever seen.
+    /// Only the last one of two skills with one name is ever seen.
     fn move_steps(&self, names: &[String]) -> Vec<SkillMove> {
         let last: HashMap<&String, usize> = names.iter().zip(0..).collect();
         let numbered = names.iter().enumerate();

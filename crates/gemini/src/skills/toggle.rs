@@ -11,7 +11,7 @@ use crate::setup::Setup;
 /// Where the names of disabled skills stand.
 const DISABLED: [&str; 2] = ["skills", "disabled"];
 
-/// What became of the lists of disabled skills.
+/// The changes to the lists of disabled skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToggleResult {
     /// The skill.

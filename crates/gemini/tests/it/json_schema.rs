@@ -162,7 +162,7 @@ fn a_schema_that_refers_to_itself_ends() {
 }
 
 #[test]
-fn unknown_keywords_are_told_apart() {
+fn unknown_keywords_are_listed() {
     let schema = json!({
         "type": "object", "$anchor": "x", "description": "x",
         "properties": {"if": {"unevaluatedItems": {}}, "a": {"items": {"x-mine": 1}}},

@@ -61,7 +61,7 @@ fn lists_of_what_is_disabled_add_up_and_others_take_each_others_place() {
 }
 
 #[test]
-fn a_workspace_that_is_not_trusted_says_nothing_and_we_say_so() {
+fn settings_of_an_untrusted_workspace_are_ignored_with_a_notice() {
     let machine = Machine::new().file(WORKSPACE, r#"{"skills": {"enabled": false}}"#);
     check(&machine, &["skills", "enabled"], &json!(true));
     let setup = machine.setup();

@@ -80,7 +80,7 @@ fn the_scanner_accepts_exactly_json() {
 }
 
 #[test]
-fn depth_is_no_limit() {
+fn json_of_any_depth_is_parsed() {
     for depth in [63, 64, 65, 128, 129, 1_000, 100_000] {
         let arrays = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(Token::parse(&arrays).unwrap().as_str(), arrays);

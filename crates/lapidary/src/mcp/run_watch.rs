@@ -11,7 +11,7 @@ use tokio::time::{Instant, interval_at};
 use super::run_answer::RunAnswer;
 use super::safe_text::one_line;
 
-/// How often a client hears of a run that says nothing: clients give up on calls that are silent for a minute.
+/// How often a client gets progress of a silent run: clients give up on calls that are silent for a minute.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Reads a run to its end, and answers with its result. A cancelled call stops the run first.

@@ -73,7 +73,7 @@ fn find_hits(
     found
 }
 
-/// As many hits as fit, each with fewer excerpts rather than none. Secrets are removed once, from all hits together: that costs as much
+/// The hits that fit the answer, each with fewer excerpts rather than none. Secrets are removed once, from all hits together: that costs as much
 /// as the search.
 fn fitting_answer(context: &McpContext, found: &SearchHits) -> String {
     if found.hits.is_empty() {

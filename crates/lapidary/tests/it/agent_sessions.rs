@@ -190,7 +190,7 @@ fn a_store_that_cannot_be_written_does_not_hold_up_the_agent() {
 }
 
 #[test]
-fn the_directories_of_a_workspace_are_told_as_a_tree() {
+fn the_prompt_shows_the_directories_of_a_workspace_as_a_tree() {
     let home = TempDir::new().unwrap();
     let project = project_in(home.path());
     fs::write(project.join("a.txt"), "").unwrap();

@@ -5,7 +5,7 @@ use lapidary::prepare::RunSurroundings;
 use lapidary::{Cause, Outcome};
 
 #[tokio::test]
-async fn a_program_that_does_not_supervise_is_told_what_its_main_lacks() {
+async fn the_error_of_a_program_that_does_not_supervise_names_the_missing_call() {
     let folder = tempfile::tempdir().unwrap();
     let vars = [
         ("HOME".into(), folder.path().into()),

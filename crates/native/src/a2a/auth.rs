@@ -173,7 +173,7 @@ impl CredentialSource {
             input: Arc::from([]),
             timeout: COMMAND_TIMEOUT,
             most_output: COMMAND_OUTPUT,
-            most_complaints: 0,
+            most_stderr: 0,
         };
         // Dropping the future kills the command: it needs no token of its own.
         let finished = command.run(&CancellationToken::new()).await;

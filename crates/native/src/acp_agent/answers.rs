@@ -38,7 +38,7 @@ pub(super) fn new_session_answer(session_id: &str, model: &str) -> Value {
 pub(super) fn answer_of(outcome: &AgentOutcome, writer: &UpdateWriter) -> Result<Value, RpcError> {
     let stop_reason = match outcome.terminate_reason {
         TerminateReason::Goal => {
-            if !outcome.is_told {
+            if !outcome.is_streamed {
                 writer.write_agent_text(&outcome.result);
             }
             "end_turn"

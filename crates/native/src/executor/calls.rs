@@ -148,15 +148,15 @@ impl AgentRun<'_> {
         let arguments = match &call.arguments {
             Ok(arguments) => arguments,
             Err(message) => {
-                self.tell_call_error(call, message, ErrorContext::ToolCall, ErrorType::Generic);
+                self.emit_call_error(call, message, ErrorContext::ToolCall, ErrorType::Generic);
                 return failed_result("invalid_tool_params", message.clone());
             }
         };
         match call.tool.as_str() {
             COMPLETE_TASK => {
-                self.tell_start(call, arguments, None);
+                self.emit_call_start(call, arguments, None);
                 let (completed, output) = self.take_completion(arguments);
-                self.tell_end(call, &output);
+                self.emit_call_end(call, &output);
                 CallResult {
                     completed,
                     ..output.into()
@@ -164,7 +164,7 @@ impl AgentRun<'_> {
             }
             INVOKE_AGENT if self.can_invoke_agents() => {
                 if let Some(invalid) = self.invalid_invocation(arguments) {
-                    self.tell_start(call, arguments, None);
+                    self.emit_call_start(call, arguments, None);
                     return self.end_call(call, ToolOutput::from_error(invalid));
                 }
                 if let Some(remote) = self.remote_of(arguments) {
@@ -173,7 +173,7 @@ impl AgentRun<'_> {
                         .await;
                 }
                 let preview = self.judged_preview(&super::invoke::invocation_preview(arguments));
-                self.tell_start(call, arguments, Some(preview.clone()));
+                self.emit_call_start(call, arguments, Some(preview.clone()));
                 match self.rejected_result(call, &preview, clock, &stop).await {
                     Some(rejected) => rejected,
                     None => self.make_invocation(call, arguments, clock, &stop).await,
@@ -181,21 +181,21 @@ impl AgentRun<'_> {
             }
             tool => match self.callable_tool(tool) {
                 None => {
-                    self.tell_start(call, arguments, None);
+                    self.emit_call_start(call, arguments, None);
                     let message =
                         format!("Unauthorized tool call: '{tool}' is not available to this agent.");
                     let context = ErrorContext::ToolCallUnauthorized;
-                    self.tell_call_error(call, &message, context, ErrorType::Generic);
+                    self.emit_call_error(call, &message, context, ErrorType::Generic);
                     failed_result("tool_not_registered", message)
                 }
                 Some(tool) => match tool.prepare(arguments) {
                     Err(error) => {
-                        self.tell_start(call, arguments, None);
+                        self.emit_call_start(call, arguments, None);
                         self.end_call(call, ToolOutput::from_error(error))
                     }
                     Ok(prepared) => {
                         let preview = self.judged_preview(prepared.preview());
-                        self.tell_start(call, arguments, Some(preview.clone()));
+                        self.emit_call_start(call, arguments, Some(preview.clone()));
                         self.make_prepared(call, prepared, &preview, clock, stop)
                             .await
                     }
@@ -249,7 +249,7 @@ impl AgentRun<'_> {
         let mut shown = arguments.clone();
         let origin = remote.agent.origin().map(|origin| origin.to_string());
         shown.extend(origin.map(|origin| ("agent_url".to_owned(), origin.into())));
-        self.tell_start(call, &shown, Some(preview.clone()));
+        self.emit_call_start(call, &shown, Some(preview.clone()));
         if let Some(rejected) = self.rejected_result(call, &preview, clock, &stop).await {
             return rejected;
         }
@@ -287,12 +287,12 @@ impl AgentRun<'_> {
                     Some(reason) => format!("{REJECTED} Reason: {reason}"),
                     None => REJECTED.to_owned(),
                 };
-                self.tell_call_error(call, &words, ErrorContext::ToolCall, ErrorType::Rejected);
+                self.emit_call_error(call, &words, ErrorContext::ToolCall, ErrorType::Rejected);
                 failed_result("permission_denied", words)
             }
             GateAnswer::Cancelled => {
                 let (context, kind) = (ErrorContext::ToolCall, ErrorType::Cancelled);
-                self.tell_call_error(call, CANCELLED, context, kind);
+                self.emit_call_error(call, CANCELLED, context, kind);
                 CallResult {
                     is_cancelled: true,
                     ..ToolOutput::from_error(cancelled_error()).into()
@@ -320,17 +320,17 @@ impl AgentRun<'_> {
     }
 
     fn end_call(&self, call: &ReadyCall, output: ToolOutput) -> CallResult {
-        self.tell_end(call, &output);
+        self.emit_call_end(call, &output);
         output.into()
     }
 
-    fn tell_start(
+    fn emit_call_start(
         &self,
         call: &ReadyCall,
         arguments: &Map<String, Value>,
         preview: Option<CallPreview>,
     ) {
-        self.tell_activity(ActivityKind::CallStart(CallStart {
+        self.emit_activity(ActivityKind::CallStart(CallStart {
             call_id: call.id.clone(),
             tool: call.tool.clone(),
             arguments: arguments.clone(),
@@ -339,28 +339,28 @@ impl AgentRun<'_> {
     }
 
     /// A call that failed is an error, as in Gemini CLI; only others have an end.
-    fn tell_end(&self, call: &ReadyCall, output: &ToolOutput) {
+    fn emit_call_end(&self, call: &ReadyCall, output: &ToolOutput) {
         if output.error.is_some() {
             let (context, kind) = (ErrorContext::ToolCall, ErrorType::Generic);
             let hint = output.hint.iter().map(String::as_str);
             let words: Vec<_> = [output.text.as_str()].into_iter().chain(hint).collect();
-            return self.tell_call_error(call, &words.join(" "), context, kind);
+            return self.emit_call_error(call, &words.join(" "), context, kind);
         }
-        self.tell_activity(ActivityKind::CallEnd(CallEnd {
+        self.emit_activity(ActivityKind::CallEnd(CallEnd {
             call_id: call.id.clone(),
             tool: call.tool.clone(),
             output: output.clone(),
         }));
     }
 
-    fn tell_call_error(
+    fn emit_call_error(
         &self,
         call: &ReadyCall,
         message: &str,
         context: ErrorContext,
         error_type: ErrorType,
     ) {
-        self.tell_activity(ActivityKind::Error {
+        self.emit_activity(ActivityKind::Error {
             message: message.to_owned(),
             context,
             error_type,

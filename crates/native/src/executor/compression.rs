@@ -108,7 +108,7 @@ impl AgentRun<'_> {
         let tokens_after = scaled_tokens(tokens_before, after, before);
         self.compression.prompt_tokens = tokens_after;
         self.compression.compressed_to = tokens_after;
-        self.tell_activity(ActivityKind::Compressed {
+        self.emit_activity(ActivityKind::Compressed {
             tokens_before,
             tokens_after,
             summary,
@@ -157,9 +157,9 @@ impl AgentRun<'_> {
             generation: &Map::new(),
         };
         let mut listener = |event| {
-            // The summary is no word of the agent: only retries are told.
+            // The summary is not the agent's answer: only retries are reported.
             if let ModelEvent::Retry(notice) = event {
-                self.tell_activity(ActivityKind::Retry(notice));
+                self.emit_activity(ActivityKind::Retry(notice));
             }
         };
         let answer = self
@@ -168,7 +168,7 @@ impl AgentRun<'_> {
             .generate(&request, &mut listener)
             .await?;
         if let Some(usage) = answer.usage {
-            self.tell_activity(ActivityKind::Usage(usage));
+            self.emit_activity(ActivityKind::Usage(usage));
         }
         Ok(answer.text())
     }

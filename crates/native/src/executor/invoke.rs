@@ -116,7 +116,7 @@ impl AgentRun<'_> {
     ) -> ToolOutput {
         let parent: Arc<str> = Arc::from(call_id);
         let name = remote.agent.name();
-        let tell = |kind| self.tell_of(name, call_id, kind);
+        let tell = |kind| self.emit_activity_of(name, call_id, kind);
         tell(ActivityKind::Spawned {
             agent_id: remote.agent_id.clone(),
             prompt: remote.prompt.clone(),
@@ -138,7 +138,7 @@ impl AgentRun<'_> {
         }
     }
 
-    fn tell_of(&self, name: &str, call_id: &str, kind: ActivityKind) {
+    fn emit_activity_of(&self, name: &str, call_id: &str, kind: ActivityKind) {
         (self.listener)(AgentActivity {
             agent: Arc::from(name),
             parent_call_id: Some(Arc::from(call_id)),
@@ -171,7 +171,7 @@ impl AgentRun<'_> {
             depth: self.depth,
             clock: Some(Arc::clone(clock)),
         };
-        let tell = |kind| self.tell_of(name, call_id, kind);
+        let tell = |kind| self.emit_activity_of(name, call_id, kind);
         let agent_id = request.agent_id.clone();
         tell(ActivityKind::Spawned {
             agent_id: agent_id.clone(),

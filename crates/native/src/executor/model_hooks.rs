@@ -195,7 +195,7 @@ impl AgentRun<'_> {
 
     fn blocked_turn(&self, what: &str, output: &HookOutput) -> TurnEnd {
         let message = format!("a hook blocked the {what}: {}", output.effective_reason());
-        self.tell_error(message.clone(), ErrorContext::Hook);
+        self.emit_error(message.clone(), ErrorContext::Hook);
         TurnEnd::Blocked(message)
     }
 }

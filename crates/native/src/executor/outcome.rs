@@ -55,8 +55,8 @@ pub struct AgentOutcome {
     pub error: Option<ModelError>,
     /// Why a remote agent failed, if that stopped it.
     pub remote_error: Option<RemoteError>,
-    /// Whether the text was told as it came. It is not told again.
-    pub is_told: bool,
+    /// Whether the text was emitted as it came. It is not emitted again.
+    pub is_streamed: bool,
     /// How many turns it took.
     pub turn_count: u32,
     /// How long it took.
@@ -72,7 +72,7 @@ impl AgentOutcome {
             recovered_from: None,
             error: None,
             remote_error: None,
-            is_told: false,
+            is_streamed: false,
             turn_count: 0,
             duration: Duration::ZERO,
         }

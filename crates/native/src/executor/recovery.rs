@@ -47,7 +47,7 @@ impl AgentRun<'_> {
         words: &str,
         pending: Vec<Value>,
     ) -> AgentOutcome {
-        self.tell_activity(ActivityKind::Notice(format!(
+        self.emit_activity(ActivityKind::Notice(format!(
             "Execution limit reached ({}). Attempting one final recovery turn with a grace period.",
             reason.as_str()
         )));
@@ -58,7 +58,7 @@ impl AgentRun<'_> {
         let (end, _) = self.take_turn(message, &clock).await;
         match end {
             TurnEnd::Completed(_) => {
-                self.tell_activity(ActivityKind::Notice(
+                self.emit_activity(ActivityKind::Notice(
                     "Graceful recovery succeeded.".to_owned(),
                 ));
                 AgentOutcome {
@@ -76,21 +76,21 @@ impl AgentRun<'_> {
             "Graceful recovery attempt failed. Reason: {}",
             reason.as_str()
         );
-        self.tell_error(failed, ErrorContext::RecoveryTurn);
+        self.emit_error(failed, ErrorContext::RecoveryTurn);
         let (stop, context) = match reason {
             TerminateReason::Timeout => (TurnEnd::TimedOut, Some(ErrorContext::Timeout)),
             TerminateReason::MaxTurns => (TurnEnd::MaxTurns, Some(ErrorContext::MaxTurns)),
-            _ => (TurnEnd::NoCall, None), // that error was told when it happened
+            _ => (TurnEnd::NoCall, None), // that error was reported when it happened
         };
         let outcome = self.outcome_of(stop);
         if let Some(context) = context {
-            self.tell_error(outcome.result.clone(), context);
+            self.emit_error(outcome.result.clone(), context);
         }
         outcome
     }
 
-    pub(super) fn tell_error(&self, message: String, context: ErrorContext) {
-        self.tell_activity(ActivityKind::Error {
+    pub(super) fn emit_error(&self, message: String, context: ErrorContext) {
+        self.emit_activity(ActivityKind::Error {
             message,
             context,
             error_type: ErrorType::Generic,

@@ -46,7 +46,7 @@ impl RemoteCall {
         let mut outcome = match self.agent.ask(prompt, &tell, cancelled).await {
             Ok(answer) => AgentOutcome {
                 output: Some(answer.text.as_str().into()),
-                is_told: true,
+                is_streamed: true,
                 ..AgentOutcome::new(TerminateReason::Goal, answer.text)
             },
             Err(error) => failed_outcome(&error),

@@ -51,7 +51,7 @@ impl AgentRun<'_> {
         let calls: Vec<_> = answer.calls().cloned().collect();
         if calls.is_empty() {
             let message = "Agent stopped calling tools but did not call 'complete_task' to finalize the session.";
-            self.tell_error(message.to_owned(), ErrorContext::ProtocolViolation);
+            self.emit_error(message.to_owned(), ErrorContext::ProtocolViolation);
             return (TurnEnd::NoCall, Vec::new());
         }
         let (end, finished) = self.make_calls(&calls, clock).await;
@@ -116,11 +116,11 @@ impl AgentRun<'_> {
     async fn ask_with_hooks(&self) -> Result<(ModelAnswer, Option<Vec<String>>), TurnEnd> {
         let mut draft = RequestDraft::new(self);
         if let Some(answer) = self.before_model(&mut draft).await? {
-            self.tell_texts(&answer);
+            self.emit_texts(&answer);
             return Ok((answer, None));
         }
         self.select_tools(&mut draft).await?;
-        // An answer that hooks judge is told once they have.
+        // An answer that hooks judge is emitted after their verdict.
         let is_judged = self.has_hooks(HookEvent::AfterModel);
         let answer = self.generate_answer(&draft, is_judged).await?;
         let selected = draft.selected_tools();
@@ -128,7 +128,7 @@ impl AgentRun<'_> {
             return Ok((answer, selected));
         }
         let answer = self.after_model(&draft, answer).await?;
-        self.tell_texts(&answer);
+        self.emit_texts(&answer);
         Ok((answer, selected))
     }
 
@@ -142,32 +142,32 @@ impl AgentRun<'_> {
             let is_text =
                 matches!(&event, ModelEvent::Part(part) if matches!(part.kind, PartKind::Text(_)));
             if !(is_judged && is_text) {
-                self.tell_model_event(event);
+                self.emit_model_event(event);
             }
         };
         let answer = self.executor.model.generate(&request, &mut listener).await;
         match answer {
             Ok(answer) => {
                 if let Some(usage) = answer.usage {
-                    self.tell_activity(ActivityKind::Usage(usage));
+                    self.emit_activity(ActivityKind::Usage(usage));
                 }
                 Ok(answer)
             }
             Err(error) => {
-                self.tell_error(error.to_string(), ErrorContext::Model);
+                self.emit_error(error.to_string(), ErrorContext::Model);
                 Err(TurnEnd::Failed(error))
             }
         }
     }
 
-    fn tell_texts(&self, answer: &ModelAnswer) {
+    fn emit_texts(&self, answer: &ModelAnswer) {
         let text = answer.text();
         if !text.is_empty() {
-            self.tell_activity(ActivityKind::Text(text));
+            self.emit_activity(ActivityKind::Text(text));
         }
     }
 
-    fn tell_model_event(&self, event: ModelEvent) {
+    fn emit_model_event(&self, event: ModelEvent) {
         let kind = match event {
             ModelEvent::Retry(notice) => ActivityKind::Retry(notice),
             ModelEvent::Part(part) => match part.kind {
@@ -176,7 +176,7 @@ impl AgentRun<'_> {
                 PartKind::Call(_) | PartKind::Other => return,
             },
         };
-        self.tell_activity(kind);
+        self.emit_activity(kind);
     }
 
     /// Waits until the task is cancelled or the time is up. Can be cancelled.

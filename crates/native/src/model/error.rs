@@ -80,9 +80,9 @@ pub enum ModelError {
 pub(super) enum RetryClass {
     /// Never.
     Never,
-    /// As often as requests that were not answered.
+    /// The same number of retries as for requests without an answer.
     Request,
-    /// As often as answers that were no good.
+    /// The same number of retries as for unusable answers.
     Answer,
 }
 

@@ -148,7 +148,7 @@ impl TokenCommand {
             input: [].into(),
             timeout: COMMAND_TIMEOUT,
             most_output: 2 * LONGEST_TOKEN,
-            most_complaints: 0,
+            most_stderr: 0,
         };
         let name = self.program.display();
         let finished = short.run(&CancellationToken::new()).await;

@@ -23,7 +23,7 @@ pub(super) struct EditRequest<'a> {
     pub(super) allow_multiple: bool,
 }
 
-/// What becomes of a text.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EditResult {
     /// The text with the edit in it.

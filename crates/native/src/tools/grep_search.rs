@@ -346,7 +346,7 @@ impl GrepSearch {
                 Some(lines) => text += &lines,
                 None => matches
                     .iter()
-                    .for_each(|(number, line)| text += &line_told(*number, ':', line)),
+                    .for_each(|(number, line)| text += &numbered_line(*number, ':', line)),
             }
             text += "---\n";
         }
@@ -365,18 +365,18 @@ impl GrepSearch {
         let bytes = self.workspace.place(path).ok()?.read().ok()?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text_lines(&text);
-        let mut told = String::new();
+        let mut shown = String::new();
         let mut next = 0;
         for (number, _) in matches {
             let start = (number - 1).saturating_sub(around).max(next);
             let end = lines.len().min(number + around);
             for (place, line) in lines.iter().enumerate().take(end).skip(start) {
                 let is_match = matches.iter().any(|(number, _)| *number == place + 1);
-                told += &line_told(place + 1, if is_match { ':' } else { '-' }, line);
+                shown += &numbered_line(place + 1, if is_match { ':' } else { '-' }, line);
             }
             next = next.max(end);
         }
-        Some(told)
+        Some(shown)
     }
 }
 
@@ -394,7 +394,7 @@ fn limit_matches(
     all
 }
 
-fn line_told(number: usize, mark: char, line: &str) -> String {
+fn numbered_line(number: usize, mark: char, line: &str) -> String {
     let line = line.trim_end_matches(js::is_space);
     let cut = line
         .char_indices()

@@ -187,7 +187,7 @@ impl ReplaceRequest<'_> {
         }
         match String::from_utf8(bytes) {
             Ok(before) => self.edit_existing_text(before),
-            // Writing the file would destroy its other bytes. A miss is told as one all the same.
+            // Writing the file would destroy its other bytes. A text that does not occur is still reported as such.
             Err(error) => {
                 let _ = self
                     .edit_existing_text(String::from_utf8_lossy(error.as_bytes()).into_owned())?;

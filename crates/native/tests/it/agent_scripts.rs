@@ -460,7 +460,7 @@ fn write_far(world: &GeminiWorld, server: &RawServer) {
     not(feature = "peers"),
     ignore = "needs the real Gemini CLI: run `cargo xtask test`"
 )]
-async fn agents_say_and_are_told_the_same_as_those_of_gemini_cli() {
+async fn agents_exchange_the_same_messages_with_the_model_as_those_of_gemini_cli() {
     let world = GeminiWorld::new();
     let root = world.project().canonicalize().unwrap();
     assert_eq!(

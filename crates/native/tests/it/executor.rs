@@ -51,7 +51,7 @@ async fn an_agent_uses_its_tools_and_completes_its_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_model_is_told_the_rules_and_its_tools_in_order() {
+async fn the_system_prompt_has_the_rules_and_the_tools_in_order() {
     let mut stage = Stage::new(Script::new().stream(done("x")));
     let raw =
         json!({"name": "aaa", "description": "raw", "parametersJsonSchema": {"type": "object"}});
@@ -228,7 +228,7 @@ async fn calls_run_together_unless_one_edits_or_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rejected_call_is_told_to_the_model_which_goes_on() {
+async fn a_rejected_call_is_reported_to_the_model_and_the_task_goes_on() {
     let script = Script::new()
         .stream(Turn::call("write_file", json!({})))
         .stream(done("x"));
@@ -473,7 +473,8 @@ async fn an_agent_that_cannot_begin_says_why_before_any_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_is_told_skills_memory_environment_and_the_limits_of_planning_in_this_order() {
+async fn the_system_prompt_has_skills_memory_environment_and_the_limits_of_planning_in_this_order()
+{
     for (tool, has_skills) in [("activate_skill", true), ("look", false)] {
         let mut stage = Stage::new(Script::new().stream(done("x")));
         stage.add_tool("activate_skill");
@@ -539,7 +540,7 @@ async fn a_call_without_a_signature_gets_the_word_that_the_api_takes_for_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_id_of_the_api_is_told_with_the_name_of_its_tool() {
+async fn the_id_of_a_call_is_sent_back_behind_the_name_of_its_tool() {
     let call = json!({"functionCall": {"id": "c1", "name": "look", "args": {"at": 1.10}}, "thoughtSignature": "own"});
     let script = Script::new()
         .stream(Turn::chunks([Chunk::part(call)]))

@@ -100,7 +100,7 @@ async fn an_agent_that_calls_no_tool_is_reminded_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_is_still_running_when_time_is_up_is_cancelled_and_its_answer_told() {
+async fn a_tool_that_is_still_running_at_the_deadline_is_cancelled_and_its_answer_reported() {
     let script = Script::new()
         .stream(Turn::call("slow", json!({"seconds": 600})))
         .stream(done("Partly."));

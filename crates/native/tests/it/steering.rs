@@ -84,7 +84,7 @@ async fn an_agent_and_the_agent_that_called_it_both_get_a_message() {
 }
 
 #[tokio::test]
-async fn a_message_after_the_last_turn_is_not_told() {
+async fn a_message_after_the_last_turn_does_not_reach_the_model() {
     let both = look().and_call("complete_task", json!({"result": "Found."}));
     let (_, told) = steered(Script::new().stream(both), &["too late"]).await;
     assert_eq!(told, [false]);

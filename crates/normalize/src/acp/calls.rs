@@ -84,7 +84,7 @@ impl AcpNormalizer {
         self.printed.open(key, printed, size);
     }
 
-    /// A piece of a call's content: told alone, and again with the rest when the call is over.
+    /// A piece of a call's content: an event of its own, and part of the completion.
     pub(super) fn content_chunk(
         &mut self,
         id: Option<Token<'_>>,

@@ -17,7 +17,7 @@ pub(super) const WRITE: &str = "fs/write_text_file";
 /// The method that reads a file.
 pub(super) const READ: &str = "fs/read_text_file";
 
-/// What these methods are told.
+/// The parameters of these methods.
 const PARAMETERS: [&str; 4] = ["path", "line", "limit", "content"];
 
 /// The file to be read or written, for the decision about it. Long content is omitted: it may be a whole file.

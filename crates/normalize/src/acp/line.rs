@@ -31,7 +31,7 @@ pub(super) struct AcpLine<'l> {
     /// A description of the line, in case it yields no event.
     pub(super) about: String,
     /// True once an event carries it.
-    pub(super) is_told: bool,
+    pub(super) has_event: bool,
 }
 
 impl<'l> AcpLine<'l> {
@@ -43,7 +43,7 @@ impl<'l> AcpLine<'l> {
             parent: None,
             complaints: Vec::new(),
             about: String::new(),
-            is_told: false,
+            has_event: false,
         }
     }
 

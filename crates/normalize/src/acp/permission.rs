@@ -23,7 +23,7 @@ pub(super) const LONGEST_ARGUMENT: usize = 64 * 1024;
 const LONGEST_CONTENT: usize = 256 * 1024;
 
 impl AcpNormalizer {
-    /// A permission request. The call in it may be heard of for the first time, or be known better than it says.
+    /// A permission request. Its call may be new, or have more known fields than the request.
     pub(super) fn request_permission(
         &mut self,
         wish: &mut RequestedAction,

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_families() {
+    fn an_agents_name_gives_its_family() {
         for (name, expected) in [
             ("gemini-cli", Some("gemini")),
             ("@agentclientprotocol/claude-agent-acp", Some("claude")),

@@ -20,10 +20,10 @@ use super::{AcpNormalizer, LineDirection, content, is_known, session_of, shorten
 use crate::verdict::AgentActivity;
 use crate::{DeniedCalls, EventBuffer, OutcomeJudge, own};
 
-/// How many sessions are told apart. Real connections have one.
+/// How many sessions are distinguished. Real connections have one.
 const MOST_SESSIONS: usize = 256;
 
-/// So many MCP servers of a session are named.
+/// How many MCP servers of a session are named.
 const MOST_SERVERS: usize = 256;
 
 /// A request that waits for its answer.

@@ -59,7 +59,7 @@ struct OpenMessage {
     is_plain: bool,
 }
 
-/// A block whose chunks are told together.
+/// A block whose chunks are joined.
 #[derive(Debug)]
 struct JoinedBlock {
     text: JoinedText,
@@ -151,7 +151,7 @@ impl AcpNormalizer {
                 self.deltas == DeltaMode::Final && self.stamp.keep_raw && extra.is_empty();
             let line = carries.then(|| current.raw.take()).flatten();
             block.text.push(&words, line);
-            current.is_told |= self.deltas == DeltaMode::Final;
+            current.has_event |= self.deltas == DeltaMode::Final;
         }
         if self.deltas != DeltaMode::Final {
             self.emit_event(text_delta(kind, Some(words), index), extra, current, out);

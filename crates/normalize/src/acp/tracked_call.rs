@@ -38,7 +38,7 @@ pub(super) struct TrackedCall {
     pub(super) is_over: bool,
     /// It has ended once; later statuses do not reopen it.
     has_ended: bool,
-    /// What Gemini CLI's session log has of it.
+    /// Fields from Gemini CLI's session log.
     logged: Option<LoggedDetails>,
     /// The output of its terminal, once it is over.
     pub(super) printed: String,
@@ -52,14 +52,14 @@ struct LoggedDetails {
     has_input: bool,
 }
 
-/// When a call is heard of.
+/// Which message of an agent names a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallStage {
-    /// The agent begins to tell of it.
+    /// The first message about it.
     Announced,
-    /// The agent tells more of it.
-    Told,
-    /// The agent asks whether it may.
+    /// A later message with more fields.
+    Updated,
+    /// A permission request.
     Asked,
 }
 
@@ -88,7 +88,7 @@ impl TrackedCall {
             .collect()
     }
 
-    /// What hooks and rules have to know of a call that is told of nowhere else.
+    /// Fields that hooks and rules need, and that no field of an event has.
     pub(super) fn hidden_call_extras(&self) -> LineExtras {
         let mut extra = LineExtras::new();
         if !self.content.is_empty() {
@@ -192,7 +192,7 @@ impl TrackedCall {
         patch: &AcpToolCall<'_>,
         moment: CallStage,
     ) -> bool {
-        let begins = moment != CallStage::Told || !self.is_over;
+        let begins = moment != CallStage::Updated || !self.is_over;
         let shows_more =
             || self.content != ended.content && !Self::from_nameless_patch(patch).is_over;
         ended.has_ended && begins && (!self.is_invoked_as(ended) || shows_more())

@@ -96,7 +96,7 @@ impl AcpNormalizer {
         self.emit_session_state(status, None, current, out);
     }
 
-    /// A sub-agent is heard of. It is known by its session.
+    /// A sub-agent starts. The id of its session names it.
     pub(super) fn start_subagent(
         &mut self,
         news: &SubagentStart<'_>,

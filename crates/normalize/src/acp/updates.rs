@@ -86,7 +86,7 @@ impl AcpNormalizer {
             }
             UpdateBody::ToolCallUpdate(call) => {
                 if !self.subagent_news(call, current, out) {
-                    self.update_call(call, CallStage::Told, current, out);
+                    self.update_call(call, CallStage::Updated, current, out);
                 }
             }
             UpdateBody::Plan { entries } => self.emit_plan(*entries, current, out),
@@ -335,7 +335,7 @@ impl AcpNormalizer {
     }
 }
 
-/// How much of a summary that comes in pieces is kept to be told as a whole.
+/// How many bytes of a summary that comes in pieces are joined.
 const MOST_SUMMARY: usize = 1024 * 1024;
 
 /// The summary of a compaction under way, piece by piece.

@@ -19,21 +19,18 @@ use std::sync::Arc;
 use lapidary_json::{SharedToken, Token, compact};
 use lapidary_vocab::event::{
     CompactionTrigger, ContextCompaction, DiagnosticKind, Provider, SessionInit, SessionState,
-    SessionStatus, SubagentSpawn, TextEvent, TextKind, UsageUpdate, UserInput,
+    SessionStatus, SubagentSpawn, TextKind, UsageUpdate, UserInput,
 };
 use lapidary_vocab::{Body, Event, Json, Number, Text};
 use lapidary_wire::claude::session::{ClaudeBlock, ClaudeRecord, ClaudeSurvey, blocks};
 use lapidary_wire::lines::{RawLine, without_mark};
-use lapidary_wire::record_tree::RecordFate;
 
-use super::SIGNATURE;
-use super::calls;
 use super::sidechains::{SidechainIndex, SidechainRecord};
-use super::user_words;
+use super::{SIGNATURE, calls, text_body, user_words};
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
 use crate::raw::RawContent;
-use crate::record_events::{CurrentRecord, RecordEvents};
+use crate::record_events::{CurrentRecord, RecordEvents, SurveyedLine};
 use crate::stamp::EventStamp;
 use crate::{NormalizeOptions, SessionNormalizer, SubagentTranscripts, TextJoint};
 
@@ -118,36 +115,26 @@ impl ClaudeNormalizer<'_> {
             permission_mode: first.permission_mode.map(own::owned_text),
             ..SessionInit::default()
         };
-        let body = Body::SessionInit(Box::new(init));
-        let mut event = self.records.stamp.next_event(body, &mut None);
         let facts = [
             ("claude.version", first.version),
             ("claude.gitBranch", first.git_branch),
             ("claude.entrypoint", first.entrypoint),
             ("claude.title", self.facts.title()),
         ];
-        for (key, value) in facts {
-            let value = value.map(|value| (key.to_owned(), own::owned_json(value)));
-            event.base.extensions.extend(value);
-        }
-        sink(event);
+        self.records.emit_session_init(init, facts, sink);
     }
 
     fn translate_line(&mut self, line: RawLine<'_>, sink: &mut dyn FnMut(Event)) {
-        let place = self.line;
+        let number = self.line;
         self.line += 1;
-        match (line.object(), self.facts.fate(place)) {
-            (None, _) => {
-                let is_last = self.facts.is_last(place);
-                self.records.report_unreadable(line, place, is_last, sink);
-            }
-            (Some(record), RecordFate::Kept) => self.translate_record(record, place, sink),
-            (Some(record), RecordFate::InCircle) => {
-                self.records.skipped.in_circle += 1;
-                self.translate_record(record, place, sink);
-            }
-            (Some(_), RecordFate::Abandoned) => self.records.skipped.abandoned += 1,
-            (Some(_), RecordFate::Repeated) => self.records.skipped.repeated += 1,
+        let surveyed = SurveyedLine {
+            line,
+            number,
+            fate: self.facts.fate(number),
+            is_last: self.facts.is_last(number),
+        };
+        if let Some(record) = self.records.kept_record(&surveyed, sink) {
+            self.translate_record(record, number, sink);
         }
     }
 
@@ -223,10 +210,9 @@ impl ClaudeNormalizer<'_> {
         for block in content {
             match block {
                 ClaudeBlock::Text(text) => words.push(own::owned_text(text)),
-                ClaudeBlock::Image { media_type, data } => images.push(Json::object([
-                    ("mediaType", own::owned_json(media_type)),
-                    ("data", own::owned_json(data)),
-                ])),
+                ClaudeBlock::Image { media_type, data } => {
+                    images.push(own::image(media_type, data));
+                }
                 ClaudeBlock::ToolResult {
                     tool_use_id,
                     content,
@@ -239,7 +225,7 @@ impl ClaudeNormalizer<'_> {
                 }
             }
         }
-        if words.is_empty() && images.is_empty() && current.is_told {
+        if words.is_empty() && images.is_empty() && current.has_event {
             return;
         }
         self.emit_user_words(&words, images, record, current);
@@ -263,7 +249,7 @@ impl ClaudeNormalizer<'_> {
             return self.records.emit_event(Body::SessionStatus(body), current);
         }
         let is_program = user_words::is_program(&said);
-        if !self.records.parents.is_empty() && record.parent_uuid.is_none() && !current.is_told {
+        if !self.records.parents.is_empty() && record.parent_uuid.is_none() && !current.has_event {
             self.records.skipped.in_call += 1;
             return;
         }
@@ -307,12 +293,12 @@ impl ClaudeNormalizer<'_> {
             match block {
                 ClaudeBlock::Text(text) => {
                     self.records.emit_event(
-                        said(own::owned_text(text), kind.clone(), model.clone()),
+                        text_body(own::owned_text(text), kind.clone(), model.clone()),
                         current,
                     );
                 }
                 ClaudeBlock::Thinking { text, signature } => {
-                    let body = said(own::owned_text(text), TextKind::Thinking, model.clone());
+                    let body = text_body(own::owned_text(text), TextKind::Thinking, model.clone());
                     let known = current.extensions.len();
                     let signature = signature.map(|it| (SIGNATURE, own::owned_json(it)));
                     current.extensions.extend(signature);
@@ -333,10 +319,10 @@ impl ClaudeNormalizer<'_> {
             let usage = message.and_then(|message| message.get("usage"));
             self.emit_usage(usage, model, current);
         }
-        if !current.is_told {
+        if !current.has_event {
             // Nothing in it, but it is there: an empty text carries the record.
             self.records
-                .emit_event(said(Text::default(), kind, None), current);
+                .emit_event(text_body(Text::default(), kind, None), current);
         }
     }
 
@@ -382,7 +368,7 @@ impl ClaudeNormalizer<'_> {
         }
     }
 
-    /// Tells the records of the sub-agent that a call started, if there is a file of them.
+    /// Translates the records of the sub-agent that a call started, if there is a file of them.
     fn translate_subagent(
         &mut self,
         id: &Text,
@@ -390,8 +376,8 @@ impl ClaudeNormalizer<'_> {
         current: &mut CurrentRecord<'_>,
     ) {
         let call = id.to_str();
-        let told = self.facts.agent_of_call(&call).and_then(Token::string);
-        let agent = told.map(Cow::into_owned);
+        let agent = self.facts.agent_of_call(&call).and_then(Token::string);
+        let agent = agent.map(Cow::into_owned);
         let agent = agent.or_else(|| self.records.subagents.agent_of_call(&call));
         let entered = self.records.enter_subagent(id, agent, input, current);
         if let Some(entered) = entered {
@@ -464,13 +450,4 @@ impl ClaudeNormalizer<'_> {
         self.records
             .emit_event(Body::ContextCompaction(body), current);
     }
-}
-
-fn said(text: Text, kind: TextKind, model: Option<Text>) -> Body {
-    Body::Text(TextEvent {
-        text,
-        kind,
-        parent_call_id: None,
-        model,
-    })
 }

@@ -25,7 +25,7 @@ pub(super) enum SidechainRecord {
     First(Text),
     /// One that belongs to this call.
     Later(Text),
-    /// One whose call cannot be told.
+    /// A record whose call is unknown.
     Unclear,
 }
 

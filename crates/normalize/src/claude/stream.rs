@@ -18,7 +18,7 @@ mod turn_result;
 
 use lapidary_json::Token;
 use lapidary_vocab::event::{
-    DiagnosticKind, Provider, RunEnd, SessionState, SessionStatus, TextEvent, TextKind, UserInput,
+    DiagnosticKind, Provider, RunEnd, SessionState, SessionStatus, TextKind, UserInput,
 };
 use lapidary_vocab::{Body, Json, Text};
 use lapidary_wire::claude::session::{ClaudeBlock, blocks};
@@ -26,7 +26,7 @@ use lapidary_wire::claude::stream::{ClaudeLineType, ClaudeStreamLine};
 use lapidary_wire::lines::RawLine;
 
 use self::partial::PartialMessage;
-use super::{SIGNATURE, calls, user_words};
+use super::{SIGNATURE, calls, text_body, user_words};
 use crate::completions::CallSummary;
 use crate::excerpt::shortened_name;
 use crate::normalizer::LineDirection;
@@ -176,9 +176,9 @@ impl ClaudeStreamNormalizer {
                 | ClaudeBlock::Other(_) => self.odd_block(current),
             }
         }
-        if !current.hand.is_told {
+        if !current.hand.has_event {
             // Nothing in it, but it is there: an empty text carries the line.
-            self.emit(said(Text::default(), kind, None), current);
+            self.emit(text_body(Text::default(), kind, None), current);
         }
     }
 
@@ -192,7 +192,7 @@ impl ClaudeStreamNormalizer {
     ) {
         let body = match self.partial.complete_block(&kind) {
             Some(end) => end,
-            None => said(own::owned_text(text), kind, model),
+            None => text_body(own::owned_text(text), kind, model),
         };
         self.emit(body, current);
     }
@@ -223,10 +223,9 @@ impl ClaudeStreamNormalizer {
         for block in content.unwrap_or_default() {
             match block {
                 ClaudeBlock::Text(text) => words.push(own::owned_text(text)),
-                ClaudeBlock::Image { media_type, data } => images.push(Json::object([
-                    ("mediaType", own::owned_json(media_type)),
-                    ("data", own::owned_json(data)),
-                ])),
+                ClaudeBlock::Image { media_type, data } => {
+                    images.push(own::image(media_type, data));
+                }
                 ClaudeBlock::ToolResult {
                     tool_use_id,
                     content,
@@ -239,7 +238,7 @@ impl ClaudeStreamNormalizer {
                 }
             }
         }
-        if !words.is_empty() || !images.is_empty() || !current.hand.is_told {
+        if !words.is_empty() || !images.is_empty() || !current.hand.has_event {
             self.emit_user_words(&words, images, current);
         }
     }
@@ -292,15 +291,6 @@ impl ClaudeStreamNormalizer {
         };
         self.emit(Body::UserInput(input), current);
     }
-}
-
-fn said(text: Text, kind: TextKind, model: Option<Text>) -> Body {
-    Body::Text(TextEvent {
-        text,
-        kind,
-        parent_call_id: None,
-        model,
-    })
 }
 
 impl Normalizer for ClaudeStreamNormalizer {

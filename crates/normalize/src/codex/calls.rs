@@ -79,7 +79,7 @@ pub(super) fn completion(
         Some(ended) => (ended.exit_code != 0, ended.output),
         None => (false, None),
     };
-    let is_error = is_failed || record.tells_failure();
+    let is_error = is_failed || record.has_failed();
     ToolCompletion {
         parent_call_id: None,
         call_id: record
@@ -104,13 +104,13 @@ pub(super) fn completion(
 /// The output of a command without the lines that Codex puts before it for the model.
 fn printed_output(output: Token<'_>) -> Option<Text> {
     let text = output.string()?;
-    if let Ok(told) = Token::parse(&text) {
-        told.get("metadata")?;
-        return own::string_token(told.get("output")).map(own::owned_text);
+    if let Ok(document) = Token::parse(&text) {
+        document.get("metadata")?;
+        return own::string_token(document.get("output")).map(own::owned_text);
     }
     let (about, printed) = text.split_once("\nOutput:\n")?;
-    let is_told = about.starts_with("Chunk ID: ") || about.starts_with("Exit code: ");
-    is_told.then(|| Text::from(printed.to_owned()))
+    let has_header = about.starts_with("Chunk ID: ") || about.starts_with("Exit code: ");
+    has_header.then(|| Text::from(printed.to_owned()))
 }
 
 /// A whole number, which may be negative: of a command that a signal ended.

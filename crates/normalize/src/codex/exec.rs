@@ -46,7 +46,7 @@ pub struct ExecNormalizer {
     logged: LoggedExecCalls,
     /// The items so far.
     reached: StreamPlace,
-    /// What the rollout knows of the action that the line in hand completes.
+    /// Facts of the rollout about the action that the current line completes.
     completed_action: Option<LoggedAction>,
     /// Denied by the mode that the caller chose, not for want of a prompt.
     is_planning: bool,

@@ -32,7 +32,7 @@ pub fn events(
     normalizer.finish(ending, out);
 }
 
-/// What becomes of text beside the document.
+/// The treatment of text beside the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoisePolicy {
     /// Each line is a diagnostic.

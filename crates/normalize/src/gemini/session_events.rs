@@ -62,14 +62,14 @@ fn writer_of(log: &ReplayedLog<'_>) -> Provider {
 /// How many records are asked which program wrote them. A model answers before that.
 const MOST_ASKED: usize = 16;
 
-/// How many sub-agents are told within each other. Files that name each other would have no end.
+/// How deep sub-agents may be nested. Files that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 3;
 
 struct SessionTranslator<'s> {
     stamp: EventStamp,
     order: RecordOrder,
     subagents: &'s dyn SubagentLogs,
-    /// The calls within which a sub-agent's records are told, the innermost last.
+    /// The calls that started the sub-agents under translation, the innermost last.
     parents: Vec<Text>,
     sink: &'s mut dyn FnMut(Event),
 }
@@ -81,7 +81,7 @@ struct CurrentRecord {
     /// `info`, `error`, `warning` or a type we do not know.
     message_type: Option<Json>,
     /// An event was made of it.
-    is_told: bool,
+    has_event: bool,
 }
 
 impl CurrentRecord {
@@ -96,7 +96,7 @@ impl CurrentRecord {
 
 impl SessionTranslator<'_> {
     fn emit_event(&mut self, mut body: Body, current: &mut CurrentRecord) {
-        current.is_told = true;
+        current.has_event = true;
         set_parent(&mut body, self.parents.last());
         let mut event = self.stamp.next_event(body, &mut current.raw);
         if let Some(name) = &current.message_type {
@@ -140,11 +140,11 @@ impl SessionTranslator<'_> {
             )))),
             text: Arc::clone(&text),
             message_type: None,
-            is_told: false,
+            has_event: false,
         };
         let message = MessageRecord::from_token(record);
         self.set_timestamp(message.timestamp, &current);
-        // First, so that they carry a record of which nothing else can be told.
+        // First, so that they carry a record that has no other event.
         for field in message.flaws() {
             let message = format!("`{field}` of a record is not what it should be");
             let kind = DiagnosticKind::InvalidField;
@@ -244,7 +244,7 @@ impl SessionTranslator<'_> {
                 current,
             );
         }
-        if !current.is_told {
+        if !current.has_event {
             // Nothing in it, but it is there: an empty text carries the record.
             self.emit_event(text_event(Text::default(), TextKind::Text, None), current);
         }

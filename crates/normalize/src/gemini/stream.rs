@@ -45,11 +45,11 @@ pub struct StreamNormalizer {
     /// The session log's fields of calls that are under way.
     logged: LoggedCalls,
     directory: Option<Arc<str>>,
-    /// What becomes of text beside the next document, if documents are read.
+    /// The treatment of text beside the next document, if documents are read.
     document: Option<NoisePolicy>,
 }
 
-/// An answer whose chunks are told together.
+/// An answer whose chunks are joined.
 #[derive(Debug)]
 struct JoinedAnswer {
     text: JoinedText,

@@ -6,7 +6,7 @@ pub trait SubagentLogs {
     fn read(&self, agent_id: &str) -> Option<Vec<u8>>;
 }
 
-/// A session whose sub-agents are not told.
+/// A session without the files of its sub-agents.
 pub(super) struct NoSubagents;
 
 impl SubagentLogs for NoSubagents {

@@ -28,7 +28,7 @@ use crate::skipped_counts::SkippedCounts;
 use crate::stamp::EventStamp;
 use crate::time::rfc3339_text;
 
-/// How many sub-agents are told within each other. Sessions that name each other would have no end.
+/// How deep sub-agents may be nested. Sessions that name each other would have no end.
 const DEEPEST_SUBAGENT: usize = 6;
 
 /// Hands each event of a session to `sink` as it is made. A session that is not there has no events.
@@ -45,7 +45,7 @@ pub fn events(
         stamp: EventStamp::new(options, Provider::Opencode),
         rows,
         parents: Vec::new(),
-        told: vec![session_id.to_owned()],
+        emitted: vec![session_id.to_owned()],
         messages: 0,
         skipped: SkippedCounts::default(),
         sink,
@@ -59,10 +59,10 @@ pub fn events(
 struct OpencodeTranslator<'s> {
     stamp: EventStamp,
     rows: &'s dyn OpencodeRows,
-    /// The calls within which a sub-agent's rows are told, the innermost last.
+    /// The calls that started the sub-agents under translation, the innermost last.
     parents: Vec<Text>,
-    /// The sessions that were told.
-    told: Vec<String>,
+    /// Sessions that have their events.
+    emitted: Vec<String>,
     /// How many messages there were.
     messages: u64,
     skipped: SkippedCounts,
@@ -330,11 +330,11 @@ impl OpencodeTranslator<'_> {
         input: Option<Token<'_>>,
         current: &mut CurrentRow,
     ) {
-        let is_told = self.told.iter().any(|told| told == child);
-        if is_told || self.parents.len() >= DEEPEST_SUBAGENT {
+        let is_emitted = self.emitted.iter().any(|id| id == child);
+        if is_emitted || self.parents.len() >= DEEPEST_SUBAGENT {
             return;
         }
-        self.told.push(child.to_owned());
+        self.emitted.push(child.to_owned());
         let argument = |key| string_token(input?.get(key)).map(own::owned_text);
         let spawn = SubagentSpawn {
             call_id: id.clone(),

@@ -21,16 +21,15 @@ use lapidary_vocab::event::{
     CompactionTrigger, ContextCompaction, DiagnosticKind, Provider, SessionInit, SessionState,
     SessionStatus, TextEvent, TextKind, UsageUpdate, UserInput,
 };
-use lapidary_vocab::{Body, Event, Json, Number, Text};
+use lapidary_vocab::{Body, Event, Number, Text};
 use lapidary_wire::lines::{RawLine, without_mark};
 use lapidary_wire::qwen::session::{QwenPart, QwenRecord};
-use lapidary_wire::record_tree::RecordFate;
 
 use super::calls;
 use crate::completions::CallSummary;
 use crate::own::{self, string_token};
 use crate::raw::RawContent;
-use crate::record_events::{CurrentRecord, RecordEvents};
+use crate::record_events::{CurrentRecord, RecordEvents, SurveyedLine};
 use crate::stamp::EventStamp;
 use crate::{NormalizeOptions, SessionNormalizer, SubagentTranscripts, TextJoint};
 use outline::QwenOutline;
@@ -107,8 +106,6 @@ impl<'s> QwenNormalizer<'s> {
             cwd: first.cwd.map(own::owned_text),
             ..SessionInit::default()
         };
-        let body = Body::SessionInit(Box::new(init));
-        let mut event = self.records.stamp.next_event(body, &mut None);
         let facts = [
             ("qwen.version", first.version),
             ("qwen.gitBranch", first.git_branch),
@@ -117,28 +114,20 @@ impl<'s> QwenNormalizer<'s> {
                 self.outline.title.as_ref().map(SharedToken::token),
             ),
         ];
-        for (key, value) in facts {
-            let value = value.map(|value| (key.to_owned(), own::owned_json(value)));
-            event.base.extensions.extend(value);
-        }
-        sink(event);
+        self.records.emit_session_init(init, facts, sink);
     }
 
     fn translate_line(&mut self, line: RawLine<'_>, sink: &mut dyn FnMut(Event)) {
-        let place = self.line;
+        let number = self.line;
         self.line += 1;
-        match (line.object(), self.outline.fate(place)) {
-            (None, _) => {
-                let is_last = self.outline.is_last(place);
-                self.records.report_unreadable(line, place, is_last, sink);
-            }
-            (Some(record), RecordFate::Kept) => self.translate_record(record, place, sink),
-            (Some(record), RecordFate::InCircle) => {
-                self.records.skipped.in_circle += 1;
-                self.translate_record(record, place, sink);
-            }
-            (Some(_), RecordFate::Abandoned) => self.records.skipped.abandoned += 1,
-            (Some(_), RecordFate::Repeated) => self.records.skipped.repeated += 1,
+        let surveyed = SurveyedLine {
+            line,
+            number,
+            fate: self.outline.fate(number),
+            is_last: self.outline.is_last(number),
+        };
+        if let Some(record) = self.records.kept_record(&surveyed, sink) {
+            self.translate_record(record, number, sink);
         }
     }
 
@@ -182,15 +171,12 @@ impl<'s> QwenNormalizer<'s> {
         for part in record.parts() {
             match part {
                 QwenPart::Text(text) | QwenPart::Thought(text) => words.push(own::owned_text(text)),
-                QwenPart::Data { mime_type, data } => images.push(Json::object([
-                    ("mediaType", own::owned_json(mime_type)),
-                    ("data", own::owned_json(data)),
-                ])),
+                QwenPart::Data { mime_type, data } => images.push(own::image(mime_type, data)),
                 QwenPart::Response(response) => self.emit_result(response, record, current),
                 QwenPart::Call(_) | QwenPart::Other(_) => self.report_odd_part(current),
             }
         }
-        let is_only_results = current.is_told && words.is_empty() && images.is_empty();
+        let is_only_results = current.has_event && words.is_empty() && images.is_empty();
         if is_only_results {
             return;
         }
@@ -232,7 +218,7 @@ impl<'s> QwenNormalizer<'s> {
             };
             self.records.emit_event(Body::UsageUpdate(body), current);
         }
-        if !current.is_told {
+        if !current.has_event {
             // Nothing in it, but it is there: an empty text carries the record.
             self.emit_text(Text::default(), TextKind::Text, model, current);
         }
@@ -269,7 +255,7 @@ impl<'s> QwenNormalizer<'s> {
         }
     }
 
-    /// Tells the records of the sub-agent that a call started, if there is a file of them.
+    /// Translates the records of the sub-agent that a call started, if there is a file of them.
     fn translate_subagent(
         &mut self,
         id: &Text,
@@ -305,11 +291,11 @@ impl<'s> QwenNormalizer<'s> {
             match part {
                 QwenPart::Response(response) => self.emit_result(response, record, current),
                 // Text and files beside a result are in the record.
-                _ if current.is_told => {}
+                _ if current.has_event => {}
                 _ => self.report_odd_part(current),
             }
         }
-        if !current.is_told {
+        if !current.has_event {
             let message = "a result of a tool without content".to_owned();
             self.records
                 .emit_diagnostic(DiagnosticKind::InvalidField, message, current);

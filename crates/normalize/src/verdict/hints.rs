@@ -4,7 +4,7 @@ use lapidary_vocab::Cause;
 
 use super::words::has_words_in;
 
-/// The agent's setup as the caller knows it. Hints become exact by it, and causes that share one word are told apart.
+/// The agent's setup as the caller knows it. Hints become exact by it, and causes that share one word are distinguished.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentSetup {
     /// What helps if the agent is not signed in.

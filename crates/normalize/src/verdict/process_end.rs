@@ -49,8 +49,8 @@ impl ProcessEnd {
     /// A sentence on violations in a run that went on all the same. If the run was stopped for one, its message has it.
     pub(super) fn violation_warning(&self) -> Option<String> {
         let first = self.violations.first()?;
-        let is_told = |stopped: &StopCause| stopped.cause == Cause::PermissionDenied;
-        if self.stopped.as_ref().is_some_and(is_told) {
+        let is_denial = |stopped: &StopCause| stopped.cause == Cause::PermissionDenied;
+        if self.stopped.as_ref().is_some_and(is_denial) {
             return None;
         }
         Some(match self.violations.len() - 1 {
@@ -83,7 +83,7 @@ impl ProcessEnd {
     }
 }
 
-/// Who brought about the end of an agent's process.
+/// The initiator of an agent's exit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ExitInitiator {
     /// The caller, by hanging up or by a signal; or it is not known. Over ACP an exit code then means nothing.
@@ -148,7 +148,7 @@ pub struct AgentReport {
     pub code: Option<u64>,
     /// The agent's own count says that no token was used: no model was asked.
     pub is_unasked: bool,
-    /// What the user can do about the error, where the agent says it.
+    /// The agent's own advice about the error.
     pub hint: Option<String>,
 }
 

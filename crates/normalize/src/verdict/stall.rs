@@ -317,7 +317,7 @@ Attempt 2 failed with status 503. Retrying with backoff... _ApiError: {"error":{
     }
 
     #[test]
-    fn other_lines_tell_nothing() {
+    fn lines_without_a_retry_or_an_error_are_ignored() {
         for stderr in [
             "",
             "Ripgrep is not available. Falling back to GrepTool.",
@@ -356,7 +356,7 @@ Attempt 2 failed with status 503. Retrying with backoff... _ApiError: {"error":{
     }
 
     #[test]
-    fn a_fatal_error_is_told_in_its_own_words() {
+    fn a_fatal_error_is_reported_in_its_own_words() {
         let stderr = "Fatal error: Failed to relaunch the CLI process.\nFatalSandboxError: Sandbox image 'x' is missing\n    at y\n";
         let trouble = stall(stderr).stall_reason().unwrap();
         assert_eq!(trouble.cause, Cause::Sandbox);

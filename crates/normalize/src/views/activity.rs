@@ -68,7 +68,7 @@ impl ActivityFold {
         Some(SubagentActivityEvent::new(&agent, kind, data))
     }
 
-    /// A call that begins. Over ACP it is told again when it is permitted.
+    /// A call that begins. Over ACP it comes again when it is permitted.
     fn start_call<'a>(&mut self, call: &'a ToolInvocation) -> Option<Activity<'a>> {
         let name = call.tool_name.to_string();
         let known = self.calls.close_text(&call.call_id);

@@ -170,7 +170,7 @@ impl MessageFold {
             name: tools::claude_name(name.token()),
             input: tools::claude_input(&call.tool_name.to_str(), Some(call.input.token())),
         };
-        // Over ACP a call is told again whenever more is known about it.
+        // Over ACP an agent sends a call again whenever it knows more about it.
         if let Some((draft, call)) = self.waiting_call(&call.call_id) {
             draft.calls[call].block = block;
             draft.keep_original(event);

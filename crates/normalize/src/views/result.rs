@@ -15,10 +15,10 @@ use crate::acp::TASK;
 use crate::pending::PendingById;
 use crate::{DeniedCalls, extract, own, tools};
 
-/// So many lines that could not be translated are shown.
+/// How many lines that could not be translated are shown.
 const MOST_SAMPLES: usize = 5;
 
-/// So many characters of each.
+/// How many characters of each.
 const LONGEST_SAMPLE: usize = 200;
 
 /// Folds events into a result.

@@ -40,8 +40,8 @@ struct OpenCall {
     path: Option<Text>,
     arguments: Json,
     id: Text,
-    /// Its request was told.
-    is_told: bool,
+    /// Its request was emitted.
+    is_emitted: bool,
 }
 
 impl OpenCall {
@@ -155,7 +155,7 @@ impl RuntimeFold {
         }
     }
 
-    /// Over ACP a call is told again whenever more is known about it; only its arguments matter here. Agents announce a call without
+    /// Over ACP an agent sends a call again whenever it knows more about it; only its arguments matter here. Agents announce a call without
     /// them: its request is held back until they come, or the call ends.
     fn request_events(&mut self, call: &ToolInvocation, event: &Event) -> ProducedEvent {
         let CallSummary {
@@ -176,17 +176,17 @@ impl RuntimeFold {
             path: locations.into_iter().next(),
             arguments: call.input.detached(),
             id: call.call_id.detached(),
-            is_told: true,
+            is_emitted: true,
         };
         let id = call.call_id.to_str();
         let before = self.calls.close_id(&id);
-        let was_told = before.as_ref().is_some_and(|before| before.is_told);
+        let was_emitted = before.as_ref().is_some_and(|before| before.is_emitted);
         let is_same = before
             .is_some_and(|before| before.tool == open.tool && before.arguments == open.arguments);
         let is_over_acp = event.base.extensions.contains_key("acp.status");
-        let is_held_back = !was_told && is_over_acp && open.arguments.as_str() == "{}";
-        open.is_told = !is_held_back;
-        let request = (open.is_told && !(was_told && is_same)).then(|| open.request_body());
+        let is_held_back = !was_emitted && is_over_acp && open.arguments.as_str() == "{}";
+        open.is_emitted = !is_held_back;
+        let request = (open.is_emitted && !(was_emitted && is_same)).then(|| open.request_body());
         let texts = [Some(&open.tool), open.command.as_ref(), open.path.as_ref()];
         let size = texts.into_iter().flatten().map(Text::size).sum::<usize>();
         let size = size + open.arguments.as_str().len();
@@ -196,7 +196,7 @@ impl RuntimeFold {
 
     /// Requests that are held back, of calls that do not end.
     fn requests_left(&mut self) -> ProducedEvent {
-        let left = self.calls.close_all(|call| !call.is_told);
+        let left = self.calls.close_all(|call| !call.is_emitted);
         left.iter().map(OpenCall::request_body).collect()
     }
 
@@ -204,7 +204,7 @@ impl RuntimeFold {
         let call = self.calls.close_id(&result.call_id.to_str());
         let mut bodies: Vec<_> = call
             .as_ref()
-            .filter(|call| !call.is_told)
+            .filter(|call| !call.is_emitted)
             .map(OpenCall::request_body)
             .into_iter()
             .collect();
@@ -265,7 +265,7 @@ impl RuntimeFold {
     }
 }
 
-/// Whose output a call's is: by the category of its tool, else by its kind.
+/// The stream of a call's output: by the category of its tool, else by its kind.
 fn stream_of(category: Option<&Category>, kind: Option<&ToolKind>) -> OutputStream {
     match (category, kind) {
         (Some(Category::Command), _) | (None, Some(ToolKind::Execute)) => OutputStream::Command,

@@ -30,7 +30,7 @@ fn a_call_is_an_invocation_with_its_kind_input_and_places() {
 
 /// I6
 #[test]
-fn a_call_that_is_first_heard_of_when_it_is_over_is_invoked_and_completed() {
+fn a_call_whose_first_message_is_its_end_is_invoked_and_completed() {
     let update = r#"{"sessionUpdate":"tool_call_update","toolCall":{"toolCallId":"c","title":"List","kind":"search","status":"completed","content":{"type":"content","content":{"type":"text","text":"a.rs"}}}}"#;
     assert_eq!(
         acp_turn(&[update]),
@@ -104,7 +104,7 @@ fn a_permission_request_announces_its_call() {
 }
 
 #[test]
-fn late_input_is_told_and_an_empty_object_never_takes_it_back() {
+fn late_input_is_emitted_and_an_empty_object_does_not_replace_it() {
     let told = acp_turn(&[
         r#"{"sessionUpdate":"tool_call","toolCallId":"c","name":"Bash","title":"Terminal","kind":"execute","rawInput":{},"status":"pending"}"#,
         r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","title":"ls","rawInput":{"command":"ls"}}"#,
@@ -134,7 +134,7 @@ fn late_input_is_told_and_an_empty_object_never_takes_it_back() {
 }
 
 #[test]
-fn progress_is_told_once_for_each_change() {
+fn progress_is_emitted_once_for_each_change() {
     let goes_on = r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"in_progress"}"#;
     let told = acp_turn(&[
         r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"pending"}"#,
@@ -167,7 +167,7 @@ fn each_of_the_thirteen_tool_kinds_of_acp_is_the_kind_of_its_event() {
 }
 
 #[test]
-fn kinds_are_the_agents_own_and_only_a_missing_one_is_told_by_the_name() {
+fn kinds_are_the_agents_own_and_only_a_missing_one_is_inferred_from_the_name() {
     let kind_of = |call: Value| {
         let mut call = call;
         call["sessionUpdate"] = json!("tool_call");
@@ -347,7 +347,7 @@ fn an_ended_call_whose_id_is_used_again_is_another() {
 }
 
 #[test]
-fn an_ended_call_of_which_nothing_else_is_said_is_the_same() {
+fn a_message_that_names_only_the_id_of_an_ended_call_is_about_that_call() {
     let call = r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"ls","kind":"execute","status":"completed","rawInput":{"command":"ls"}}"#;
     let told = acp_turn(&[
         call,

@@ -42,7 +42,7 @@ fn choices() -> Value {
 
 /// I8, and I9 with the reject option that a denial selects.
 #[test]
-fn a_decision_is_told_by_the_kind_of_the_option() {
+fn a_decision_is_recognised_by_the_kind_of_the_option() {
     for (option, decision) in [
         ("always", "allowed"),
         ("once", "allowed"),
@@ -122,7 +122,7 @@ fn a_file_that_is_refused_is_a_decision_and_one_that_is_missing_is_none() {
 }
 
 #[test]
-fn files_are_calls_for_those_who_want_to_see_them() {
+fn files_are_calls_if_they_are_shown() {
     let shown = NormalizeOptions {
         show_files: true,
         ..options()
@@ -145,7 +145,7 @@ fn files_are_calls_for_those_who_want_to_see_them() {
 }
 
 #[test]
-fn a_command_that_is_refused_is_a_call_for_those_who_want_to_see_files() {
+fn a_refused_command_is_a_call_if_files_are_shown() {
     let lines = [
         ACP_PROMPT,
         r#"<{"jsonrpc":"2.0","id":7,"method":"terminal/create","params":{"sessionId":"s","command":"rm","args":["x"]}}"#,
@@ -251,7 +251,7 @@ fn a_terminal_ends_once_however_it_ends() {
 
 /// An agent may use the id of an earlier request again; a number in the events tells the requests apart.
 #[test]
-fn an_id_that_is_used_again_is_told_with_a_number() {
+fn an_id_that_is_used_again_gets_a_number() {
     let ask = |id: &str| {
         format!(
             "<{}",

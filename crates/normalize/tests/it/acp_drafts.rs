@@ -40,7 +40,7 @@ fn the_end_of_a_turn_may_come_from_either_place() {
 }
 
 #[test]
-fn a_summary_in_pieces_is_told_in_pieces_and_as_a_whole() {
+fn a_summary_in_pieces_gives_deltas_and_one_whole_text() {
     let chunk = |id: &str, text: &str| {
         json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": id, "content": {"type": "text", "text": text}}).to_string()
     };
@@ -65,7 +65,7 @@ fn a_summary_in_pieces_is_told_in_pieces_and_as_a_whole() {
 }
 
 #[test]
-fn a_streamed_message_is_not_told_twice() {
+fn a_streamed_message_is_emitted_once() {
     let chunk = r#"{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"Hi"}}"#;
     let whole = |id: &str| {
         json!({"sessionUpdate": "agent_message", "messageId": id, "content": [{"type": "text", "text": "Hi"}]}).to_string()
@@ -107,7 +107,7 @@ fn a_subagent_is_spawned_completed_and_resumed() {
 }
 
 #[test]
-fn pieces_of_content_are_told_alone_and_kept_for_the_end() {
+fn pieces_of_content_are_emitted_one_by_one_and_kept_for_the_end() {
     let chunk = |text: &str| {
         json!({"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": {"type": "content", "content": {"type": "text", "text": text}}}).to_string()
     };

@@ -76,7 +76,7 @@ fn after_the_answer_the_end_of_the_process_is_only_evidence() {
 }
 
 #[test]
-fn before_the_answer_it_is_a_crash_unless_it_was_clean() {
+fn an_exit_before_the_answer_is_a_crash_unless_its_code_is_zero() {
     for lines in [&[][..], &[INITIALIZE], &[ACP_PROMPT, END_TURN, ACP_PROMPT]] {
         for (ending, cause) in [
             (exited(0), Cause::NoResult),
@@ -138,7 +138,7 @@ fn errors_of_the_protocol_and_of_geminis_api_have_their_causes() {
 }
 
 #[test]
-fn the_family_is_told_by_the_name_unless_it_was_given() {
+fn the_family_is_inferred_from_the_name_unless_it_was_given() {
     let hello = |name: &str| {
         format!(
             r#"<{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":1,"agentInfo":{{"name":"{name}"}}}}}}"#
@@ -171,7 +171,7 @@ fn the_family_is_told_by_the_name_unless_it_was_given() {
 }
 
 #[test]
-fn the_normalizer_tells_whether_the_agent_spoke_and_how_the_turn_ended() {
+fn the_normalizer_knows_whether_the_agent_spoke_and_how_the_turn_ended() {
     let chunk = acp_update(
         r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hi"}}"#,
     );
@@ -196,7 +196,7 @@ fn the_normalizer_tells_whether_the_agent_spoke_and_how_the_turn_ended() {
 
 /// Gemini CLI 0.61 ends the turn well when the model gave no usable answer: `safety` in the capture `cancel-and-api-errors`.
 #[test]
-fn a_turn_without_a_word_or_a_deed_is_no_success() {
+fn a_turn_without_text_or_a_tool_call_is_no_success() {
     let thought = acp_update(
         r#"{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm"}}"#,
     );
@@ -241,7 +241,7 @@ fn a_turn_without_a_word_or_a_deed_is_no_success() {
 }
 
 #[test]
-fn an_event_of_ours_has_its_place() {
+fn an_inserted_event_has_its_sequence_number() {
     let mut normalizer = heard(Provider::Acp, &[INITIALIZE]);
     let mut events = Vec::new();
     let result = CommandResult {
@@ -325,7 +325,7 @@ fn one_stop_reason_of_gemini_means_two_things() {
 }
 
 #[test]
-fn a_program_that_does_not_speak_acp_is_told_so() {
+fn a_program_that_does_not_speak_acp_ends_with_a_protocol_error() {
     let echo = ["<hello", "<there"];
     let cat = [
         INITIALIZE,

@@ -52,7 +52,7 @@ fn a_prompt_without_an_answer_has_no_result_even_after_an_answered_one() {
 }
 
 #[test]
-fn an_error_is_said_and_ends_the_turn() {
+fn an_error_is_shown_and_ends_the_turn() {
     let error =
         json!({"code": 429, "message": "You have exhausted your daily quota on this model."});
     let answer = format!("<{}", json!({"jsonrpc": "2.0", "id": 3, "error": error}));

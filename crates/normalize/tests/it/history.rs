@@ -157,7 +157,7 @@ fn check_log(records: &[&str]) {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn gemini_cli_tells_the_model_what_we_say_it_does_of_recorded_sessions() {
+fn gemini_cli_sends_the_model_the_history_that_we_derive_from_recorded_sessions() {
     for part in [
         "full-with-tools.project__chats__session-2026-11-15T18-25-9adb5edc",
         "legacy-resumed.session-2026-11-15T18-37-a1dee2e0.json",
@@ -187,7 +187,7 @@ fn gemini_cli_tells_the_model_what_we_say_it_does_of_recorded_sessions() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn gemini_cli_tells_the_model_what_we_say_it_does_of_every_form() {
+fn gemini_cli_sends_the_model_the_history_that_we_derive_from_every_form() {
     let hello = r#"{"id":"u-1","type":"user","content":[{"text":"Hello"}]}"#;
     let hi = r#"{"id":"g-1","type":"gemini","content":"Hi."}"#;
     let notes = [

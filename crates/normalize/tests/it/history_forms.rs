@@ -45,7 +45,7 @@ fn the_text_of_a_content_is_that_of_its_parts() {
 }
 
 #[test]
-fn commands_are_shown_but_not_told_and_context_is_neither() {
+fn commands_are_shown_but_not_sent_and_context_is_neither() {
     for command in [" /help me", "?", "?what"] {
         let members = format!(r#""type":"user","content":"{command}""#);
         check(&members, &user(command), &json!([]));
@@ -62,7 +62,7 @@ fn commands_are_shown_but_not_told_and_context_is_neither() {
 }
 
 #[test]
-fn notes_are_shown_but_not_told() {
+fn notes_are_shown_but_not_sent() {
     for kind in ["info", "error", "warning"] {
         let members = format!(r#""type":"{kind}","content":"hm""#);
         check(&members, &json!([{"type": kind, "text": "hm"}]), &json!([]));
@@ -168,7 +168,7 @@ fn lists_in_lists_are_read_down_to_a_bound_and_in_no_time() {
         );
         let log = ReplayedLog::read(text.as_bytes());
         assert_eq!(serde_json::to_value(ui_history(&log)).unwrap(), expected);
-        let is_told = expected != json!([]);
-        assert_eq!(client_history(&log).len(), usize::from(is_told));
+        let is_sent = expected != json!([]);
+        assert_eq!(client_history(&log).len(), usize::from(is_sent));
     }
 }

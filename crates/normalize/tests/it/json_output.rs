@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{body, exit, json_output, names, whole};
 
 #[test]
-fn a_document_that_failed_is_told_once_amid_its_noise() {
+fn a_failed_document_amid_noise_is_reported_once() {
     let text = b"YOLO mode\n{\"session_id\":\"s\",\"error\":{\"type\":\"FatalTurnLimitedError\",\"message\":\"m\",\"code\":53}}\n[ERROR] {\"session_id\":\"s\",\"error\":{\"type\":\"FatalTurnLimitedError\",\"message\":\"m\",\"code\":53}}\n{\"other\":1}\n";
     let events = json_output(text, &exit(53));
     let found: Vec<_> = events.iter().map(body).collect();

@@ -332,7 +332,7 @@ fn o17_a_results_error_object_is_kept() {
 }
 
 #[test]
-fn o18_a_result_without_its_use_is_still_told_without_a_tool() {
+fn o18_a_result_without_its_use_is_a_completion_without_a_tool() {
     let line = answer("ghost", r#""status":"success","output":"o""#);
     let events = bodies(&[&line]);
     assert_eq!(
@@ -591,7 +591,7 @@ fn o34_a_unified_diff_needs_its_header_and_a_hunk() {
 }
 
 #[test]
-fn o34_a_diff_in_a_commands_or_an_edits_output_is_told_as_derived() {
+fn o34_a_diff_in_a_commands_or_an_edits_output_is_marked_as_derived() {
     let output = serde_json::to_string(&format!("\n{DIFF}\n")).unwrap();
     let result = answer("c", &format!(r#""status":"success","output":{output}"#));
     for (use_line, expected) in [

@@ -271,7 +271,7 @@ fn chunks_and_whole_texts_of_claude_code_say_the_same_once() {
 }
 
 #[test]
-fn a_message_that_breaks_off_is_told_as_far_as_it_came() {
+fn a_message_that_breaks_off_is_kept_as_far_as_it_came() {
     let capture = captures::named("claude-2.1.312/partial");
     let bytes = capture.bytes();
     let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();

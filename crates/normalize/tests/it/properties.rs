@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn no_view_loses_its_footing(input in lines()) {
+    fn every_view_of_any_input_is_valid_json(input in lines()) {
         let mut messages = MessageFold::new("run");
         let mut runtime = RuntimeFold::new("run");
         let mut result = ResultFold::default();

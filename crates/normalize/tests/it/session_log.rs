@@ -250,7 +250,7 @@ fn completion(rest: &str) -> (Option<Value>, Option<Value>) {
 }
 
 #[test]
-fn each_of_the_seven_statuses_is_told() {
+fn each_of_the_seven_statuses_has_its_event() {
     let result = r#","result":[{"functionResponse":{"response":{"output":"o"}}}]"#;
     for (status, told, is_error) in [
         ("success", "completed", false),
@@ -693,7 +693,7 @@ fn told_with(log: &str, subagents: &Subagents) -> Vec<Value> {
 }
 
 #[test]
-fn a_sub_agents_records_are_told_within_the_call_that_started_it() {
+fn records_of_a_sub_agent_are_events_within_the_call_that_started_it() {
     let call = |agent: &str| {
         json!({
             "id": "c-1", "name": "invoke_agent", "args": {"agent_name": "scout", "prompt": "Look."},
@@ -732,7 +732,7 @@ fn a_sub_agents_records_are_told_within_the_call_that_started_it() {
 }
 
 #[test]
-fn a_session_without_the_file_of_its_sub_agent_is_told_as_before() {
+fn a_session_without_the_file_of_its_sub_agent_keeps_its_events() {
     let call =
         r#"{"id":"c-1","name":"invoke_agent","args":{},"status":"success","agentId":"gone"}"#;
     let record = gemini(&format!(r#""content":"","toolCalls":[{call}]"#));

@@ -175,7 +175,7 @@ fn an_error_result_with_exit_0_is_judged_by_the_type_of_its_error() {
 }
 
 #[test]
-fn else_by_its_words_and_only_whole_ones() {
+fn without_a_known_exit_code_whole_words_of_the_message_decide_the_cause() {
     for (message, cause) in [
         (
             "[API Error: API key not valid. Please pass a valid API key.]",
@@ -629,7 +629,7 @@ fn an_error_of_the_api_says_what_helps() {
 }
 
 #[test]
-fn a_timeout_while_the_agent_retries_is_told_as_what_it_retries() {
+fn a_timeout_while_the_agent_retries_has_the_cause_of_the_retry() {
     let stopped = |cause| StopCause {
         cause,
         message: "the run took longer than 60 s, and was waiting for the model".to_owned(),

@@ -221,7 +221,7 @@ fn the_cost_of_a_session_before_this_run_is_not_counted() {
 }
 
 #[test]
-fn a_call_counts_once_however_often_it_is_told_of() {
+fn a_call_counts_once_however_many_messages_mention_it() {
     let events = [
         call("a"),
         call("a"),

@@ -72,7 +72,7 @@ pub(super) struct ShellWord {
     has_brace: bool,
 }
 
-/// A file that a command reads or writes without being told of it.
+/// A file that the shell opens for a command: it is none of its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Redirection {
     pub(super) file: ShellWord,

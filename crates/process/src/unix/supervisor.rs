@@ -211,7 +211,7 @@ impl SupervisorWatch {
                 return;
             }
             self.wait(earlier(last, self.next_lease_look()));
-            if let NextStep::KillBy(when) = self.told() {
+            if let NextStep::KillBy(when) = self.read_orders() {
                 last = earlier(last, Some(when));
             }
         }
@@ -227,7 +227,7 @@ impl SupervisorWatch {
     }
 
     /// Reads the next order: a line on the socket, a signal, or the end of the socket.
-    fn told(&mut self) -> NextStep {
+    fn read_orders(&mut self) -> NextStep {
         if drain_available(&mut self.stop, &mut Vec::new()) == DrainResult::Some {
             return NextStep::KillBy(Instant::now());
         }

@@ -62,13 +62,13 @@ impl Drop for QueuePlace {
     }
 }
 
-/// Makes the rounds.
+/// Sweeps the processes of all waiting callers.
 #[derive(Debug)]
 struct TreeSweeper {
     waiting: Vec<(SweepTarget, Arc<OnceLock<u32>>)>,
-    /// Who carries which mark, or none.
+    /// The marks of processes, and processes without one.
     known: CarriedMarks,
-    /// Since when that is believed.
+    /// When `known` was last emptied.
     since: Instant,
 }
 

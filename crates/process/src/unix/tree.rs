@@ -94,7 +94,7 @@ pub(super) fn is_stopped(pid: i32) -> bool {
     state_fields(pid).is_some_and(|fields| fields.starts_with(['T', 't']))
 }
 
-/// True if a process is gone, or only its parent has not heard of its end yet.
+/// True if a process is gone, or its parent has not waited for it yet.
 #[cfg(target_os = "linux")]
 pub(super) fn is_dead(pid: Pid) -> bool {
     state_fields(pid.as_raw_pid()).is_none_or(|fields| fields.starts_with(['Z', 'X']))

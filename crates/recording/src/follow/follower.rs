@@ -26,7 +26,7 @@ pub struct StreamFollower {
     stderr: File,
     seen: FileSizes,
     looked: Option<Instant>,
-    told: watch::Sender<FileSizes>,
+    sizes: watch::Sender<FileSizes>,
 }
 
 /// Why it is time to look.
@@ -40,7 +40,7 @@ pub enum DueReason {
 
 impl StreamFollower {
     /// Follows the files in this directory, which exist, and tells their readers.
-    pub fn open(directory: &Path, told: watch::Sender<FileSizes>) -> io::Result<Self> {
+    pub fn open(directory: &Path, sizes: watch::Sender<FileSizes>) -> io::Result<Self> {
         let (stdout, stderr) = (directory.join(STDOUT), directory.join(STDERR));
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -51,7 +51,7 @@ impl StreamFollower {
             stderr: File::open(stderr)?,
             seen: FileSizes::default(),
             looked: None,
-            told,
+            sizes,
         })
     }
 
@@ -72,7 +72,7 @@ impl StreamFollower {
         }
     }
 
-    /// Looks how far the files have grown. The caller's `note` is called first, then the readers are told. `None` if they have
+    /// Looks how far the files have grown. The caller's `note` is called first, then readers get the sizes. `None` if they have
     /// neither grown nor been cut.
     pub fn look(&mut self, mut note: impl FnMut(Channel, u64)) -> Option<FileSizes> {
         self.looked = Some(Instant::now());
@@ -96,14 +96,14 @@ impl StreamFollower {
             note(channel, bytes);
         }
         self.seen = now;
-        self.told.send_replace(now);
+        self.sizes.send_replace(now);
         Some(now)
     }
 
     /// Tells that the files will not grow any more.
     pub fn finish(self) {
         let is_over = true;
-        self.told.send_replace(FileSizes {
+        self.sizes.send_replace(FileSizes {
             is_over,
             ..self.seen
         });
@@ -128,21 +128,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn growth_is_noted_before_readers_are_told() {
+    async fn growth_is_recorded_before_readers_are_notified() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name, text| fs::write(directory.path().join(name), text).unwrap();
         write(STDOUT, "");
         write(STDERR, "");
-        let (sender, told) = watch::channel(FileSizes::default());
+        let (sender, sizes) = watch::channel(FileSizes::default());
         let mut follower = StreamFollower::open(directory.path(), sender).unwrap();
         let look = |follower: &mut StreamFollower| {
             let mut noted = Vec::new();
-            let before = *told.borrow();
+            let before = *sizes.borrow();
             let seen = follower.look(|channel, bytes| {
-                assert_eq!(*told.borrow(), before, "nobody knows yet");
+                assert_eq!(*sizes.borrow(), before, "nobody knows yet");
                 noted.push((channel, bytes));
             });
-            assert_eq!(*told.borrow(), seen.unwrap_or(before));
+            assert_eq!(*sizes.borrow(), seen.unwrap_or(before));
             (seen, noted)
         };
         assert_eq!(look(&mut follower), (None, vec![]));
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(look(&mut follower), (Some(longer), noted));
         follower.finish();
         longer.is_over = true;
-        assert_eq!(*told.borrow(), longer);
+        assert_eq!(*sizes.borrow(), longer);
     }
 
     #[tokio::test]

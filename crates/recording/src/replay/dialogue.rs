@@ -182,7 +182,7 @@ impl Dialogue {
         super::block_on(player.play_script())
     }
 
-    /// Plays it to a client at the other end of a stream, by the clock of the runtime. The agent's stderr is not heard there.
+    /// Plays it to a client at the other end of a stream, by the clock of the runtime. The agent's stderr is not played there.
     pub async fn serve(
         self,
         stream: impl AsyncRead + AsyncWrite,

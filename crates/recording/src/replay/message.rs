@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_id_at_the_top_is_another() {
+    fn a_replayed_message_replaces_only_its_top_level_id() {
         check(
             b"{\"id\" : 1 , \"result\":{\"id\":1,\"n\":1.10}}\r\n",
             "\"x\"",
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_told_apart_by_what_they_are() {
+    fn ids_are_compared_by_their_json_value() {
         let key = |id: &str| match MessageKind::from_line(
             format!(r#"{{"id":{id},"result":1}}"#).as_bytes(),
         ) {

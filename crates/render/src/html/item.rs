@@ -14,13 +14,13 @@ pub(super) struct ItemWriter {
     prompts: usize,
     /// The accounts of each turn are worth telling.
     has_turns: bool,
-    /// The day of the last prompt, if they are told apart.
+    /// The day of the last prompt, if they are distinguished.
     day: Option<String>,
     failures: FailureLinks,
     progress: CallProgress,
 }
 
-/// What it means that a call has no result.
+/// The state of a call without a result.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallProgress {
     /// The result was not recorded.
@@ -41,7 +41,7 @@ impl ItemWriter {
         }
     }
 
-    /// One for blocks that are written before the end is known. Days and turns are told apart from the second on.
+    /// One for blocks that are written before the end is known. Days and turns are distinguished from the second on.
     pub(super) fn for_blocks(transcript: &Transcript, progress: CallProgress) -> Self {
         let mut writer = Self::default();
         writer.follow(transcript, progress);

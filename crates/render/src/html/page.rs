@@ -14,7 +14,7 @@ const STYLE: &str = include_str!("style.css");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// All that stands above the conversation.
+/// Writes the page up to the conversation.
 pub(super) fn begin_page(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
     let title = transcript
         .first_prompt_title()
@@ -54,7 +54,7 @@ pub(super) fn write_item(
     }
 }
 
-/// All that stands below it.
+/// Writes the rest of the page.
 pub(super) fn end_page(
     transcript: &Transcript,
     is_empty: bool,

@@ -14,7 +14,7 @@ use crate::tool::{CallState, ToolPart, tool_parts};
 use crate::transcript::ToolCallItem;
 use crate::words;
 
-/// How many calls may wait for their results: of more, the oldest is told without its call's name.
+/// How many calls may wait for their results: of more, the oldest is shown without its call's name.
 const MOST_OPEN: usize = 256;
 /// How many files that were written are remembered by name.
 const MOST_FILES: usize = 1000;
@@ -72,7 +72,7 @@ impl Default for CallTable {
 
 impl CallTable {
     pub(super) fn begin_call(&mut self, call: &ToolInvocation, event: &Event, now: Duration) {
-        // Over ACP a call is told again whenever more is known about it.
+        // Over ACP an agent sends a call again whenever it knows more about it.
         if let Some(known) = self.open.iter_mut().find(|open| open.id == call.call_id) {
             let answer = known.tool.answer.take();
             known.tool = ToolCallItem::from_invocation(call, event);

@@ -24,7 +24,7 @@ impl Narrator {
         self.has_answered = false;
         self.turn_ended = true;
         for error in &turn.errors {
-            self.tell_error(&error.to_str());
+            self.push_error(&error.to_str());
         }
         self.doing = FINISHING;
     }
@@ -37,7 +37,7 @@ impl Narrator {
         } else {
             facts.join(" · ")
         };
-        self.tell_facts(TextInk::Faint, &facts);
+        self.push_facts(TextInk::Faint, &facts);
     }
 
     pub(super) fn end_run(&mut self, end: &RunEnd) {
@@ -48,7 +48,7 @@ impl Narrator {
         if let Some(message) = end.message.as_ref().filter(|_| !is_good)
             && message.to_str() != end.cause.described()
         {
-            self.tell_error(&message.to_str());
+            self.push_error(&message.to_str());
         }
         let ink = if is_good {
             TextInk::Good
@@ -56,16 +56,16 @@ impl Narrator {
             TextInk::Error
         };
         let verdict = self.totals.outcome_line(end);
-        self.tell_facts(ink, &verdict);
+        self.push_facts(ink, &verdict);
         for evidence in end.evidence.iter().filter(|_| !is_good) {
-            self.tell_marked(LineKind::Closing, "│ ", TextInk::Faint, evidence);
+            self.push_marked(LineKind::Closing, "│ ", TextInk::Faint, evidence);
         }
         self.name_files();
         for warning in &end.warnings {
-            self.tell_marked(LineKind::Closing, "! warning: ", TextInk::Plain, warning);
+            self.push_marked(LineKind::Closing, "! warning: ", TextInk::Plain, warning);
         }
         if let Some(hint) = &end.hint {
-            self.tell_marked(LineKind::Closing, "hint: ", TextInk::Plain, hint);
+            self.push_marked(LineKind::Closing, "hint: ", TextInk::Plain, hint);
         }
         self.doing = FINISHING;
     }
@@ -76,13 +76,13 @@ impl Narrator {
         self.give_up_calls();
         let facts = self.totals.usage_facts();
         if !self.is_over && !facts.is_empty() {
-            self.tell_facts(TextInk::Faint, &facts.join(" · "));
+            self.push_facts(TextInk::Faint, &facts.join(" · "));
             self.name_files();
         }
         // A transcript says what it does not show; a person who watches can do nothing with it.
         let is_transcript = self.times.is_some();
         if let Some(hidden) = self.totals.not_shown().filter(|_| is_transcript) {
-            self.tell_marked(LineKind::Closing, "· ", TextInk::Faint, &hidden);
+            self.push_marked(LineKind::Closing, "· ", TextInk::Faint, &hidden);
         }
     }
 
@@ -96,7 +96,7 @@ impl Narrator {
     }
 
     /// Facts stay whole where rows end, if they are short enough.
-    fn tell_facts(&mut self, ink: TextInk, facts: &str) {
+    fn push_facts(&mut self, ink: TextInk, facts: &str) {
         let unbroken = |fact: &str| {
             if fact.len() * 2 < self.page.text_columns() {
                 fact.replace(' ', &UNBROKEN.to_string())
@@ -105,7 +105,7 @@ impl Narrator {
             }
         };
         let facts: Vec<_> = facts.split(" · ").map(unbroken).collect();
-        self.tell_marked(LineKind::Closing, "— ", ink, &facts.join(" · "));
+        self.push_marked(LineKind::Closing, "— ", ink, &facts.join(" · "));
     }
 
     fn name_files(&mut self) {
@@ -120,17 +120,17 @@ impl Narrator {
         }
         let count = words::counted_noun(files.len() as u64, "file");
         let line = format!("{count} written: {}", names.join(", "));
-        self.tell_marked(LineKind::Closing, "· ", TextInk::Faint, &line);
+        self.push_marked(LineKind::Closing, "· ", TextInk::Faint, &line);
     }
 
-    /// Errors are often told twice, by the turn and by the run. People read them once.
-    fn tell_error(&mut self, error: &str) {
+    /// An error is often reported twice, by the turn and by the run. It is shown once.
+    fn push_error(&mut self, error: &str) {
         let is_told = |last: &Option<String>| last.as_deref() == Some(error);
         if is_told(&self.last_error) || is_told(&self.last_warning) {
             return;
         }
         self.last_error = Some(error.to_owned());
-        self.tell_marked(
+        self.push_marked(
             LineKind::Notice,
             "✘ ",
             TextInk::Error,

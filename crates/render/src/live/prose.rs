@@ -38,7 +38,7 @@ const MARGIN: usize = 2;
 const MARGINS: usize = 20;
 const RULE: &str = "────────────────────────";
 
-/// Whose words they are.
+/// The speaker of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct TextSpeaker {
     pub(super) sort: super::LineKind,

@@ -11,7 +11,7 @@ use super::page::TerminalPage;
 use super::row::StyledText;
 use super::wrap::{self, BreakPoint};
 
-/// So many lines of a table are held, and so many bytes. Later lines are drawn as a table of their own, without a header.
+/// How many lines of a table are held, and so many bytes. Later lines are drawn as a table of their own, without a header.
 const MOST_LINES: usize = 100;
 const MOST_BYTES: usize = 16 * 1024;
 /// A column that has to be narrower than this is not worth reading.

@@ -22,7 +22,7 @@ impl TextRenderer {
         self.turn_ended = true;
         self.pen.end_line(out)?;
         for error in &turn.errors {
-            self.tell_error(&error.to_str(), out)?;
+            self.write_error(&error.to_str(), out)?;
         }
         Ok(())
     }
@@ -46,7 +46,7 @@ impl TextRenderer {
         self.close_requests(out)?;
         let is_good = end.outcome == Outcome::Completed;
         if let Some(message) = end.message.as_ref().filter(|_| !is_good) {
-            self.tell_error(&message.to_str(), out)?;
+            self.write_error(&message.to_str(), out)?;
         }
         let line = self.totals.outcome_line(end);
         self.pen.write_line(
@@ -74,8 +74,8 @@ impl TextRenderer {
         }
     }
 
-    /// Errors are often told twice, by the turn and by the run. People read them once.
-    fn tell_error(&mut self, error: &str, out: &mut dyn io::Write) -> io::Result<()> {
+    /// An error is often reported twice, by the turn and by the run. It is shown once.
+    fn write_error(&mut self, error: &str, out: &mut dyn io::Write) -> io::Result<()> {
         let is_told = |last: &Option<String>| last.as_deref() == Some(error);
         if is_told(&self.last_error) || is_told(&self.last_warning) {
             return Ok(());

@@ -63,7 +63,7 @@ fn no_attack_gets_through_in_chunks() {
 }
 
 #[test]
-fn attacks_do_not_help_each_other() {
+fn combined_attacks_reach_no_terminal_either() {
     // A fixed sequence of pseudo-random mixtures: the same in every run.
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = move |below: usize| {

@@ -232,7 +232,7 @@ fn a_call_that_waits_for_permission_is_not_shown_as_running() {
 }
 
 #[test]
-fn each_of_several_turns_tells_what_it_took() {
+fn each_of_several_turns_shows_its_usage() {
     let costs = |dollars: &str| {
         TURN.replace(
             "\"durationMs\"",

@@ -78,7 +78,7 @@ fn an_edit_shows_its_change_and_a_command_its_output() {
 }
 
 #[test]
-fn errors_and_warnings_are_told_once() {
+fn errors_and_warnings_are_shown_once() {
     let warning = r#"{"event":"session_status","status":"error","message":"Loop detected, stopping execution","extensions":{"gemini.severity":"warning"}}"#;
     let turn =
         r#"{"event":"turn_complete","isError":true,"errors":["quota is gone"],"durationMs":0}"#;
@@ -207,7 +207,7 @@ fn a_sub_agents_calls_are_marked_as_its_own() {
 }
 
 #[test]
-fn a_hook_that_takes_too_long_blocks_nothing_and_that_is_said() {
+fn a_hook_that_times_out_blocks_nothing_and_is_reported() {
     let slow = r#"{"event":"hook_run","hookEvent":"BeforeTool","hook":"slow","durationMs":300,"timedOut":true,"error":"it had not ended after 300 ms"}"#;
     let shown = text(&[slow]);
     let said = "slow: timed out after 300 ms; it blocks nothing";
@@ -223,7 +223,7 @@ fn a_denied_call_without_arguments_is_named_by_its_title() {
 
 /// Over ACP a denied call may never get a result.
 #[test]
-fn a_call_that_was_denied_is_told_as_denied_on_a_terminal() {
+fn a_denied_call_is_shown_as_denied_on_a_terminal() {
     let denied = r#"{"event":"permission_decision","requestId":"1","toolUseId":"c1","toolName":"write_file","toolKind":"edit","toolInput":{},"decision":"denied","decidedBy":"hook","reason":"secret"}"#;
     let told = |bodies: &[&str]| {
         let mut narrator = Narrator::new(live::LiveOptions {

@@ -8,7 +8,7 @@ use lapidary_vocab::Json;
 use super::AcpClient;
 use crate::error::RequestError;
 
-/// So many pages of a list of sessions are read.
+/// How many pages of a list of sessions are read.
 const MOST_PAGES: usize = 50;
 
 impl AcpClient {

@@ -65,7 +65,7 @@ enum SentCommand {
     Reply(Option<Map<String, Value>>),
 }
 
-/// `initialize` is answered when both sides have been heard.
+/// `initialize` is answered when both sides have answered.
 #[derive(Debug, Default)]
 struct Hello {
     /// The client's request, until it is answered.

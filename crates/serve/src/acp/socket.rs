@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_breaks_the_protocol_is_told_why() {
+    async fn a_client_that_breaks_the_protocol_gets_the_reason() {
         let mut long = masked(FrameKind::Text, &[]);
         long.splice(1..2, [0x80 | 127, 0, 0, 0, 0, 1, 0, 0, 0]);
         for (sent, code) in [

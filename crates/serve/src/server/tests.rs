@@ -1,3 +1,5 @@
+//! Connections and their limits.
+
 use axum::routing::post;
 use tokio::io::{DuplexStream, duplex};
 
@@ -59,7 +61,7 @@ async fn a_body_of_another_type_is_415() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_without_a_place_is_told_so() {
+async fn a_refused_connection_gets_a_503_response() {
     let (mut client, ours) = duplex(1 << 16);
     let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
     let refused = tokio::spawn(refuse_client(Box::new(ours), place));

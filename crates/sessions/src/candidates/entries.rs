@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_told_as_the_standard_library_tells_them() {
+    fn directory_entries_are_those_of_the_standard_library() {
         let folder = tempfile::tempdir().unwrap();
         for (name, content) in [("s-b", "12"), ("s-a", ""), ("no", "x")] {
             fs::write(folder.path().join(name), content).unwrap();

@@ -164,7 +164,7 @@ impl<'w> RolloutUsage<'w> {
         }
     }
 
-    /// Counts are told again with each new limit: one with the same total is the same.
+    /// Codex repeats counts with each new rate limit: one with the same total is the same.
     fn add_tokens(
         &mut self,
         timestamp: Option<Token<'_>>,
@@ -243,7 +243,7 @@ impl<'w> RolloutUsage<'w> {
                     is_cancelled: false,
                 });
             }
-            Some("function_call_output" | "custom_tool_call_output") if record.tells_failure() => {
+            Some("function_call_output" | "custom_tool_call_output") if record.has_failed() => {
                 self.errors.insert(call_id(id));
             }
             _ => {}
@@ -403,14 +403,14 @@ fn may_count(line: &[u8]) -> bool {
             ASSISTANT.find(head).is_none()
         }
         (b"response_item", Some(b"function_call_output" | b"custom_tool_call_output")) => {
-            has_exit_code(line) || may_tell_failure(line)
+            has_exit_code(line) || may_have_failed(line)
         }
         _ => false,
     }
 }
 
 /// Whether the beginning of a result may say that its call failed.
-fn may_tell_failure(line: &[u8]) -> bool {
+fn may_have_failed(line: &[u8]) -> bool {
     let head = &line[..line.len().min(LONGEST_HEAD)];
     if let Some(place) = EXITED.find(head) {
         return head.get(place + EXITED.needle().len()) != Some(&b'0');

@@ -89,7 +89,7 @@ fn keep_private(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Who else reads it is up to the directory.
+/// The directory decides who else reads it.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
 fn keep_private(_: &Path) -> std::io::Result<()> {

@@ -9,7 +9,7 @@ use crate::search::entries::TextEntry;
 use crate::search::letters::LetterForm;
 use crate::search::tokens::text_tokens;
 
-/// Whose a text is.
+/// The owner of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TextOwner(
     pub(super) u8,

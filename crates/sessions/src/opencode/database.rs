@@ -484,7 +484,7 @@ fn is_empty(session: &FoundSession) -> bool {
     facts.is_none_or(|facts| facts.messages == 0)
 }
 
-/// What a list counts of a session's messages and parts.
+/// Counts of a session's messages and parts, for lists.
 #[derive(Debug, Default)]
 struct SessionTotals {
     messages: u64,

@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_beginning_of_a_call_tells_what_the_whole_row_tells() {
+    fn the_beginning_of_a_row_gives_the_call_that_the_whole_row_gives() {
         let rows = [
             r#"{"type":"tool","tool":"read","callID":"c1","state":{"status":"completed","input":{},"output":"x"}}"#,
             r#"{"type":"tool","tool":"bash","callID":"c2","state":{"status":"error","input":{},"error":"no"}}"#,

@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::report::masked_secret;
 use super::{RedactedSecret, RedactionReport, SecretHit, SecretKind, paths};
 
-/// How many secrets are told apart. Further ones are removed as well, under a placeholder without a number.
+/// How many secrets have numbers. Further ones are removed as well, under a placeholder without a number.
 const MOST_SECRETS: usize = 100_000;
 /// How many secrets are looked for where nothing but they themselves gives them away.
 const MOST_AGAIN: usize = 2_000;
@@ -80,7 +80,7 @@ impl SecretTally {
         });
     }
 
-    /// Whose homes were found.
+    /// The users whose home directories were found.
     pub(super) fn owner_names(&self) -> &BTreeSet<Vec<u8>> {
         &self.names
     }

@@ -58,7 +58,7 @@ pub enum RetentionError {
     /// A period is nothing.
     #[error("Invalid retention period: {0}. Value must be greater than 0")]
     NoPeriod(String),
-    /// A session would go before it may.
+    /// A session would be removed before it may be.
     #[error("maxAge cannot be less than minRetention ({0})")]
     BelowMinimum(String),
     /// A count of 0: no session would stay.

@@ -351,7 +351,7 @@ mod tests {
     proptest! {
         /// A crash leaves a torn record, followed by the next on the same line.
         #[test]
-        fn a_glance_tells_what_reading_to_the_letter_tells(
+        fn the_fast_path_reads_what_the_full_parser_reads(
             records in prop::collection::vec((records(), prop::option::weighted(0.2, any::<prop::sample::Index>())), 1..12),
         ) {
             let mut log = String::from("{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n");

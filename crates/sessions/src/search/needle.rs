@@ -11,7 +11,7 @@ pub(super) const BLOCK: usize = 128;
 /// How many bytes of a run are compared before all of it is: two everywhere, the others where these two are.
 pub(super) const RARE: usize = 4;
 
-/// So many characters that count for nothing may stand among those of a run before it is said to be there without a closer look.
+/// How many characters that count for nothing may stand among those of a run before it is said to be there without a closer look.
 const MOST_INVISIBLE: usize = 8;
 
 /// A run of letters, compared without case and marks.

@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_let_through_unless_nothing_can_be_in_them() {
+    fn the_prefilter_passes_bytes_unless_no_match_can_be_in_them() {
         let lets = |query: &str, bytes: &str| {
             let query = SearchQuery::words(query).unwrap();
             Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) == SweepResult::Perhaps
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_told_only_where_it_is_beyond_doubt() {
+    fn a_session_id_is_read_only_where_it_is_beyond_doubt() {
         let id = |bytes: &str| {
             let query = SearchQuery::words("word").unwrap();
             match Prefilter::new(&query).sweep_bytes(bytes.as_bytes()) {

@@ -26,7 +26,7 @@ use crate::stored_sessions::{
 
 /// Sessions that an index knows, by the words in them.
 pub(crate) trait WordMemory: SummaryMemory {
-    /// What the index knows of each session: none for one that it does not know as it is now.
+    /// The score of each session by the index: none for one whose file has changed since.
     fn known_scores(
         &mut self,
         stores: &[FoundStore<'_>],

@@ -15,7 +15,7 @@ use super::{SnapshotEntry, Vault, VaultError, make_private};
 /// How often a file is read that changes meanwhile.
 const TRIES: usize = 4;
 
-/// From so many new contents on the disk is told once, and not for each.
+/// From so many new contents on, the disk is synchronised once, and not for each.
 const MANY: usize = 16;
 
 /// How many bytes are compared before a content is hashed.

@@ -146,7 +146,7 @@ struct NamedContent {
     size: u64,
     /// When a snapshot last named it.
     time: String,
-    /// Whose it is: a session, or else a file.
+    /// The id of its session, or else its file.
     owner: String,
     is_last: bool,
 }

@@ -60,7 +60,7 @@ fn a_file_that_is_replaced_while_it_is_read_is_read_as_it_was_and_a_cut_one_ends
 }
 
 #[test]
-fn a_line_that_is_too_long_is_told_with_its_length_and_the_rest_of_the_session_is_read() {
+fn a_line_that_is_too_long_is_reported_with_its_length_and_the_rest_of_the_session_is_read() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("sessions/2026");
     fs::create_dir_all(&folder).unwrap();

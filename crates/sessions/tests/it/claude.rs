@@ -89,7 +89,7 @@ fn what_a_sub_agent_did_stands_in_its_call_in_every_version() {
 }
 
 #[test]
-fn results_of_parallel_calls_are_told_though_only_one_is_on_the_way_back_from_the_last_record() {
+fn results_of_parallel_calls_are_read_though_only_one_is_an_ancestor_of_the_last_record() {
     let events = events_in("claude-2.1.312/tools");
     let count = |is: fn(&Body) -> bool| events.iter().filter(|event| is(&event.body)).count();
     assert_eq!(count(|body| matches!(body, Body::ToolInvocation(_))), 7);
@@ -99,7 +99,7 @@ fn results_of_parallel_calls_are_told_though_only_one_is_on_the_way_back_from_th
 }
 
 #[test]
-fn an_interruption_a_denial_and_a_compaction_are_told_as_such() {
+fn an_interruption_a_denial_and_a_compaction_of_claude_code_have_their_events() {
     let is_interrupted = |event: &Event| matches!(&event.body, Body::SessionStatus(it) if it.status == SessionState::Interrupted);
     assert!(
         events_in("claude-2.1.312/interrupt")
@@ -122,7 +122,7 @@ fn an_interruption_a_denial_and_a_compaction_are_told_as_such() {
 }
 
 #[test]
-fn a_prompt_that_was_taken_back_is_counted_and_not_told() {
+fn a_prompt_that_was_taken_back_is_counted_and_has_no_event() {
     let record = |uuid: &str, parent: &str, kind: &str, text: &str| {
         format!(
             r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":{parent},"sessionId":"s","cwd":"/p","message":{{"role":"{kind}","content":"{text}"}}}}"#

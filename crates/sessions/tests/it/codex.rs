@@ -133,7 +133,7 @@ fn damaged_and_linked_rollouts_have_a_reason_and_the_others_are_listed() {
 }
 
 #[test]
-fn tokens_of_codex_count_once_though_its_files_tell_them_several_times() {
+fn tokens_of_codex_count_once_though_its_files_repeat_them() {
     for (version, inputs) in [("codex-0.60.1", 621), ("codex-0.166.0", 621)] {
         let home = tempfile::tempdir().unwrap();
         let day = home.path().join("sessions/2026/11/18");
@@ -168,7 +168,7 @@ fn a_command_of_codex_that_failed_is_a_failed_call() {
 }
 
 #[test]
-fn an_interruption_an_error_and_a_compaction_of_codex_are_told_as_such() {
+fn an_interruption_an_error_and_a_compaction_of_codex_have_their_events() {
     let is_interrupted = |event: &Event| matches!(&event.body, Body::SessionStatus(it) if it.status == SessionState::Interrupted);
     assert!(
         events_in("codex-0.166.0/interrupt")

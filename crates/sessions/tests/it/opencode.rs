@@ -182,7 +182,7 @@ fn the_session_of_a_sub_agent_of_opencode_stands_in_its_call_and_not_in_the_list
 }
 
 #[test]
-fn a_denied_call_an_error_and_an_interruption_of_opencode_are_told_as_such() {
+fn a_denied_call_an_error_and_an_interruption_of_opencode_have_their_events() {
     let denied = OpencodeHome::new("opencode-1.18.33/denied").events(false);
     let is_failed = |event: &Event| matches!(&event.body, Body::ToolCompletion(done) if done.status == ToolCallStatus::Failed);
     assert!(denied.iter().any(is_failed));
@@ -370,7 +370,7 @@ fn a_session_that_is_in_both_generations_is_listed_once() {
 }
 
 #[test]
-fn files_of_opencode_that_vanish_while_they_are_read_are_named_and_the_rest_is_told() {
+fn files_of_opencode_that_vanish_while_they_are_read_are_named_and_the_rest_is_read() {
     let home = OpencodeHome::new("opencode-1.1.65/tools");
     let whole = texts(&home.events(false));
     let mut sessions = home.sessions();

@@ -72,7 +72,7 @@ fn every_captured_session_of_qwen_code_gives_the_events_of_its_golden_file() {
 }
 
 #[test]
-fn a_denied_call_a_failed_request_and_a_compression_of_qwen_code_are_told_as_such() {
+fn a_denied_call_a_failed_request_and_a_compression_of_qwen_code_have_their_events() {
     let denied = |event: &Event| match &event.body {
         Body::ToolCompletion(done) if done.status == ToolCallStatus::Failed => {
             let reason = event.base.extensions.get("qwen.errorType");

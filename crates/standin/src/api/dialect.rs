@@ -14,7 +14,7 @@ use super::chunk::{ChunkContent, ReportedUsage};
 use super::error::ApiError;
 use super::request::RequestKind;
 
-/// Whose API a request was made of.
+/// The API that a request was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dialect {

@@ -33,7 +33,7 @@ pub enum StartError {
     Thread(#[source] io::Error),
 }
 
-/// Who plays the script.
+/// The runner of the script.
 #[derive(Debug)]
 enum ScriptRunner {
     Task(JoinHandle<()>),

@@ -132,7 +132,7 @@ fn a_verbatim_answer_is_what_the_script_says() {
 }
 
 #[test]
-fn a_status_that_http_does_not_have_is_told() {
+fn a_status_that_http_does_not_have_is_an_error() {
     let api = start(Script::new().stream(Turn::verbatim(7, "text/html", "")));
     let answer = ask(&api, STREAM);
     assert_eq!(answer.status, 500);

@@ -203,7 +203,7 @@ fn answers_in_one_piece_say_the_same() {
 }
 
 #[test]
-fn the_conversation_and_what_is_asked_on_the_side_are_told_apart() {
+fn requests_of_the_conversation_and_side_requests_are_distinguished() {
     for (path, dialect) in [(MESSAGES, Dialect::Anthropic), (CHAT, Dialect::OpenAi)] {
         let api = start(Script::new().stream("said").generate("a title"));
         let streamed = aside(&api, path, &json!({ "stream": true, "tools": [] }));

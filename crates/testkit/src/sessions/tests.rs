@@ -1,3 +1,5 @@
+//! Generated sessions are what they claim to be.
+
 use std::collections::HashSet;
 
 use lapidary_wire::gemini::session::{MessageRecord, ReplayedLog};

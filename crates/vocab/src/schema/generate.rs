@@ -98,7 +98,7 @@ fn absent_instead_of_null(schema: &mut Schema) {
     }
 }
 
-/// Kinds are told apart by one member with a fixed word. No field of ours stands for it, so it gets its description here. And
+/// Kinds are distinguished by one member with a fixed word. No field of ours stands for it, so it gets its description here. And
 /// the choice is left open: a kind that a newer version or an agent adds is kept whole and must not make a line invalid.
 fn open_to_unknown_kinds(schema: &mut Schema) {
     let Some(Value::Array(choices)) = schema.get_mut("anyOf") else {

@@ -9,7 +9,7 @@ use lapidary_json::{Token, TokenKind};
 use super::envelope::{Envelope, RpcId, RpcMessage, parse};
 use super::transcript::LineAuthor;
 
-/// So many requests of a side may be open. Of more, the oldest is forgotten.
+/// How many requests of a side may be open. Of more, the oldest is forgotten.
 const MOST_OPEN: usize = 1024;
 
 /// The methods that a client calls. Everything else is the agent's: `session/update`, `session/request_permission`, files, terminals,
@@ -43,7 +43,7 @@ const OF_CLIENT: &[&str] = &[
 pub struct SideTracker {
     /// Requests without an answer yet, the oldest first.
     open: Vec<OpenRequest>,
-    /// Whether the client was heard: else these are the lines of an agent alone.
+    /// Whether there was a line of the client: else these are the lines of an agent alone.
     has_client: bool,
 }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use lapidary_json::{Token, TokenKind};
 
-/// Who wrote a line.
+/// The side that wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineAuthor {
     /// The agent, on its stdout.
@@ -24,7 +24,7 @@ pub enum LineAuthor {
 /// A record.
 #[derive(Debug, Clone)]
 pub struct TranscriptRecord<'a> {
-    /// Who wrote it.
+    /// The side that wrote it.
     pub author: LineAuthor,
     /// The line itself.
     pub line: Cow<'a, str>,

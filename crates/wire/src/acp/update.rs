@@ -1,4 +1,4 @@
-//! `session/update`: an agent's report while it works, told apart by `sessionUpdate`.
+//! `session/update`: an agent's report while it works, distinguished by `sessionUpdate`.
 
 use lapidary_json::{Token, TokenKind, scan_template};
 

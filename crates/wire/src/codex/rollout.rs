@@ -126,7 +126,7 @@ impl<'a> RolloutRecord<'a> {
 
     /// The exit code that the result of a command tells: in JSON (0.60.1), or in the lines before its output (0.166), where a command
     /// that ends at once may have no item of its own.
-    pub fn told_exit_code(&self) -> Option<i64> {
+    pub fn printed_exit_code(&self) -> Option<i64> {
         let text = self.string("output")?.string()?;
         if let Ok(told) = Token::parse(&text) {
             let code = told.get("metadata")?.get("exit_code")?;
@@ -138,12 +138,12 @@ impl<'a> RolloutRecord<'a> {
     }
 
     /// True for the result of a call that failed, was refused, or called a tool that Codex does not have.
-    pub fn tells_failure(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         let output = self.string("output").and_then(Token::string);
         let unknown = ["unsupported call: ", "unsupported custom tool call: "];
         let is_unknown = |said: &str| unknown.iter().any(|start| said.starts_with(start));
         output.is_some_and(|said| is_unknown(&said))
-            || self.told_exit_code().is_some_and(|code| code != 0)
+            || self.printed_exit_code().is_some_and(|code| code != 0)
             || self.refusal().is_some()
     }
 

@@ -1,4 +1,4 @@
-//! `gemini -o stream-json`: one JSON object a line, six types, told apart by `type`.
+//! `gemini -o stream-json`: one JSON object a line, six types, distinguished by `type`.
 //!
 //! A line is scanned once. Its type may stand anywhere in it, so all known fields are collected first and the exact struct is
 //! taken from them after; the remaining fields are unknown.

@@ -33,7 +33,7 @@ fn promised(path: &Path, text: &str) -> Option<InputFormat> {
 }
 
 #[test]
-fn every_capture_is_told_by_its_content() {
+fn the_format_of_every_capture_is_recognised_by_its_content() {
     let mut seen = Vec::new();
     for version in fs::read_dir(fixtures()).unwrap() {
         let version = version.unwrap().path();
@@ -182,7 +182,7 @@ fn noise_before_the_first_line_does_not_matter() {
 }
 
 #[test]
-fn a_pretty_document_is_told_as_a_whole() {
+fn a_pretty_printed_document_is_recognised_as_a_whole() {
     for (text, expected) in [
         (
             "{\n \"sessionId\": \"s\",\n \"messages\": []\n}\n",

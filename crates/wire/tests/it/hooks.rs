@@ -95,7 +95,7 @@ fn hook_inputs_without_a_required_field_are_none() {
 }
 
 #[test]
-fn the_next_of_a_sequence_is_told_what_the_last_one_changed() {
+fn the_next_hook_of_a_sequence_gets_the_changed_input() {
     let check = |name: &str, said: Value, key: &str, expected: Value| {
         let output = HookOutput(object(json!({ "hookSpecificOutput": said })));
         let next = input(&capture(name)).after(&output).to_object();

@@ -189,7 +189,7 @@ fn a_rewind_to_an_unknown_id_cuts_off_everything() {
 }
 
 #[test]
-fn a_record_is_told_in_the_clis_own_order() {
+fn the_kind_of_a_record_is_decided_in_the_order_of_the_cli() {
     for (text, expected) in [
         (r#"{"$rewindTo":"b","id":"a","$set":{}}"#, "rewind"),
         (r#"{"$rewindTo":5,"id":"a","$set":{}}"#, "message"),

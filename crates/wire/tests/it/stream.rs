@@ -257,7 +257,7 @@ fn the_statistics_of_0_61_have_the_same_counts_for_each_model() {
 }
 
 #[test]
-fn statistics_ignore_what_they_do_not_know_and_take_the_last_of_two() {
+fn statistics_ignore_unknown_fields_and_take_the_last_of_two() {
     let token = Token::parse(r#"{"new":1,"total_tokens":1,"total_tokens":2}"#).unwrap();
     assert_eq!(counts(&StreamStats::from_token(token)), "2 - - - - - -");
     let not_an_object = Token::parse("[1]").unwrap();

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_is_what_the_others_are_compared_with_and_who_is_absent_is_in_the_table() {
+    fn contestants_are_compared_with_reading_and_absent_ones_are_in_the_table() {
         let mut contest = SessionsContest::new("files".to_owned());
         contest.add_contestant(named("list", &["list"]));
         contest.add_contestant(named(FLOOR, &["floor"]));

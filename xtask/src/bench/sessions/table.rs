@@ -153,7 +153,7 @@ mod tests {
     };
 
     #[test]
-    fn a_row_says_what_it_may_cost_and_whether_it_keeps_to_it() {
+    fn a_row_has_the_limits_and_whether_the_cost_is_within_them() {
         check(
             Ok(cost(150, 2_000)),
             LIMITS,

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use lapidary::gemini::agents::{AcknowledgedAgents, AgentSource, AgentState, DiscoveredAgent};
 use lapidary::vocab::agents::AgentAction;
 
-use super::change::{AgentTelling, ChangeOutcome};
+use super::change::{AgentChangeFormat, ChangeOutcome};
 use super::common::{AgentsContext, Workspace, find_agent, untrusted_warning};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: AgentTelling,
+    output: AgentChangeFormat,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     }
     if new.is_empty() {
         outcome.words.push("nothing to acknowledge".to_owned());
-        return args.telling.print_outcome(&outcome, out);
+        return args.output.print_outcome(&outcome, out);
     }
     let names: Vec<_> = new
         .iter()
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         .words
         .push(format!("acknowledged {}", names.join(", ")));
     outcome.change.remarks.extend(untrusted_warning(&here));
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }
 
 /// The agent of the workspace that a name stands for: of several, the one that waits.

@@ -10,9 +10,9 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// How a change is told.
+/// The format of the report on a change.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub(super) struct AgentTelling {
+pub(super) struct AgentChangeFormat {
     /// What to print: text goes to stderr, also when piped
     #[arg(long, value_enum, default_value_t = SessionsFormat::Text)]
     format: SessionsFormat,
@@ -55,7 +55,7 @@ impl ChangeOutcome {
     }
 }
 
-impl AgentTelling {
+impl AgentChangeFormat {
     pub(super) fn print_outcome(
         self,
         outcome: &ChangeOutcome,

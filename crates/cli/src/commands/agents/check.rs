@@ -33,8 +33,8 @@ names, files that are passed over, and agents that are not acknowledged. Nothing
 --online asks for the cards of remote agents: those of agents that count, with the credentials of their `auth`.
 
 Exit codes:
-  0   nothing is an error; there may be warnings
-  3   something is; with --strict also if something is a warning")]
+  0   no error; there may be warnings
+  3   an error; with --strict also a warning")]
 pub(crate) struct Args {
     /// A file, or a directory of agent files [default: the files that count in the workspace]
     path: Option<PathBuf>,

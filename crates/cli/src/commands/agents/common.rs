@@ -21,7 +21,7 @@ pub(super) struct Workspace {
     pub(super) project: Option<PathBuf>,
 }
 
-/// Whose agents or settings a verb changes.
+/// The scope whose agents or settings a command changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum AgentScopeArg {
     /// In your home

@@ -4,7 +4,7 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::agents::{canonical_name, disable_agent};
 use lapidary::vocab::agents::AgentAction;
 
-use super::change::{AgentTelling, ChangeOutcome};
+use super::change::{AgentChangeFormat, ChangeOutcome};
 use super::common::{
     AgentScopeArg, AgentsContext, Workspace, nearest_name, toggle_failure, untrusted_warning,
 };
@@ -24,13 +24,13 @@ pub(crate) struct Args {
     /// The agent's name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// Whose settings say so
+    /// The settings that disable it
     #[arg(short, long, value_enum, default_value_t = AgentScopeArg::Workspace)]
     scope: AgentScopeArg,
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: AgentTelling,
+    output: AgentChangeFormat,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -62,5 +62,5 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     if args.scope == AgentScopeArg::Workspace {
         outcome.change.remarks.extend(untrusted_warning(&here));
     }
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }

@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::agents::{AgentState, canonical_name, enable_agent};
 use lapidary::vocab::agents::AgentAction;
 
-use super::change::{AgentTelling, ChangeOutcome};
+use super::change::{AgentChangeFormat, ChangeOutcome};
 use super::common::{AgentScopeArg, AgentsContext, Workspace, find_agent, toggle_failure};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: AgentTelling,
+    output: AgentChangeFormat,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         outcome
             .words
             .push(format!("agent `{name}` is already enabled"));
-        return args.telling.print_outcome(&outcome, out);
+        return args.output.print_outcome(&outcome, out);
     }
     let scope = args.scope.map(AgentScopeArg::settings_scope);
     let toggled = enable_agent(&here.setup, name, scope).map_err(toggle_failure)?;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         .change
         .remarks
         .extend(still_not_active(args, name, &out.invocation)?);
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }
 
 /// Why the agent does not count all the same.

@@ -10,7 +10,7 @@ use lapidary::gemini::agents::{
 use lapidary::gemini::file;
 use lapidary::vocab::agents::{AgentAction, ChangedAgent};
 
-use super::change::{AgentTelling, ChangeOutcome};
+use super::change::{AgentChangeFormat, ChangeOutcome};
 use super::common::{AgentScopeArg, AgentsContext, Workspace, untrusted_warning};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: Workspace,
     #[command(flatten)]
-    telling: AgentTelling,
+    output: AgentChangeFormat,
 }
 
 /// A converted agent, and the file that it came from.
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     if args.scope == AgentScopeArg::Workspace {
         outcome.change.remarks.extend(untrusted_warning(&here));
     }
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }
 
 fn note_conversions(

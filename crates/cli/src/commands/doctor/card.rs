@@ -31,7 +31,7 @@ use super::report::DoctorReport;
 use crate::failure::Failure;
 use acp_probe::AcpProbe;
 pub(super) use remote::prove_remote;
-use rules::ToldRules;
+use rules::AskRules;
 use turn::TurnCancel;
 
 /// How long an agent may take over an unknown method.
@@ -76,11 +76,11 @@ pub(super) async fn prove_agent(
     let mut command = Command::new(&program, world.project_dir());
     command.args(agent.args.iter().cloned());
     command.envs(proof_variables(&world, agent, &api.base_url()));
-    let told = rules::tell_ask_rules(agent, &program, &world, &mut command);
-    let told = told
+    let rules = rules::write_ask_rules(agent, &program, &world, &mut command);
+    let rules = rules
         .context("cannot write the agent's policy")
         .map_err(Failure::internal)?;
-    let card = speak_acp(command, around, (&api, &world), told, report).await;
+    let card = speak_acp(command, around, (&api, &world), rules, report).await;
     let is_model_asked = card.turn.as_ref().is_some_and(|turn| turn.model_asked);
     report.add_card(card);
     api.stop().await;
@@ -91,12 +91,12 @@ async fn speak_acp(
     command: Command,
     around: &ProofSurroundings<'_>,
     (api, world): (&FakeApi, &ProofSandbox<'_>),
-    told: ToldRules,
+    rules: AskRules,
     report: &mut DoctorReport<'_>,
 ) -> Card {
     let mut card = Card {
         command: command.argv(),
-        rules: Some(told.keeping),
+        rules: Some(rules.keeping),
         ..Card::default()
     };
     let started = Instant::now();
@@ -107,7 +107,7 @@ async fn speak_acp(
                 spoken,
                 api,
                 project: world.project_dir(),
-                session_meta: told.session_meta,
+                session_meta: rules.session_meta,
                 patience: around.patience,
                 last: started + around.patience * STEPS,
                 card: &mut card,

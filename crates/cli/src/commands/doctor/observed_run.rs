@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 pub(super) enum RunCancel {
     /// Not at all.
     Never,
-    /// As soon as the model has been asked.
+    /// When the model gets its first request.
     OnceAsked,
 }
 

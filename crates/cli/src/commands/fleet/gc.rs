@@ -24,7 +24,7 @@ Examples:
 
 Each line has the fate, the size in bytes and the directory. Fates: `removed`, `recent`, `in_use`, `unsaved`, `failed`.")]
 pub(crate) struct Args {
-    /// Show what would go, and remove nothing
+    /// Show what would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
     /// Keep workspaces of completed attempts this long [default: 24h]

@@ -11,7 +11,7 @@ use crate::printer::Printer;
 
 /// Make the tables of a store, or update them
 ///
-/// `PostgreSQL` needs it once, and after an update of lapidary that says so. A `SQLite` file is made when it is first used. Tables are changed under a lock, and a store of a newer version is refused. In `PostgreSQL` the roles `lapidary_view`, `lapidary_submit` and `lapidary_work` are made as well, if you may make roles.
+/// PostgreSQL needs it once, and after an update of lapidary that says so. A SQLite file is made when it is first used. Tables are changed under a lock, and a store of a newer version is refused. In PostgreSQL the roles `lapidary_view`, `lapidary_submit` and `lapidary_work` are made as well, if you may make roles.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -25,7 +25,7 @@ const DEFAULT_FILE: &str = "fleet.db";
 /// The store that a command uses.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::commands) struct StoreOption {
-    /// The store: `postgres://USER@HOST/DATABASE` or `sqlite:PATH` [default: `LAPIDARY_STORE`, `store` of `[fleet]` in your lapidary.toml, or a `SQLite` file in the state directory]
+    /// The store: `postgres://USER@HOST/DATABASE` or `sqlite:PATH` [default: `LAPIDARY_STORE`, `store` of `[fleet]` in your lapidary.toml, or a SQLite file in the state directory]
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
 }
@@ -166,7 +166,7 @@ pub(super) fn unknown_ticket(store: &dyn FleetStore, id: &TicketId) -> Failure {
     Failure::bad_input(error).with_hint("`lapidary fleet list` shows the tickets")
 }
 
-/// Who gives an order, for people.
+/// The user's name, for the store to show.
 pub(super) fn user_name(invocation: &Invocation) -> String {
     let variables = ["USER", "LOGNAME", "USERNAME"].iter();
     let mut names = variables.filter_map(|name| invocation.variable_value(name)?.to_str());

@@ -351,7 +351,7 @@ fn on_this_machine(mut workspace: WorkspaceSpec, out: &Printer) -> Result<Worksp
     if let Some(repo) = &mut workspace.repo
         && here.join(&*repo).is_dir()
     {
-        // As the worker's list of repositories has it.
+        // The form of the worker's list of repositories.
         *repo = lexical(&here.join(&*repo)).display().to_string();
     }
     Ok(workspace)

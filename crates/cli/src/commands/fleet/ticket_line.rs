@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused_by_its_name() {
+    fn unknown_fields_and_versions_of_a_ticket_line_are_named() {
         assert!(refusal(r#"{"prompt":"x","command":"rm"}"#).contains("unknown field `command`"));
         assert!(refusal(r#"{"prompt":"x","version":2}"#).contains("version 2"));
         assert_eq!(refusal("[]"), "the line is not a JSON object");

@@ -24,11 +24,11 @@ Examples:
 Looks at every hook of settings and extensions, those that do not count here too: events that do \
 not exist, matchers that match nothing, timeouts in seconds, a misspelt `type`, keys written twice, \
 scripts that are missing or not executable, what switches hooks off, and scripts that seem to exit \
-with 2 in silence, which Gemini CLI takes for a yes.
+with 2 in silence, which Gemini CLI treats as permission.
 
 Exit codes:
-  0   nothing is an error; there may be warnings
-  3   something is; with --strict also if something is a warning")]
+  0   no error; there may be warnings
+  3   an error; with --strict also a warning")]
 pub(crate) struct Args {
     #[command(flatten)]
     workspace: HooksWorkspace,

@@ -122,7 +122,7 @@ impl HooksContext {
     }
 }
 
-/// Whose settings are written.
+/// The scope of the settings that a command writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum WritableScope {
     /// Yours, for every workspace

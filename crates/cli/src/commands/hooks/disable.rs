@@ -22,7 +22,7 @@ The name is added to `hooksConfig.disabled`. Comments in the file stay.")]
 pub(crate) struct Args {
     /// The hook: its name, or its command if it has none
     name: String,
-    /// Whose settings are changed [default: the workspace's; yours if this is your home]
+    /// The settings to change [default: the workspace's; yours if this is your home]
     #[arg(long, value_enum)]
     scope: Option<WritableScope>,
     #[command(flatten)]

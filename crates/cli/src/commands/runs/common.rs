@@ -107,7 +107,7 @@ fn is_one_word(path: &Path) -> bool {
 }
 
 /// Says that a recording was there a moment ago, if it is gone now.
-pub(super) fn told_if_gone(recording: &Path, failure: Failure) -> Failure {
+pub(super) fn failure_if_gone(recording: &Path, failure: Failure) -> Failure {
     if recording.symlink_metadata().is_ok() {
         return failure;
     }

@@ -23,7 +23,7 @@ Examples:
   lapidary runs delete 20261117T080000-1a2b3c4d --yes
   lapidary runs delete 20261117T080000-1a2b3c4d --dry-run
 
-On a terminal it shows what goes, and asks. Elsewhere it takes --yes.")]
+On a terminal it shows what it would delete, and asks. Without a terminal it needs --yes.")]
 pub(crate) struct Args {
     /// Ids of runs, or their beginnings or ends
     #[arg(value_name = "RUN", required = true)]

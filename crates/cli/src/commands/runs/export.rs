@@ -11,7 +11,7 @@ use super::super::sessions::export::file::{self, ExportManner};
 use super::super::sessions::export::removed::{self, RedactedSource};
 use super::super::sink::OutputFormat;
 use super::super::translate;
-use super::common::{RunStore, id_of, told_if_gone};
+use super::common::{RunStore, failure_if_gone, id_of};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     } else {
         export_recording(args, &recording, out)
     };
-    exported.map_err(|failure| told_if_gone(&recording, failure))?;
+    exported.map_err(|failure| failure_if_gone(&recording, failure))?;
     Ok(CommandExit::Success)
 }
 

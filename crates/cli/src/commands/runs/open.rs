@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::process::start_detached;
 
-use super::common::{RunStore, id_of, told_if_gone};
+use super::common::{RunStore, failure_if_gone, id_of};
 use super::export;
 use crate::exit::CommandExit;
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let store = RunStore::open(args.record_dir.as_deref(), &out.invocation)?;
     let recording = store.recording_path(args.run.as_deref())?;
     let page = write_page(&recording, &out.invocation)
-        .map_err(|failure| told_if_gone(&recording, failure))?;
+        .map_err(|failure| failure_if_gone(&recording, failure))?;
     writeln!(out, "{}", page.display())?;
     out.flush()?;
     let is_watched = out.is_terminal && out.invocation.is_stderr_terminal();

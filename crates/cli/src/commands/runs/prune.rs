@@ -17,7 +17,7 @@ use lapidary::prepare::{PrepareError, retention};
 
 /// Delete recordings that are too old, or too many bytes
 ///
-/// Goes by `runs_max_age` (30d by default) and `runs_max_size` (2GiB by default) of your `lapidary.toml`, or by the options given here. Every run does the same when it starts, at most once an hour. A run that is going on stays.
+/// The limits are `runs_max_age` (30d by default) and `runs_max_size` (2GiB by default) of your `lapidary.toml`, or the options given here. Every run does the same when it starts, at most once an hour. A run that has not ended stays.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ Examples:
   lapidary runs prune --max-age 7d --yes
   lapidary runs prune --max-size 500MB --dry-run
 
-On a terminal it shows what goes, and asks. Elsewhere it takes --yes.
+On a terminal it shows what it would delete, and asks. Without a terminal it needs --yes.
 
 An age is a number and one of h (hours), d (days), w (weeks) and m (months of 30 days); `unlimited` means no limit.")]
 pub(crate) struct Args {

@@ -36,7 +36,7 @@ pub(super) struct RemovalArgs {
     /// Do not ask
     #[arg(short, long)]
     pub(super) yes: bool,
-    /// Only show what would go
+    /// Only show what would be deleted
     #[arg(short = 'n', long, conflicts_with = "yes")]
     dry_run: bool,
     /// What to print [default: text on a terminal, json when piped]
@@ -72,7 +72,7 @@ impl RunsToRemove {
     fn confirm_removal(&self, invocation: &Invocation) -> Result<bool, Failure> {
         if !invocation.can_ask() {
             let failure = Failure::usage(anyhow!("there is no terminal to ask on"));
-            return Err(failure.with_hint("add --yes, or --dry-run to see what would go"));
+            return Err(failure.with_hint("add --yes, or --dry-run to see what would be deleted"));
         }
         self.list_runs(&mut invocation.stderr_writer())?;
         Ok(confirm_on_terminal(

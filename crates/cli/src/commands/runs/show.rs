@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::super::sink::OutputFormat;
 use super::super::translate;
-use super::common::{RunStore, id_of, told_if_gone};
+use super::common::{RunStore, failure_if_gone, id_of};
 use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -38,5 +38,5 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let recording = store.recording_path(args.run.as_deref())?;
     let id = id_of(&recording);
     let view = translate::Args::of_recording(&recording, &id, args.format, args.no_raw);
-    translate::run(&view, out).map_err(|failure| told_if_gone(&recording, failure))
+    translate::run(&view, out).map_err(|failure| failure_if_gone(&recording, failure))
 }

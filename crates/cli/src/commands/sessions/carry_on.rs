@@ -1,4 +1,4 @@
-//! `sessions continue`: another agent carries on with a session, by a briefing.
+//! `sessions continue`: another agent continues a session, from a briefing.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Carry on with a session in another agent, by a briefing
+/// Continue a session in another agent, from a briefing
 ///
 /// The other agent gets a prompt with the goal, the decisions, the changed files with their diffs, the open todos and the last words of the session: shortened, without secrets and escape sequences, and marked as the transcript of another agent. It is shown before it is sent. No session file of the other agent is made.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// The task for the other agent [default: continue the work]
     #[arg(value_name = "TASK")]
     prompt: Option<String>,
-    /// The agent that carries on, as `run --agent` takes it
+    /// The agent that continues, as `run --agent` takes it
     #[arg(long = "in", value_name = "AGENT", conflicts_with = "agent")]
     in_agent: String,
     /// Send the briefing without asking

@@ -37,7 +37,7 @@ pub(super) struct ProjectScope {
     pub(super) no_index: bool,
 }
 
-/// Whose sessions.
+/// The agent whose sessions count.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct AgentFilter {
     /// Only sessions of this agent, such as `gemini` or `claude`

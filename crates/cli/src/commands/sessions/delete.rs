@@ -24,7 +24,7 @@ Examples:
   lapidary sessions delete 3 --dry-run
   lapidary sessions delete 4f1c2b3a-5d6e-4f70-8192-a3b4c5d6e7f8 --yes
 
-On a terminal it shows what goes, and asks. Elsewhere it takes --yes.")]
+On a terminal it shows what it would delete, and asks. Without a terminal it needs --yes.")]
 pub(crate) struct Args {
     /// Numbers of the list, or whole ids
     #[arg(value_name = "SESSION", required = true)]
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Nothing brings it back then. Copies that the vault has from earlier runs stay there.
     #[arg(long)]
     no_vault: bool,
-    /// Only show what would go
+    /// Only show what would be deleted
     #[arg(short = 'n', long, conflicts_with = "yes")]
     dry_run: bool,
     /// What to print [default: text on a terminal, json when piped]
@@ -102,7 +102,7 @@ fn removal_plan<'i>(
 fn confirm_deletion(going: &RemovalPlan<'_>, place: &SessionsContext) -> Result<bool, Failure> {
     if !place.invocation.can_ask() {
         let failure = Failure::usage(anyhow!("cannot ask for confirmation without a terminal"));
-        return Err(failure.with_hint("say --yes, or --dry-run to see what would go"));
+        return Err(failure.with_hint("add --yes, or --dry-run to see what would be deleted"));
     }
     going.list_deletions(place, &mut place.invocation.stderr_writer())?;
     Ok(removal::confirm_on_terminal(

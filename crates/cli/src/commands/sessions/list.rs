@@ -126,7 +126,7 @@ struct ListPeriod {
 }
 
 impl ListPeriod {
-    /// As a search has it: a session without a readable time is of no period.
+    /// The same as in a search: a session without a readable time is of no period.
     fn has_session(&self, session: &ListedSession) -> bool {
         let is_since = |since| session.updated_ms.is_some_and(|updated| updated >= since);
         let is_until = |until| session.started_ms.is_some_and(|started| started <= until);
@@ -238,7 +238,7 @@ fn print_text(
         ));
         out.print_message("hint: run `lapidary sessions recover --apply` to prevent that");
     }
-    tell_unlisted(listing, out);
+    note_unlisted(listing, out);
     let is_narrowed = args.since.is_some() || args.until.is_some();
     if listing.sessions.is_empty() && is_narrowed {
         out.print_note("no session is of that time")?;
@@ -288,7 +288,7 @@ fn print_counts(args: &Args, counts: &[AgentFileCounts], out: &mut Printer) -> i
 }
 
 /// Notes on sessions that Gemini CLI does not list, with the next step.
-fn tell_unlisted(listing: &SessionListing, out: &Printer) {
+fn note_unlisted(listing: &SessionListing, out: &Printer) {
     let count = |place: UnlistedPlace| {
         let places = listing.sessions.iter();
         places.filter(|it| it.unlisted() == Some(&place)).count()

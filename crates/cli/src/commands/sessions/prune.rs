@@ -21,7 +21,7 @@ use crate::printer::Printer;
 
 /// Remove sessions that are too old or too many, and files without any session in them
 ///
-/// Goes by Gemini CLI's own settings (`general.sessionRetention`: `maxAge`, 30d by default, `maxCount`, `minRetention`, 1d by default), or by the options given here: then only these count. Shows what would go, and removes it only with --apply. Nothing goes that was written within `minRetention`, be it empty or broken; a session goes with all its files or with none; whole ids are compared.
+/// The limits are Gemini CLI's own settings (`general.sessionRetention`: `maxAge`, 30d by default, `maxCount`, `minRetention`, 1d by default), or the options given here: then only these count. Shows what it would remove, and removes it only with --apply. A file that was written within `minRetention` stays, even if it is empty or broken. A session is removed with all its files or not at all; whole ids are compared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     }
     going.print_preview(format, &place, out)?;
     if format == SessionsFormat::Text {
-        writeln!(out, "{} would go", going.sum_text())?;
+        writeln!(out, "{} would be removed", going.sum_text())?;
         if !going.deletions.is_empty() {
             out.print_note("nothing was removed; --apply removes it")?;
         }
@@ -162,7 +162,7 @@ fn retention_failure(args: &Args, error: RetentionError) -> Failure {
         return Failure::usage(anyhow!(error));
     }
     let hint = match &error {
-        RetentionError::NotEnabled => "say what goes with --max-age or --max-count",
+        RetentionError::NotEnabled => "say what to remove with --max-age or --max-count",
         RetentionError::BadSettings { .. } => {
             "it may say that everything is to be kept, so that nothing goes until it can be read"
         }

@@ -44,7 +44,7 @@ Words are compared whole, in any case and without accents: `cafe` finds `Café`,
 `\"cafe\"` does not find `Café`. Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese are found inside of longer texts: `本語` finds \
 `日本語`. Emoji are words. How a text is encoded (NFC, NFD, full width) makes no difference.")]
 pub(crate) struct Args {
-    /// Words, \"several words in a row\" with just these accents, or the beginning of a word with a star: begin*
+    /// Words, "several words in a row" with just these accents, or the beginning of a word with a star: begin*
     #[arg(required = true, value_name = "WORD")]
     words: Vec<String>,
     /// Take the query as one regular expression

@@ -12,9 +12,9 @@ use crate::exit::CommandExit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// How a change is told. Gemini CLI's words are what scripts know, so that they come through a pipe, too.
+/// The format of the report on a change. Scripts know Gemini CLI's words, so a pipe gets them, too.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub(super) struct SkillTelling {
+pub(super) struct SkillChangeFormat {
     /// What to print: text is Gemini CLI's words on stderr, also when piped
     #[arg(long, value_enum, default_value_t = SessionsFormat::Text)]
     format: SessionsFormat,
@@ -27,7 +27,7 @@ pub(super) struct SkillChangeOutcome {
     pub(super) change: SkillChange,
 }
 
-impl SkillTelling {
+impl SkillChangeFormat {
     pub(super) fn print_outcome(
         self,
         outcome: &SkillChangeOutcome,

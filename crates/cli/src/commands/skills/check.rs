@@ -25,12 +25,12 @@ Examples:
   lapidary skills check --strict
   lapidary skills check --format json | jq '.candidates[] | select(.fate != \"loaded\")'
 
-It is an error if something should be a skill and is none, or if a file of settings cannot be used; \
+It is an error if a file should be a skill and is not, or if a file of settings cannot be used; \
 a warning if a candidate is skipped, overridden or not looked for, or if settings have an unknown key.
 
 Exit codes:
-  0   no errors; with --strict no warnings either
-  3   there are some")]
+  0   no error; there may be warnings
+  3   an error; with --strict also a warning")]
 pub(crate) struct Args {
     #[command(flatten)]
     workspace: SkillsWorkspace,

@@ -22,7 +22,7 @@ pub(super) struct SkillsWorkspace {
     pub(super) project: Option<PathBuf>,
 }
 
-/// Whose skills or settings a verb changes.
+/// The scope whose skills or settings a command changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum SkillScopeArg {
     /// In your home

@@ -5,7 +5,7 @@ use lapidary::gemini::settings::{EditError, SettingsScope};
 use lapidary::gemini::skills::{self, ToggleError};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{SkillChangeOutcome, SkillTelling};
+use super::change::{SkillChangeFormat, SkillChangeOutcome};
 use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace};
 use super::missing::MissingSkill;
 use crate::exit::CommandExit;
@@ -24,13 +24,13 @@ pub(crate) struct Args {
     /// The skill's name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// Whose settings say so
+    /// The settings that disable it
     #[arg(short, long, value_enum, default_value_t = SkillScopeArg::Workspace)]
     scope: SkillScopeArg,
     #[command(flatten)]
     workspace: SkillsWorkspace,
     #[command(flatten)]
-    telling: SkillTelling,
+    output: SkillChangeFormat,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     let missing = missing.filter(|it| distrust.is_none() || matches!(it, MissingSkill::Unknown(_)));
     let missing = missing.map(|missing| missing.missing_remark(&args.name));
     outcome.change.remarks = missing.into_iter().chain(distrust).collect();
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }
 
 pub(super) fn toggle_failure(error: ToggleError) -> Failure {

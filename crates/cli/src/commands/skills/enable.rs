@@ -5,7 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills;
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{SkillChangeOutcome, SkillTelling};
+use super::change::{SkillChangeFormat, SkillChangeOutcome};
 use super::common::{SkillsContext, SkillsWorkspace};
 use super::disable::toggle_failure;
 use super::missing::MissingSkill;
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: SkillsWorkspace,
     #[command(flatten)]
-    telling: SkillTelling,
+    output: SkillChangeFormat,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
         _ => {}
     }
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }
 
 fn unknown_skill_failure(name: &str, meant: Option<String>) -> Failure {

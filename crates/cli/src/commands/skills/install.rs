@@ -13,7 +13,7 @@ use lapidary::gemini::skills::{
 };
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{SkillChangeOutcome, SkillTelling};
+use super::change::{SkillChangeFormat, SkillChangeOutcome};
 use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, remove_leftovers};
 use super::consent::ConsentQuestion;
 use super::source::{FetchRequest, SkillSource};
@@ -34,7 +34,7 @@ Examples:
   lapidary skills install https://example.org/skills.git --path skills/reviewer
   lapidary skills install reviewer.skill --scope workspace --consent
 
-On a terminal it shows what comes, and asks. Elsewhere it takes --consent.")]
+On a terminal it shows the skills, and asks. Without a terminal it needs --consent.")]
 pub(crate) struct Args {
     /// A directory, OWNER/REPO on GitHub, an address (https://, http://, ssh://, git@, file://), or a .skill file
     #[arg(value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath, value_parser = NonEmptyStringValueParser::new())]
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: SkillsWorkspace,
     #[command(flatten)]
-    telling: SkillTelling,
+    output: SkillChangeFormat,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         .change
         .remarks
         .extend(here.untrusted_warning(args.scope));
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }
 
 fn find_package(

@@ -7,7 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills::{InstallMode, PackageRequest, SkillPackage};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{SkillChangeOutcome, SkillTelling};
+use super::change::{SkillChangeFormat, SkillChangeOutcome};
 use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, remove_leftovers};
 use super::consent::ConsentQuestion;
 use super::install::{not_installed, nothing_found, overwritten_remark};
@@ -24,7 +24,7 @@ Examples:
   lapidary skills link ~/my-skills
   lapidary skills link . --scope workspace --consent
 
-On a terminal it shows what comes, and asks. Elsewhere it takes --consent.")]
+On a terminal it shows the skills, and asks. Without a terminal it needs --consent.")]
 pub(crate) struct Args {
     /// The directory
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::DirPath, value_parser = NonEmptyStringValueParser::new())]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: SkillsWorkspace,
     #[command(flatten)]
-    telling: SkillTelling,
+    output: SkillChangeFormat,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         .change
         .remarks
         .extend(here.untrusted_warning(args.scope));
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }
 
 fn find_package(args: &Args, here: &SkillsContext) -> Result<SkillPackage, Failure> {

@@ -5,7 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use lapidary::gemini::skills::{self, SkillManager};
 use lapidary::vocab::skills::SkillAction;
 
-use super::change::{SkillChangeOutcome, SkillTelling};
+use super::change::{SkillChangeFormat, SkillChangeOutcome};
 use super::common::{SkillScopeArg, SkillsContext, SkillsWorkspace, remove_leftovers};
 use super::install::not_installed;
 use super::missing::not_installed_hint;
@@ -15,7 +15,7 @@ use crate::printer::Printer;
 
 /// Remove an installed or linked skill
 ///
-/// The one in .gemini/skills whose front matter has that name, else the directory of that name. Of two that have it the one that counts goes. Of a link only the link goes.
+/// The one in .gemini/skills whose front matter has that name, else the directory of that name. If two skills have the name, the one that counts is removed. Of a linked skill only the link is removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,13 +27,13 @@ pub(crate) struct Args {
     /// The skill's name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// Whose skill
+    /// The scope of the skill
     #[arg(long, value_enum, default_value_t = SkillScopeArg::User)]
     scope: SkillScopeArg,
     #[command(flatten)]
     workspace: SkillsWorkspace,
     #[command(flatten)]
-    telling: SkillTelling,
+    output: SkillChangeFormat,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure> {
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
     outcome.change.scope = Some(args.scope.skill_scope());
     let after = SkillsContext::read_context(&args.workspace, &out.invocation)?.load_skills();
     outcome.change.remarks = namesake_remark(name, &before, &after).into_iter().collect();
-    args.telling.print_outcome(&outcome, out)
+    args.output.print_outcome(&outcome, out)
 }
 
 /// A remark that another skill of the same name is active, and whether it was before.

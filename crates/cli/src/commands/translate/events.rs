@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use lapidary::engine::recording::MANIFEST;
 use lapidary::engine::replay::{PastAttempts, PastReading, RecordingReader};
-use lapidary::engine::run::OutputKind;
+use lapidary::engine::run::{OutputKind, StreamDialect};
 use lapidary::normalize::acp::AcpNormalizer;
 use lapidary::normalize::event_lines::{EventLine, EventReader};
 use lapidary::normalize::gemini::session_events;
@@ -61,65 +61,19 @@ pub(crate) fn each_event(
         });
     }
     let mut input = TranslateInput::open(Some(path), invocation)?;
-    let mut events = Vec::new();
     let source = input.recognise_format(DEFAULT_LIMIT)?;
     let source = source.ok_or_else(|| no_recording(path))?;
     let mut happens = source.is_session();
-    let mut take = |event: Event| {
+    let input = RecognisedInput {
+        input,
+        source,
+        path,
+        invocation,
+    };
+    input.each_event(&options, &mut |event| {
         happens = happens || is_of_a_run(&event);
         take(event);
-    };
-    match source {
-        InputSource::Written(dialect) => {
-            let mut normalizer = dialect.normalizer(&options);
-            let mut push = |line: RawLine<'_>, events: &mut Vec<_>| {
-                normalizer.push_line(LineDirection::FromAgent, line, None, events);
-            };
-            match dialect.speech {
-                OutputKind::Stream => each_line(&mut input, |line| {
-                    push(line, &mut events);
-                    events.drain(..).for_each(&mut take);
-                })?,
-                OutputKind::Document => push(RawLine::Whole(&input.read_all()?), &mut events),
-            }
-            normalizer.finish(&ProcessEnd::default(), &mut events);
-        }
-        InputSource::Acp => {
-            let mut reading = TranscriptReading::new(AcpNormalizer::new(&options, Provider::Acp));
-            each_line(&mut input, |line| {
-                reading.take_line(line, None);
-                reading.events.drain(..).for_each(&mut take);
-            })?;
-            reading
-                .normalizer
-                .finish(&ProcessEnd::default(), &mut events);
-        }
-        InputSource::Events => {
-            let mut reader = EventReader::default();
-            each_line(&mut input, |line| match reader.push(line) {
-                Some(EventLine::Event(event) | EventLine::NotAnEvent(event)) => take(event),
-                None => {}
-            })?;
-        }
-        InputSource::Session => {
-            let bytes = input.read_all()?;
-            let log = ReplayedLog::read(&bytes);
-            session_events::events(&log, &options, &mut take);
-        }
-        InputSource::OpencodeSession => {
-            let session = OpencodeSession::new(Some(path), input, invocation)?;
-            session.each_event(&options, &mut take)?;
-        }
-        InputSource::ClaudeSession | InputSource::CodexSession | InputSource::QwenSession => {
-            let input = RereadableInput::new(Some(path), input, invocation)?;
-            let session = SessionTranslation::new(input, source, DEFAULT_LIMIT)?;
-            session.each_event(&options, &mut |event| {
-                take(event);
-                Ok(())
-            })?;
-        }
-    }
-    events.drain(..).for_each(take);
+    })?;
     if happens {
         Ok(source)
     } else {
@@ -133,6 +87,100 @@ pub(crate) fn file_format(
     invocation: &Arc<Invocation>,
 ) -> Result<Option<InputSource>, Failure> {
     TranslateInput::open_file(path, invocation)?.recognise_format(DEFAULT_LIMIT)
+}
+
+/// A file whose format is known.
+struct RecognisedInput<'p> {
+    input: TranslateInput,
+    source: InputSource,
+    path: &'p Path,
+    invocation: &'p Arc<Invocation>,
+}
+
+impl RecognisedInput<'_> {
+    fn each_event(
+        self,
+        options: &NormalizeOptions,
+        take: &mut dyn FnMut(Event),
+    ) -> Result<(), Failure> {
+        let Self {
+            mut input,
+            source,
+            path,
+            invocation,
+        } = self;
+        match source {
+            InputSource::Written(dialect) => written_events(dialect, &mut input, options, take)?,
+            InputSource::Acp => acp_events(&mut input, options, take)?,
+            InputSource::Events => {
+                let mut reader = EventReader::default();
+                each_line(&mut input, |line| match reader.push(line) {
+                    Some(EventLine::Event(event) | EventLine::NotAnEvent(event)) => take(event),
+                    None => {}
+                })?;
+            }
+            InputSource::Session => {
+                let bytes = input.read_all()?;
+                session_events::events(&ReplayedLog::read(&bytes), options, take);
+            }
+            InputSource::OpencodeSession => {
+                let session = OpencodeSession::new(Some(path), input, invocation)?;
+                session.each_event(options, take)?;
+            }
+            InputSource::ClaudeSession | InputSource::CodexSession | InputSource::QwenSession => {
+                let input = RereadableInput::new(Some(path), input, invocation)?;
+                let session = SessionTranslation::new(input, source, DEFAULT_LIMIT)?;
+                session.each_event(options, &mut |event| {
+                    take(event);
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The events of what a headless agent wrote.
+fn written_events(
+    dialect: &StreamDialect,
+    input: &mut TranslateInput,
+    options: &NormalizeOptions,
+    take: &mut dyn FnMut(Event),
+) -> Result<(), Failure> {
+    let mut events = Vec::new();
+    let mut normalizer = dialect.normalizer(options);
+    let mut push = |line: RawLine<'_>, events: &mut Vec<_>| {
+        normalizer.push_line(LineDirection::FromAgent, line, None, events);
+    };
+    match dialect.speech {
+        OutputKind::Stream => each_line(input, |line| {
+            push(line, &mut events);
+            events.drain(..).for_each(&mut *take);
+        })?,
+        OutputKind::Document => push(RawLine::Whole(&input.read_all()?), &mut events),
+    }
+    normalizer.finish(&ProcessEnd::default(), &mut events);
+    events.drain(..).for_each(take);
+    Ok(())
+}
+
+/// The events of a transcript of ACP.
+fn acp_events(
+    input: &mut TranslateInput,
+    options: &NormalizeOptions,
+    take: &mut dyn FnMut(Event),
+) -> Result<(), Failure> {
+    let mut events = Vec::new();
+    let mut reading = TranscriptReading::new(AcpNormalizer::new(options, Provider::Acp));
+    each_line(input, |line| {
+        reading.take_line(line, None);
+        reading.events.drain(..).for_each(&mut *take);
+    })?;
+    reading
+        .normalizer
+        .finish(&ProcessEnd::default(), &mut events);
+    events.drain(..).for_each(take);
+    Ok(())
 }
 
 /// Many programs log objects with a `type`, or an `error`.

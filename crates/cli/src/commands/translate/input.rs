@@ -149,7 +149,7 @@ impl TranslateInput {
         }
     }
 
-    /// Whether it begins like a database of `SQLite`, as far as it was read.
+    /// Whether it begins like a database of SQLite, as far as it was read.
     pub(super) fn is_database(&self) -> bool {
         self.head.starts_with(DATABASE_MARK)
     }

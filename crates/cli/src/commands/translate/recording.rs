@@ -86,7 +86,7 @@ pub(super) fn translate_recording(
         out.print_note(&sentence)?;
     }
     if let (OutputFormat::Text, Some(confinement)) = (format, &past.manifest().confinement) {
-        out.print_note(&told_confinement(confinement))?;
+        out.print_note(&confinement_note(confinement))?;
     }
     let args = &args.with_run_id(&past.manifest().run);
     let how = PastReading {
@@ -106,7 +106,7 @@ pub(super) fn translate_recording(
 }
 
 /// The directories that the kernel let the agent write to, in a sentence.
-fn told_confinement(confinement: &RecordedConfinement) -> String {
+fn confinement_note(confinement: &RecordedConfinement) -> String {
     let places = confinement.write.iter().take(MOST_PLACES);
     let places: Vec<_> = places.map(|place| format!("`{place}`")).collect();
     let rest = match confinement.write.len().saturating_sub(MOST_PLACES) {

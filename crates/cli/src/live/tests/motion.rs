@@ -171,7 +171,7 @@ fn a_long_silence_is_named_in_the_status_line() {
 }
 
 #[test]
-fn another_size_takes_effect_at_once() {
+fn a_resized_terminal_is_redrawn_at_once() {
     let (mut view, terminal) = view(WIDE, false);
     let words = "word ".repeat(12);
     show(

@@ -48,7 +48,7 @@ async fn open_and_later_requests_fail_with_the_agents_exit_and_stderr() {
 }
 
 #[tokio::test]
-async fn last_words_count() {
+async fn an_answer_without_a_newline_counts_if_the_agent_exits() {
     let stage = Stage::with(r#"read -r line; printf '{"id":0,"result":"bye"}'; exit 1"#);
     let agent = stage.start().await;
     let answer = ask(&agent, "a").await.unwrap();
@@ -72,7 +72,7 @@ async fn requests_fail_after_an_agent_closes_its_stdout() {
 }
 
 #[tokio::test]
-async fn an_agent_that_closes_its_stdin_is_told_nothing() {
+async fn a_request_to_an_agent_that_closed_its_stdin_fails() {
     let stage = Stage::with("exec 0<&-; touch ../closed; sleep 600");
     let agent = stage.start().await;
     stage.world.wait_for("closed");

@@ -106,7 +106,7 @@ fn a_python_client_without_a_fitting_binary_says_what_to_do() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn an_old_python_is_told_which_one_is_needed_and_wrong_options_are_refused() {
+fn an_old_python_gets_an_error_that_names_the_required_version_and_wrong_options_are_refused() {
     let state = tempfile::tempdir().unwrap();
     let mut python = installed_clients().python(state.path());
     python.args([

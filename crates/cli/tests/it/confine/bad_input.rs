@@ -26,7 +26,7 @@ fn text(told: &Told) -> String {
 }
 
 #[test]
-fn an_unattended_run_of_gemini_is_confined_unless_told_otherwise() {
+fn an_unattended_run_of_gemini_is_confined_unless_an_option_disables_it() {
     let world = World::with_agent(CURIOUS);
     let run = |args: &[&str]| Told::by(world.confining(&[&["run"], args, &["go"]].concat()));
     let told = run(&[]);

@@ -16,7 +16,7 @@ const ESCAPES: &str = include_str!("escapes.py");
 /// The part of an ACP agent that speaks.
 const AGENT: &str = include_str!("../talk/agent.py");
 
-/// So many ways there are at least.
+/// The least number of ways to escape.
 const MANY: usize = 250;
 
 const TRY: &str = "python3 -I -S ../escapes.py ../outside . report.json";

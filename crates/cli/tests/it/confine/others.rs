@@ -96,7 +96,7 @@ fn the_temporary_directory_is_private_and_goes_with_the_run_however_it_ends() {
 }
 
 #[test]
-fn connect_confines_only_if_it_is_told_to() {
+fn connect_confines_only_with_an_option() {
     let world = World::with_agent("exit 1");
     world.program("agent", "#!/bin/sh\ntouch inside ../outside\nread line\n");
     let agent = world.path("agent");

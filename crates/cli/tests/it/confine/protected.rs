@@ -77,7 +77,7 @@ fn a_change_that_is_only_reported_is_a_warning() {
 }
 
 #[test]
-fn a_change_that_the_mode_allows_is_no_violation_and_told_of() {
+fn a_change_that_the_mode_allows_is_reported_and_is_no_violation() {
     let world = with_repository(HOOKER);
     let told = confined(&world, &["--yolo"]);
     assert_eq!(told.verdict(), DONE, "{told:?}");

@@ -107,7 +107,7 @@ fn connect_ends_when_its_stdout_is_closed() {
 }
 
 #[test]
-fn deadlines_hold() {
+fn the_start_and_idle_timeouts_end_a_conversation() {
     let mut silent = Peer::with("silent", &["--start-timeout", "0.3"]);
     let never = silent.prompt("say never");
     assert_eq!(

@@ -85,7 +85,7 @@ fn seen(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn hooks_run_in_the_project_and_are_told_where_the_session_works() {
+fn hooks_run_in_the_project_and_get_the_directory_of_the_session() {
     let where_am_i = r#"echo "$PWD ${GEMINI_PROJECT_DIR} ${GEMINI_CWD}" >> where"#;
     let hooks = json!({
         "SessionStart": noting(where_am_i),

@@ -202,7 +202,7 @@ done(p)
 }
 
 #[test]
-fn hooks_are_told_where_a_session_works_that_is_still_being_prepared() {
+fn hooks_get_the_directory_of_a_session_that_is_still_being_prepared() {
     let scene = format!(
         r#"{WORDS}
 hello()

@@ -161,7 +161,7 @@ fn an_attempt_that_is_seen_to_run_is_a_problem_and_the_next_is_made_in_another_r
 }
 
 #[test]
-fn a_version_that_cannot_be_told_of_rules_is_said_not_to_start_with_them() {
+fn the_doctor_warns_of_a_version_that_does_not_start_with_rules() {
     let world = World::with_agent(
         "[ \"$1\" = --version ] && echo 0.60.0 && exit; init; say One; say ', two'; success",
     );

@@ -86,7 +86,7 @@ fn a_report_has_plan_payload_output_decision_and_aggregate() {
 }
 
 #[test]
-fn people_see_the_same_and_nothing_reaches_their_terminal_unfiltered() {
+fn a_hook_test_filters_the_output_of_hooks_for_terminals() {
     let hooks = json!({"BeforeAgent": commands(&["printf 'a\\033[31mb\\033]0;x\\007c'"])});
     let (code, stdout, _) = shown(&project(&hooks), &["BeforeAgent"]);
     assert_eq!(code, Some(0));
@@ -186,7 +186,7 @@ fn a_recording_has_a_moment_for_each_call() {
 }
 
 #[test]
-fn wrong_usage_is_told_apart_from_bad_input() {
+fn wrong_usage_and_bad_input_have_different_exit_codes() {
     let world = project(&json!({}));
     let check = |args: &[&str], code: i32, words: &str| {
         let (exit, _, stderr) = shown(&world, args);
@@ -357,7 +357,7 @@ fn input_comes_from_a_file_or_from_stdin_too() {
 }
 
 #[test]
-fn a_hook_that_does_not_run_is_told_of_with_its_reason() {
+fn a_hook_that_does_not_run_is_reported_with_the_reason() {
     let named = |name: &str| json!({"type": "command", "command": "true", "name": name});
     let world = project(&json!({
         "SessionStart": [
@@ -418,7 +418,7 @@ fn settings_that_cannot_be_read_are_no_success() {
 }
 
 #[test]
-fn text_is_said_to_be_for_the_user_alone() {
+fn a_hook_test_says_that_text_is_for_the_user_alone() {
     let world = project(&json!({"BeforeAgent": commands(&["echo mind the gap"])}));
     let (_, stdout, _) = shown(&world, &["BeforeAgent"]);
     let said = "  effect    shown to you, not to the model: mind the gap\n";

@@ -245,7 +245,7 @@ fn folder_trust_is_checked_for_a_cli_that_does_not_check_it() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn a_session_is_loaded_and_its_history_told_as_such() {
+fn a_loaded_session_has_its_history_marked_as_replayed() {
     let real = Real::new(
         V0_61_0,
         Script::new()

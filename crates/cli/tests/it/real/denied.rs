@@ -64,7 +64,7 @@ fn a_run_whose_every_write_is_denied_is_refused_over_both_transports() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn what_was_done_besides_keeps_the_outcome_and_the_denial_is_told() {
+fn work_besides_a_denied_call_keeps_the_outcome_and_the_denial_is_reported() {
     for transport in TRANSPORTS {
         let calls = [
             (

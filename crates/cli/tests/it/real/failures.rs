@@ -33,7 +33,7 @@ fn a_rate_limit_that_passes_is_no_failure() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn a_quota_that_is_used_up_is_told_apart() {
+fn an_exhausted_quota_has_its_own_cause() {
     let script = Script::new()
         .stream(ApiError::daily_quota_exhausted())
         .after(AfterScript::Repeat);
@@ -169,7 +169,7 @@ const STREAM: &[&str] = &["--transport", "stream-json"];
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn a_loop_over_acp_is_told_apart_from_a_limit_of_turns() {
+fn a_loop_over_acp_and_a_limit_of_turns_have_different_causes() {
     let call = Turn::call("list_directory", json!({"dir_path": "."}));
     let script = Script::new().stream(call).after(AfterScript::Repeat);
     let told = Real::new(V0_61_0, script.clone()).run(&[ACP, &["--yolo", "go"]].concat());

@@ -19,13 +19,13 @@ use cases::{Case, Chance};
 use ours::Expected;
 use theirs::Seen;
 
-/// So many cases are tried.
+/// How many cases are tried.
 const CASES: usize = 120;
 
-/// So many of them share a start of the CLI.
+/// How many cases share a start of the CLI.
 const AT_ONCE: usize = 12;
 
-/// So many starts at a time.
+/// How many starts at a time.
 const PARALLEL: usize = 2;
 
 fn number(name: &str) -> Option<u64> {

@@ -173,7 +173,7 @@ fn plain(mut value: Value) -> Value {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn both_transports_tell_the_same() {
+fn both_transports_give_the_same_events() {
     let (stream, acp) = (views("auto"), views("acp"));
     for (number, (name, _)) in calls().into_iter().enumerate() {
         // The prompt is the first message.

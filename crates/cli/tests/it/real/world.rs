@@ -4,13 +4,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use lapidary::engine::RunHost;
-use lapidary::engine::process::Supervisor;
-use lapidary::engine::run::RecordingOptions;
 use lapidary_standin::api::{FakeApi, Script};
 use lapidary_testkit::gemini::{self, GeminiVersion};
 use serde_json::Value;
 
-use crate::run::world::{MARK, Mark, Told};
+use crate::run::world::{MARK, Mark, Told, run_host};
 use crate::support::lapidary;
 
 pub(crate) struct Real {
@@ -67,17 +65,10 @@ impl Real {
 
     /// The host that a program needs to run the CLI of this world through the library.
     pub(crate) fn host(&self) -> RunHost {
-        let vars = self.lapidary(&[]);
-        let vars = vars
-            .get_envs()
-            .filter_map(|(name, value)| Some((name.into(), value?.into())));
-        let supervisor = Supervisor::at(env!("CARGO_BIN_EXE_lapidary"));
-        let records = RecordingOptions::below(self.path("state/runs"));
-        RunHost::new(
-            vars.collect::<Vec<_>>(),
+        run_host(
+            &self.lapidary(&[]),
             self.world.project(),
-            supervisor,
-            records,
+            self.path("state/runs"),
         )
     }
 

@@ -49,7 +49,7 @@ fn an_exit_code_that_is_given_counts() {
 }
 
 #[test]
-fn one_that_was_not_finished_is_judged_by_what_was_said() {
+fn an_unfinished_recording_is_judged_by_its_lines() {
     let world = ran(WELL);
     let rec = recording(&world);
     edit(&rec, |manifest| {

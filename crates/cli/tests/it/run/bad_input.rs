@@ -62,7 +62,7 @@ fn a_program_that_is_named_and_cannot_be_used_is_an_error_and_no_other_one_is_ru
 }
 
 #[test]
-fn stdin_is_closed() {
+fn a_closed_stdin_is_bad_input_only_for_a_prompt_from_stdin() {
     let world = World::with_agent(FINE);
     let lapidary = env!("CARGO_BIN_EXE_lapidary");
     for (prompt, cause) in [("-", "bad_input"), ("go", "end_turn")] {
@@ -196,7 +196,7 @@ fn a_prompt_may_begin_with_a_hyphen() {
 }
 
 #[test]
-fn two_ways_to_say_what_is_allowed_are_one_too_many() {
+fn two_options_for_the_permission_mode_are_wrong_usage() {
     let world = World::with_agent(FINE);
     for two in [
         ["--yolo", "--permission-mode", "plan"],

@@ -159,7 +159,7 @@ fn no_agent_starts_once_its_lease_has_ended() {
 }
 
 #[test]
-fn a_run_can_be_told_that_its_lease_is_lost() {
+fn a_stopper_ends_a_run_whose_lease_is_lost() {
     let world = World::with_agent(BUSY);
     let lease = Lease::new(BootTime::now().after(Duration::from_hours(1)));
     let mut run = job(&world, &lease).start();

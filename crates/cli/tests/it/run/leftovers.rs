@@ -151,7 +151,7 @@ fn a_program_that_is_no_supervisor_starts_nothing() {
 }
 
 #[test]
-fn an_agent_that_multiplies_is_ended_too() {
+fn an_agent_that_forks_copies_of_itself_is_ended() {
     let world = World::with_agent(
         r"
         init

@@ -177,7 +177,7 @@ fn verbose_copies_the_agents_stderr_byte_for_byte_to_a_pipe() {
 }
 
 #[test]
-fn a_line_over_the_limit_is_whole_in_the_recording_and_that_is_said() {
+fn a_line_over_the_limit_is_reported_and_whole_in_the_recording() {
     let world = World::with_agent("init; say $(printf '%05000d' 7); say b; success");
     let told = world.run(&["--max-line", "2000", "go"]);
     assert_eq!(told.verdict(), ("end_turn", Some(0)));

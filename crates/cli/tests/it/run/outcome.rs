@@ -29,7 +29,7 @@ fn exit_codes_have_meanings() {
 }
 
 #[test] // P41, U38, O23
-fn what_it_complained_about_is_the_message() {
+fn the_agents_stderr_is_the_message_of_its_failure() {
     let told = World::with_agent("echo 'something broke' >&2; exit 3").run(&["go"]);
     assert_eq!(
         told.message(),
@@ -166,7 +166,7 @@ fn a_run_is_not_retried_after_the_agent_has_acted() {
 }
 
 #[test]
-fn retries_end_too() {
+fn a_run_that_fails_after_its_retries_has_the_cause_of_the_last_attempt() {
     let told = World::with_agent("exit 9").run(&["--retries", "1", "go"]);
     assert_eq!(told.verdict(), ("agent_crashed", Some(15)));
     assert_eq!(

@@ -65,7 +65,7 @@ fn older() -> World {
 }
 
 #[test]
-fn an_agent_that_cannot_be_told_to_ask_is_not_started_with_rules_unless_violations_are_reported() {
+fn an_agent_that_cannot_be_made_to_ask_is_not_started_with_rules_unless_violations_are_reported() {
     for args in [
         ["--transport", "acp", "--deny", "execute"],
         ["--transport", "acp", "--config", "../own.toml"],

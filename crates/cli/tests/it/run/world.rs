@@ -36,6 +36,19 @@ pub(crate) struct World {
     mark: Mark,
 }
 
+/// A host with the variables of a command, for the library instead of the command.
+pub(crate) fn run_host(
+    command: &Command,
+    directory: impl Into<PathBuf>,
+    recordings: PathBuf,
+) -> RunHost {
+    let vars = command.get_envs();
+    let vars = vars.filter_map(|(name, value)| Some((name.into(), value?.into())));
+    let supervisor = Supervisor::at(env!("CARGO_BIN_EXE_lapidary"));
+    let records = RecordingOptions::below(recordings);
+    RunHost::new(vars.collect::<Vec<_>>(), directory, supervisor, records)
+}
+
 impl World {
     /// A world whose `gemini` is this shell script.
     pub(crate) fn with_agent(script: &str) -> Self {
@@ -104,17 +117,10 @@ impl World {
 
     /// The host that a program needs to run the agent of this world through the library.
     pub(crate) fn host(&self) -> RunHost {
-        let vars = self.lapidary(&[]);
-        let vars = vars
-            .get_envs()
-            .filter_map(|(name, value)| Some((name.into(), value?.into())));
-        let supervisor = Supervisor::at(env!("CARGO_BIN_EXE_lapidary"));
-        let records = RecordingOptions::below(self.path("state/runs"));
-        RunHost::new(
-            vars.collect::<Vec<_>>(),
+        run_host(
+            &self.lapidary(&[]),
             self.path("project"),
-            supervisor,
-            records,
+            self.path("state/runs"),
         )
     }
 

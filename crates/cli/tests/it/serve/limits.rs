@@ -115,7 +115,7 @@ fn completed_beside(server: &TestServer) -> (String, HttpReply) {
 }
 
 #[test]
-fn a_browser_that_comes_back_after_its_recording_was_pruned_is_told_so() {
+fn a_browser_that_reconnects_after_its_recording_was_pruned_gets_an_error() {
     let server = TestServer::start(&[]);
     let (run, _) = completed(&server);
     let path = format!("/api/v1/runs/{run}/events");
@@ -129,7 +129,7 @@ fn a_browser_that_comes_back_after_its_recording_was_pruned_is_told_so() {
 }
 
 #[test]
-fn connections_beyond_the_limit_are_told_so_and_a_place_is_free_again() {
+fn connections_beyond_the_limit_get_an_error_until_one_is_closed() {
     let server = TestServer::start(&[]);
     let mut idle = Vec::new();
     let refused = loop {
@@ -229,7 +229,7 @@ fn a_crowd_of_ten_thousand_connections_is_refused_and_a_watcher_loses_nothing() 
 }
 
 #[test]
-fn a_full_disk_is_said_and_starts_no_run() {
+fn a_full_disk_is_reported_and_no_run_starts() {
     // Files of this server have at most 16 KiB: as on a full disk, the next write fails.
     let server = TestServer::start_limited(16);
     let mut started = Vec::new();

@@ -170,7 +170,7 @@ fn watchers_that_do_not_read_delay_neither_the_agent_nor_another_watcher() {
 }
 
 #[test]
-fn watchers_beyond_the_limit_are_told_so_and_a_place_is_free_again() {
+fn watchers_beyond_the_limit_get_an_error_until_one_leaves() {
     let server = TestServer::start(&[]);
     let (run, _) = asked(&server);
     let path = format!("/api/v1/runs/{run}/events");

@@ -220,7 +220,7 @@ fn links_out_of_the_home_are_not_followed() {
 }
 
 #[test]
-fn a_file_that_may_not_be_read_is_said_to_be_so() {
+fn a_file_without_read_permission_is_reported() {
     let home = home();
     let path = home.session("locked", "2026-01-03T10:00:00.000Z", &["mine"]);
     Command::new("chmod")
@@ -300,7 +300,7 @@ fn two_files_of_one_session_are_one_and_ids_that_begin_alike_are_two() {
 }
 
 #[test]
-fn nothing_at_all_is_said_in_a_sentence() {
+fn a_missing_session_is_an_error_with_a_hint() {
     let home = RecordedHome::new();
     let ran = sessions(&home, &["show"]);
     assert_eq!(ran.code, Some(13));

@@ -27,7 +27,7 @@ fn without_a_terminal_it_takes_yes() {
     assert_eq!(ran.code, Some(2));
     assert_eq!(
         ran.stderr,
-        "error: cannot ask for confirmation without a terminal\nhint: say --yes, or --dry-run to see what would go\n"
+        "error: cannot ask for confirmation without a terminal\nhint: add --yes, or --dry-run to see what would be deleted\n"
     );
     assert_eq!(home.tree(), before);
 
@@ -58,7 +58,7 @@ fn without_a_terminal_it_takes_yes() {
 }
 
 #[test]
-fn one_that_is_not_there_stops_all_of_them() {
+fn no_session_is_deleted_if_one_of_them_is_unknown() {
     let home = home();
     let before = home.tree();
     for wrong in ["01", "1x", "latest", "aaaaaaaa", "3", "chats", "../../x"] {
@@ -184,7 +184,7 @@ fn a_session_behind_a_link_stays_and_is_reported_as_not_removed() {
 }
 
 #[test]
-fn a_number_that_two_projects_have_is_nobodys() {
+fn a_session_number_that_two_projects_have_is_ambiguous() {
     let home = home();
     home.put("tmp/other/.project_root", "/other");
     let log = lapidary_testkit::recorded::log("bbbbbbbb", "2026-01-02T10:00:00.000Z", &["there"]);

@@ -12,7 +12,7 @@ use crate::support::lapidary;
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn the_session_that_claude_code_leaves_tells_the_scene_and_is_listed_once() {
+fn the_session_that_claude_code_leaves_has_the_scene_and_is_listed_once() {
     check(Peer::Claude);
 }
 
@@ -21,7 +21,7 @@ fn the_session_that_claude_code_leaves_tells_the_scene_and_is_listed_once() {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn the_session_that_opencode_leaves_tells_the_scene_and_is_listed_once() {
+fn the_session_that_opencode_leaves_has_the_scene_and_is_listed_once() {
     check(Peer::Opencode);
 }
 
@@ -30,7 +30,7 @@ fn the_session_that_opencode_leaves_tells_the_scene_and_is_listed_once() {
     not(feature = "full"),
     ignore = "takes long, and its captures are read: run `cargo xtask test --full`"
 )]
-fn the_session_that_qwen_code_leaves_tells_the_scene_and_is_listed_once() {
+fn the_session_that_qwen_code_leaves_has_the_scene_and_is_listed_once() {
     check(Peer::Qwen);
 }
 
@@ -39,7 +39,7 @@ fn the_session_that_qwen_code_leaves_tells_the_scene_and_is_listed_once() {
     not(feature = "full"),
     ignore = "Codex is large, and its captures are read: run `cargo xtask test --full`"
 )]
-fn the_session_that_codex_leaves_tells_the_scene_and_is_listed_once() {
+fn the_session_that_codex_leaves_has_the_scene_and_is_listed_once() {
     check(Peer::Codex);
 }
 

@@ -117,7 +117,7 @@ fn prune_arguments_override_readable_settings() {
         (ran.code, ran.stderr.as_str()),
         (
             Some(13),
-            "error: Retention not enabled\nhint: say what goes with --max-age or --max-count\n"
+            "error: Retention not enabled\nhint: say what to remove with --max-age or --max-count\n"
         )
     );
     settings(r#"{"maxAge": "2 years"}"#);
@@ -184,7 +184,7 @@ fn wrong_limits_are_wrong_usage() {
 }
 
 #[test]
-fn of_all_projects_each_goes_by_its_own_settings() {
+fn each_of_all_projects_is_pruned_by_its_own_settings() {
     let home = home();
     let other = home.root().join("work/other");
     std::fs::create_dir_all(other.join(".gemini")).unwrap();

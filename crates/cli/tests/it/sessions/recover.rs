@@ -80,7 +80,7 @@ fn recover_restores_messages_hidden_by_a_load_in_the_same_minute() {
 }
 
 #[test]
-fn people_are_told_what_hides_where() {
+fn recover_lists_hidden_messages_with_their_file() {
     let (home, id) = wiped();
     let ran = sessions(&home, &["recover", "--format", "text"]);
     assert_eq!(

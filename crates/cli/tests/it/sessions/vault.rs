@@ -165,7 +165,7 @@ fn a_restored_file_is_put_beside_a_newer_one() {
 
 /// The CLI deletes a file without content, and all that share its first eight letters.
 #[test]
-fn a_stub_does_not_take_away_what_is_back() {
+fn a_stub_does_not_remove_a_restored_session() {
     let home = home();
     report(&home, &["add"]);
     fs::remove_file(file(&home)).unwrap();
@@ -394,7 +394,7 @@ fn a_vault_that_is_a_file_is_named() {
 
 /// Names and contents of session files may hold characters that a terminal obeys.
 #[test]
-fn nothing_of_theirs_reaches_the_reader_unfiltered() {
+fn no_text_of_a_session_reaches_a_reader_of_vault_commands_unfiltered() {
     let home = RecordedHome::new();
     let id = "eeeeeeee\u{1b}[2J\u{7}";
     home.chat(

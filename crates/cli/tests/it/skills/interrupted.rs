@@ -17,7 +17,7 @@ use super::stage::{Stage, skill};
 use crate::run::world::{MARK, Mark};
 use crate::support::{DEADLINE, output};
 
-/// So many that moving them takes a while.
+/// So many skills that moving them takes a while.
 const COUNT: usize = 300;
 const SKILLS: &str = "home/.gemini/skills";
 

@@ -148,7 +148,7 @@ fn skills_of_gemini_cli_that_cannot_be_shown_are_not_left_out_in_silence() {
 }
 
 #[test]
-fn a_file_instead_of_a_directory_is_told_from_one_that_has_no_skill() {
+fn a_file_instead_of_a_directory_of_skills_is_an_error_with_a_hint() {
     let stage = Stage::new();
     stage.write("project/mine/SKILL.md", skill("mine"));
     for name in ["pdf.zip", "pdf.skill", "notes.txt"] {

@@ -59,7 +59,7 @@ fn every_comment_of_a_list_stays_however_often_a_name_is_on_it() {
 }
 
 #[test]
-fn a_limit_of_the_system_is_said_and_the_file_stays() {
+fn a_limit_of_the_system_is_reported_and_the_file_stays() {
     let stage = Stage::with_settings(&json!({ "a": "x".repeat(9000) }));
     let before = stage.files("home/.gemini");
     let limited = stage.command(&["disable", "x", "--scope", "user"]);

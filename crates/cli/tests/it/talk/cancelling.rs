@@ -101,7 +101,7 @@ fn an_agent_that_does_not_heed_it_is_asked_to_end_and_then_ended() {
 }
 
 #[test]
-fn the_second_time_it_is_ended_at_once() {
+fn the_second_signal_ends_the_agent_at_once() {
     let going = Going::to(
         "stubborn(); p = prompted(); ready(); hear('session/cancel'); open('../again', 'w').close(); for_ever()",
         &["--grace", NEVER_OVER],

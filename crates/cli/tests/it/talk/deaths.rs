@@ -219,6 +219,6 @@ const ROWS: &[Row] = &[
 ];
 
 #[test]
-fn however_and_whenever_it_dies() {
+fn an_agent_that_dies_at_any_point_has_a_typed_outcome() {
     play(ROWS);
 }

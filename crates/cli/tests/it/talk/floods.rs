@@ -57,7 +57,7 @@ done(p)"#,
 ];
 
 #[test]
-fn too_much_of_everything() {
+fn floods_of_every_kind_are_bounded() {
     play(ROWS);
 }
 

@@ -136,7 +136,7 @@ fn a_denial_by_a_hook_overrides_every_permission() {
 }
 
 #[test]
-fn a_silent_exit_2_holds_it_back_too() {
+fn a_hook_that_exits_with_2_in_silence_denies_the_call() {
     let hooks = json!({"BeforeTool": [matching("shell", "exit 2")]});
     let played = play(&hooks, ASKS, &["--yolo"], DONE);
     assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
@@ -159,7 +159,7 @@ fn an_allowing_hook_does_not_replace_a_permission() {
 }
 
 #[test]
-fn a_hook_can_require_a_prompt_and_notification_hooks_hear_of_it() {
+fn a_hook_can_require_a_prompt_and_notification_hooks_run_for_it() {
     let ask = r#"echo '{"decision":"ask","systemMessage":"really?"}'"#;
     let hooks = json!({"BeforeTool": [hook(ask)], "Notification": [hook("true")]});
     let played = play(&hooks, ASKS, &["--yolo"], DONE);

@@ -20,7 +20,7 @@ use crate::run::world::{Told, World};
 /// The agent, in which scenes are played.
 const AGENT: &str = include_str!("agent.py");
 
-/// So many scenes are played at a time: most of them wait most of the time.
+/// How many scenes are played at a time: most of them wait most of the time.
 const AT_A_TIME: usize = 4;
 
 /// A scene and how it has to end.

@@ -75,7 +75,7 @@ async fn a_terminal_runs_in_the_first_root_or_the_requested_directory() {
 }
 
 #[tokio::test]
-async fn its_environment_is_what_was_set_and_what_the_agent_adds() {
+async fn the_environment_of_a_terminal_is_what_was_set_and_what_the_agent_adds() {
     let bench = Bench::with(|setup| setup.environment.push(("GIVEN".into(), "ours".into())));
     let script =
         "echo $GIVEN $ADDED $TERM; env | cut -d= -f1 | grep -v ^__LLVM | sort | tr '\\n' ' '";

@@ -112,7 +112,7 @@ async fn a_terminal_is_its_sessions_own() {
 }
 
 #[tokio::test]
-async fn everybody_who_waits_hears_of_the_end() {
+async fn every_waiting_request_gets_the_end_of_a_terminal() {
     let bench = Arc::new(Bench::new());
     let id = bench.run("sleep 600").await;
     // One that gives up waiting takes nothing from the others.
@@ -179,7 +179,7 @@ async fn a_terminal_that_lost_its_supervisor_ends_without_a_status() {
 }
 
 #[tokio::test]
-async fn there_are_only_so_many() {
+async fn terminals_beyond_the_limit_are_refused_until_one_is_released() {
     let bench = Bench::with(|setup| setup.limits.terminals = 3);
     let mut ids = Vec::new();
     for script in ["exit 0", "sleep 600", "sleep 600"] {

@@ -81,7 +81,7 @@ async fn a_terminals_output_limit_cannot_exceed_the_maximum() {
 }
 
 #[tokio::test]
-async fn one_that_never_stops_writing_can_be_stopped() {
+async fn a_terminal_that_never_stops_writing_can_be_killed() {
     let bench = Bench::new();
     let id = bench.run("exec yes").await;
     bench.until(&id, "y\ny\n").await;

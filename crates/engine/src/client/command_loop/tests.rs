@@ -1,3 +1,5 @@
+//! The order of commands, and the limits of the queue.
+
 use lapidary_vocab::Body;
 use lapidary_vocab::event::CommandResult;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Open permission requests, and the answers of a client.
+
 use lapidary_vocab::Json;
 use lapidary_vocab::event::{PermissionRequest, ToolKind};
 use tokio::sync::oneshot::error::TryRecvError;

@@ -246,7 +246,7 @@ const NO_LIMITS: RunTimeouts = RunTimeouts {
 };
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_in_this_process_is_asked_and_its_answer_is_told_and_recorded() {
+async fn the_answer_of_an_agent_in_this_process_is_translated_and_recorded() {
     let played = Played::new(agent(Prompted::Answers), NO_LIMITS, |_| {}).await;
     assert_eq!(played.end(), (&Outcome::Completed, &Cause::EndTurn));
     let told: Vec<String> = played.events.iter().map(Event::to_json).collect();

@@ -1,3 +1,5 @@
+//! Sessions, their grants and their calls.
+
 use lapidary_vocab::{Cause, Event, Text};
 use serde_json::{Value, json};
 

@@ -165,7 +165,7 @@ fn open_two(client: &mut TestClient) {
 }
 
 #[test]
-fn two_permission_requests_with_one_id_are_told_apart() {
+fn two_permission_requests_with_one_id_are_distinguished() {
     let mut client = TestClient::new();
     open_two(&mut client);
     let mut ask = |session: &str, path: &str, id: &str| {
@@ -283,7 +283,7 @@ fn an_option_that_says_the_opposite_of_the_answer_is_an_error_and_the_prompt_sta
 }
 
 #[test]
-fn an_answer_that_comes_as_soon_as_its_event_is_heard() {
+fn an_answer_that_comes_as_soon_as_its_event_is_read_is_accepted() {
     let mut client = TestClient::new();
     let steps = vec!["ask edit notes.txt"; 100].join(";");
     let prompt = client.prompt(&steps);

@@ -29,7 +29,7 @@ fn several_prompts_are_turns_of_one_session() {
 }
 
 #[test]
-fn an_agent_is_told_that_its_client_serves_files_and_terminals() {
+fn initialize_says_that_the_client_serves_files_and_terminals() {
     let mut client = TestClient::new();
     let turn = client.prompt("say one");
     client.done(&turn);
@@ -102,7 +102,7 @@ fn an_empty_prompt_is_an_error_unless_it_has_content_blocks() {
 }
 
 #[test]
-fn nothing_at_all_was_wanted_and_nothing_went_wrong() {
+fn a_conversation_without_commands_ends_as_completed() {
     let over = TestClient::new().finish();
     assert_eq!(over.cause(), ("end_turn", Some(0)));
 }

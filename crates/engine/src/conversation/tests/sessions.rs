@@ -83,7 +83,7 @@ fn a_prompt_may_name_a_session_that_is_just_being_loaded() {
 }
 
 #[test]
-fn a_client_is_told_how_to_log_in() {
+fn the_error_before_a_login_names_the_methods_of_the_agent() {
     let mut client = TestClient::with("login", |_| {});
     let refused = client.cannot("send_message", json!({"text": "say a"}));
     assert_eq!(

@@ -137,7 +137,7 @@ fn a_mode_may_be_an_option() {
 }
 
 #[test]
-fn an_agent_that_cannot_only_plan_is_told_of() {
+fn an_agent_without_a_plan_mode_is_reported() {
     for (flags, word, notices) in [
         ("options", Some("plan"), 1),
         ("modes", Some("plan"), 0),

@@ -13,7 +13,7 @@ use super::{LogPlace, MOST_BYTES};
 use crate::follow::CHUNK;
 use crate::system::{open_regular, read_at};
 
-/// Of a log that is longer when it is opened, such as that of a resumed session, only the end is read.
+/// How many bytes of the end of a log are read when it is opened: that of a resumed session may be long.
 const MOST_HISTORY: u64 = 32 << 20;
 
 /// How many files a session may have: a resumed one has two.
@@ -45,7 +45,7 @@ struct LogFile {
     file: File,
     offset: u64,
     lines: LineBuffer,
-    /// As in [`SessionLog`], of this file alone: a session that was resumed has another without any turn.
+    /// The same as in [`SessionLog`], for this file alone: a resumed session has another file without any turn.
     prompts: usize,
     is_answered: bool,
 }
@@ -194,7 +194,7 @@ impl SessionLog {
         }
     }
 
-    /// Keeps a call that has ended. Of more than may be kept, none is.
+    /// Keeps a call that has ended, unless the limit is reached.
     fn keep_call(&mut self, call: Token<'_>) {
         let id = call.get("id").and_then(Token::string);
         let (Some(id), Some(_)) = (id, call.get("result")) else {

@@ -1,3 +1,5 @@
+//! Reading a session log while Gemini CLI writes it.
+
 use std::fs::{self, File};
 use std::io::Write as _;
 
@@ -145,7 +147,7 @@ async fn a_call_before_the_prompt_is_recorded_is_not_the_models_and_not_waited_f
 }
 
 #[tokio::test]
-async fn a_turn_without_an_answer_of_the_model_is_told() {
+async fn a_turn_that_the_model_has_not_answered_is_known() {
     let answer = "{\"id\":\"g\",\"type\":\"gemini\",\"content\":\"hi\",\"tokens\":{\"cached\":1,\"total\":9}}\n";
     let results = "{\"id\":\"r\",\"type\":\"user\",\"content\":[{\"functionResponse\":{}}]}\n";
     let rolled_back =

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_is_told_of() {
+    fn hooks_get_each_file_of_a_call() {
         let one = action(None, &["/w/a.txt"]);
         check(&json!({}), &one, &[json!({"file_path": "/w/a.txt"})]);
         let own = json!({"file_path": "a.txt", "content": "x"});
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_no_object_are_told() {
+    fn hooks_get_arguments_that_are_no_object() {
         let think = action(None, &[]);
         check(&json!("rm x"), &think, &[json!({"rawInput": "rm x"})]);
         let list = json!(["rm", "x"]);

@@ -115,7 +115,7 @@ mod tests {
     const EDIT: &[&str] = &["write_file", "replace"];
 
     #[test]
-    fn a_tool_goes_by_what_gemini_cli_calls_it_and_by_its_own_name() {
+    fn a_tool_has_gemini_clis_names_and_its_own() {
         let check = |kind, tool, expected: &[&str]| check(&action(kind, tool), &[expected]);
         check(ToolKind::Edit, "write_file", &["write_file"]);
         check(ToolKind::Edit, "replace", &["replace"]);

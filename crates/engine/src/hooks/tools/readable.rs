@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_of_surrogate_pairs_are_told_as_nothing_known() {
+    fn hooks_get_lone_surrogates_as_replacement_characters() {
         check(r#""a\ud800b""#, &json!("a\u{fffd}b"), "\"a\u{fffd}b\"");
         check(
             r#"{"\uDC00": ["\\ud800"]}"#,
@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_are_told_exactly(number in "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,25})?([eE][+-]?[0-9]{1,4})?") {
+        fn hooks_get_numbers_exactly(number in "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,25})?([eE][+-]?[0-9]{1,4})?") {
             let token = Token::parse(&number).unwrap();
             prop_assert_eq!(readable_text(token), number.as_str());
             match readable_value(token).value {
@@ -252,7 +252,7 @@ mod tests {
         }
 
         #[test]
-        fn strings_are_told_exactly(string in any::<String>()) {
+        fn hooks_get_strings_exactly(string in any::<String>()) {
             let token = Value::from(string.as_str()).to_string();
             let token = Token::parse(&token).unwrap();
             prop_assert_eq!(readable_value(token).value, string.as_str());

@@ -17,7 +17,7 @@ pub use crate::run::recorded_events::PastFormat;
 pub struct PastReading {
     /// Options for the events.
     pub options: NormalizeOptions,
-    /// Of a longer line only the beginning is kept.
+    /// Only the beginning of a longer line is kept.
     pub max_line: usize,
     /// The agent's exit code, if the user knows better than the recording.
     pub exit_code: Option<i32>,

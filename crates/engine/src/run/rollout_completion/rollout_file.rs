@@ -12,10 +12,10 @@ use crate::system::{open_regular, read_at};
 /// A longer line is skipped.
 const LONGEST_LINE: usize = 16 << 20;
 
-/// So many bytes are read at once. A file that grows faster is looked at again.
+/// How many bytes are read at once. A file that grows faster is looked at again.
 const MOST_AT_ONCE: u64 = 32 << 20;
 
-/// Of a longer rollout, such as that of a resumed thread, only the end is read.
+/// How many bytes of the end of a rollout are read: that of a resumed thread may be long.
 const MOST_HISTORY: u64 = 32 << 20;
 
 /// A rollout that grows.

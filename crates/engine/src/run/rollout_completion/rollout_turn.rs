@@ -35,7 +35,7 @@ pub(super) struct RolloutTurn {
     sandbox: Option<CodexSandbox>,
     open: Vec<OpenCall>,
     /// Calls that the stream has as items.
-    told: HashSet<String>,
+    streamed: HashSet<String>,
     /// Entries for the normaliser.
     entries: Vec<String>,
     bytes: usize,
@@ -43,7 +43,7 @@ pub(super) struct RolloutTurn {
 }
 
 impl RolloutTurn {
-    /// Whether the rollout has all that the stream has told.
+    /// Whether the rollout has every line of the stream.
     pub(super) fn has_reached(&self, stream: &StreamProgress) -> bool {
         self.is_over
             || !stream.is_over
@@ -126,7 +126,7 @@ impl RolloutTurn {
             return;
         };
         let call = self.open.remove(place);
-        if self.told.remove(&*id) || is_plan(&call.payload, record) {
+        if self.streamed.remove(&*id) || is_plan(&call.payload, record) {
             return;
         }
         let size = call.payload.len() + output.as_str().len();
@@ -154,8 +154,8 @@ impl RolloutTurn {
                 if is_counted {
                     self.note_action(&id);
                 }
-                if self.told.len() < MOST_OPEN {
-                    self.told.insert(id.into_owned());
+                if self.streamed.len() < MOST_OPEN {
+                    self.streamed.insert(id.into_owned());
                 }
             }
         }

@@ -1,3 +1,5 @@
+//! Completing Codex's stream from its rollout.
+
 use std::fs;
 
 use lapidary_normalize::codex::exec::ExecNormalizer;
@@ -98,7 +100,7 @@ async fn a_call_without_an_item_has_its_place_among_the_items() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_of_earlier_turns_and_plans_are_not_told() {
+async fn calls_of_earlier_turns_and_plans_complete_nothing() {
     let world = World::with_rollout(&[
         ("11:59:59", &call("old", "exec")),
         ("11:59:59", &output("old", "patch rejected: no")),

@@ -1,3 +1,5 @@
+//! Translating what an agent wrote, during its run and after its end.
+
 use lapidary_normalize::NormalizeOptions;
 use lapidary_vocab::Body;
 
@@ -63,7 +65,7 @@ async fn translated(stdout: &[u8], rest: &RestLimit) -> (usize, SkippedLines) {
 }
 
 #[tokio::test]
-async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() {
+async fn a_flood_that_is_left_when_a_run_is_ended_is_counted_and_not_translated() {
     let flood = b"y\n".repeat(200_000);
     let (told, skipped) = translated(&flood, &RestLimit::already_passed()).await;
     assert_eq!(told as u64 + skipped.lines, 200_000);
@@ -76,7 +78,7 @@ async fn a_flood_that_is_left_when_the_run_had_to_end_is_counted_and_not_told() 
 }
 
 #[tokio::test]
-async fn little_is_told_however_late_and_all_of_a_run_that_ends_by_itself() {
+async fn a_short_rest_and_the_rest_of_a_run_that_ends_by_itself_are_translated() {
     let little = b"y\n".repeat(1000);
     let nothing = SkippedLines::default();
     assert_eq!(

@@ -70,7 +70,7 @@ async fn an_agent_that_never_reads_is_given_up() {
 }
 
 #[tokio::test]
-async fn only_so_much_waits_to_be_read() {
+async fn a_message_is_refused_if_too_many_bytes_are_unread() {
     let limits = ConnectionLimits {
         unread_bytes: 250_000,
         ..ConnectionLimits::default()

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use lapidary_engine::hooks::{
-    AppliedEffect, HookError, HookResult, HookResults, MOST_COMPLAINTS, MOST_OUTPUT, fire,
+    AppliedEffect, HookError, HookResult, HookResults, MOST_OUTPUT, MOST_STDERR, fire,
 };
 use lapidary_engine::process::Exit;
 use lapidary_gemini::hooks::HookPlan;
@@ -148,7 +148,7 @@ async fn a_hook_that_writes_endlessly_times_out_with_bounded_output() {
     })
     .await;
     assert_eq!(fired.runs[0].stdout.bytes.len(), MOST_OUTPUT);
-    assert_eq!(fired.runs[0].stderr.bytes.len(), MOST_COMPLAINTS);
+    assert_eq!(fired.runs[0].stderr.bytes.len(), MOST_STDERR);
 }
 
 #[tokio::test]
@@ -190,7 +190,7 @@ async fn a_hook_that_writes_a_gigabyte_still_blocks_by_its_exit_code() {
 }
 
 #[tokio::test]
-async fn too_much_to_be_understood_is_no_yes() {
+async fn an_answer_that_exceeds_the_output_limit_is_no_permission() {
     let scene = Scene::new();
     let flood = "printf '{\"decision\":\"deny\",\"reason\":\"'; head -c 17M /dev/zero | tr '\\0' x; printf '\"}'";
     let fired = scene.fire(vec![hook(flood)]).await;

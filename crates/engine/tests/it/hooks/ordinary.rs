@@ -61,7 +61,7 @@ async fn all_run_at_once_and_answer_in_the_order_of_the_plan() {
 }
 
 #[tokio::test]
-async fn in_turn_each_hears_what_the_one_before_has_changed() {
+async fn sequential_hooks_get_the_input_that_the_one_before_changed() {
     let scene = Scene::new();
     let say = |said: &Value, code: u8| {
         hook(&format!(

@@ -55,7 +55,7 @@ async fn redacted_variables_do_not_reach_a_hook() {
 }
 
 #[test]
-fn settings_say_what_is_kept_back() {
+fn settings_configure_the_redaction_of_variables() {
     let scene = Scene::new();
     assert_eq!(
         with_settings(&scene, &json!({})).redaction,

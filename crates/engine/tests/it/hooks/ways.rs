@@ -98,7 +98,7 @@ fn denies(wanted: WantedCall<'_>) -> bool {
             }
         }
     }
-    is_guarded && wanted.untold().is_some()
+    is_guarded && wanted.incomplete_reason().is_some()
 }
 
 /// A request of this kind with these arguments, under a harmless title.
@@ -201,7 +201,7 @@ fn an_announced_edit_stays_an_edit_after_a_request_redefines_it() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_is_told_by_where_it_leads_and_by_its_name() {
+fn hooks_match_a_link_by_its_target_and_by_its_name() {
     let edit = |path: &str| json!({"title": "e", "kind": "edit", "rawInput": {"file_path": path}});
     for path in [
         "innocent",

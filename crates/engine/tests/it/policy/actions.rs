@@ -331,7 +331,7 @@ fn servers_are_part_of_tools_names() {
 }
 
 #[test]
-fn a_request_is_about_the_call_that_was_heard_of_before() {
+fn a_permission_request_names_a_call_that_was_announced_before() {
     let mut actions = ToolActions::new(ROOT);
     let call = json!({
         "event": "tool_invocation", "callId": "c", "toolName": "replace", "kind": "edit", "input": {},
@@ -375,7 +375,7 @@ fn arguments_of_a_request_count_unless_they_were_derived_from_its_content() {
 
 /// The requests of a recorded Gemini CLI, which sends no input: the command is the title, the file a location or in a diff.
 #[test]
-fn real_requests_come_to_real_deeds() {
+fn recorded_permission_requests_become_tool_actions() {
     let golden = fixtures().join("../golden/acp-gemini-0.61.0/permissions-and-tools/events.jsonl");
     let text = std::fs::read_to_string(golden).unwrap();
     let mut actions = ToolActions::new("/home/user/project");

@@ -8,10 +8,10 @@ use super::{FindingReport, LintSeverity, UnplacedFinding};
 use crate::js;
 use crate::js::regex::{self, PatternMatch};
 
-/// So many letters of a matcher are repeated.
+/// How many letters of a matcher are repeated.
 const SHOWN: usize = 80;
 
-/// So many words of one matcher are reported.
+/// How many words of one matcher are reported.
 const MOST_WORDS: usize = 20;
 
 /// The words that are in Gemini CLI's source but that nothing sends.

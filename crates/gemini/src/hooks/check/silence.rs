@@ -1,4 +1,4 @@
-//! Hooks that mean to say no and may not be heard. Nothing is run: scripts are read, so all of this is suspicion.
+//! Hooks that mean to deny, and whose output or exit code Gemini CLI would ignore. No script is run, only read: findings are suspicions.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::notice::TextPosition;
 
 /// Longer scripts are not looked at.
 const LONGEST: u64 = 256 * 1024;
-/// So many lines before an exit may hold the words that go with it.
+/// How many lines before an exit may hold the words that go with it.
 const NEAR: usize = 6;
 
 /// A script that exits with 2 and says nothing near it.
@@ -213,7 +213,7 @@ fn code_of(line: &str) -> &str {
     line.split(" # ").next().unwrap_or(line)
 }
 
-/// Whether a command on a line may be heard: on stdout or stderr, not in a file, a variable or another program.
+/// Whether the output of a command on a line may reach Gemini CLI: on stdout or stderr, not in a file, a variable or another program.
 fn has_output_command(line: &str) -> bool {
     const CALLS: [&str; 7] = [
         "print(",
@@ -231,7 +231,7 @@ fn has_output_command(line: &str) -> bool {
     let commands = line
         .split([';', '&', '{', '('])
         .flat_map(|part| part.split("||"));
-    // Of a pipe only the last program is heard. `2>&1` and the like are split too, which does no harm.
+    // Of a pipe only the last program's output counts. `2>&1` and the like are split too, which does no harm.
     let last = commands.filter_map(|command| command.rsplit('|').next());
     line.contains(">&2") && has_words(&line) || last.into_iter().any(is_heard)
 }
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exit_with_two_is_silent_if_nothing_near_it_speaks() {
+    fn an_exit_with_2_is_silent_if_no_line_near_it_prints() {
         let check = |text: &str, expected: &[(usize, usize)]| {
             let found = silent_exits(text);
             let found: Vec<_> = found

@@ -47,7 +47,7 @@ fn definition_list(value: Option<&Value>) -> Result<Vec<Value>, &'static str> {
 }
 
 impl TranslatedDefinition {
-    /// As it goes into settings.
+    /// The form for settings.
     pub fn to_value(&self) -> Value {
         let mut value = Map::new();
         if let Some(matcher) = &self.matcher {

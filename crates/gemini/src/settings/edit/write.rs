@@ -15,11 +15,11 @@ pub(super) const BESIDE: &str = ".lapidary-settings-";
 
 /// The file to change.
 pub(super) struct EditTarget {
-    /// As it was named.
+    /// The path that the caller gave.
     path: PathBuf,
     /// Where it is, links followed: the new content lands there, and the links stay.
     real: PathBuf,
-    /// Who may read it if it is made.
+    /// The permissions of a new file.
     mode: u32,
 }
 
@@ -115,7 +115,7 @@ impl EditTarget {
         builder.tempfile_in(self.parent_folder())
     }
 
-    /// Who may do what with the file as it is. A file that we may not write stays, though its directory would let us.
+    /// The permissions of the file. One that we may not write stays, though its directory would let us.
     fn writable_permissions(&self) -> io::Result<Permissions> {
         let file = OpenOptions::new().append(true).open(&self.real)?;
         Ok(file.metadata()?.permissions())
@@ -180,7 +180,7 @@ fn open_to(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
 #[cfg(not(unix))]
 fn open_to(_: &mut tempfile::Builder<'_, '_>, _: u32) {}
 
-/// Whose it was stays whose it is, if we may decide that.
+/// Gives a new file the owner and group of the old one, if we may.
 #[cfg(unix)]
 fn keep_owner(old: &Path, new: &File) {
     use std::os::unix::fs::{MetadataExt as _, fchown};

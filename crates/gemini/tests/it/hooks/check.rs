@@ -264,7 +264,7 @@ fn switches_are_found_with_the_file_that_has_them() {
 }
 
 #[test]
-fn an_untrusted_folder_is_said_and_all_else_is_found_all_the_same() {
+fn an_untrusted_folder_is_reported_beside_all_other_findings() {
     let settings = format!(
         r#"{{"hooks": {{"BeforeTool": [{}]}}}}"#,
         hook("Bash", "true")
@@ -378,7 +378,7 @@ fn commands_that_exit_with_one_are_suspected_as_scripts_are() {
 }
 
 #[test]
-fn nothing_is_said_to_block_where_nothing_can_be_blocked() {
+fn hooks_of_events_that_cannot_be_blocked_are_not_reported_as_blocking() {
     let sentence = |event: &str| {
         let settings = format!(
             r#"{{"hooks": {{"{event}": [{}]}}}}"#,
@@ -523,7 +523,7 @@ fn with_hooks_and_unknown_events(hooks: usize, unknown: usize) -> Machine {
 }
 
 #[test]
-fn thousands_of_hooks_are_looked_at_and_the_first_findings_told() {
+fn thousands_of_hooks_are_checked_and_the_first_findings_reported() {
     let findings = findings(&with_hooks_and_unknown_events(10_000, 500));
     assert_eq!(findings.len(), 1001);
     let last = findings.last().unwrap();

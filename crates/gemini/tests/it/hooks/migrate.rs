@@ -139,7 +139,7 @@ fn a_claude_hook_with_another_meaning_is_skipped_or_remarked_on() {
 }
 
 #[test]
-fn both_files_count_and_what_is_there_stays() {
+fn hooks_of_both_settings_files_are_added_and_existing_ones_stay() {
     let one = |command: &str| json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]}});
     let machine = trusted()
         .file(SHARED, &one("shared").to_string())
@@ -199,7 +199,7 @@ fn a_value_in_the_way_of_migrated_hooks_is_an_error() {
 
 /// In Claude Code their text is for the model.
 #[test]
-fn hooks_that_add_context_are_told_of() {
+fn hooks_that_add_context_are_remarked_on() {
     let list = |command: &str| json!([{"hooks": [{"type": "command", "command": command}]}]);
     let told = |event: &str, command: &str| {
         let (_, claude) = migrated(&json!({ event: list(command) }));

@@ -10,7 +10,7 @@ use super::{USER, WORKSPACE, left_out, one, registry, running, trusted};
 use crate::machine::Machine;
 
 #[test]
-fn a_hook_has_all_that_is_written() {
+fn a_hook_of_the_registry_has_every_field_of_its_definition() {
     let settings = json!({"hooks": {"BeforeTool": [{
         "matcher": "write_.*", "sequential": true,
         "hooks": [{
@@ -76,7 +76,7 @@ fn files_add_to_one_another_and_each_hook_knows_its_own() {
 }
 
 #[test]
-fn an_untrusted_folder_has_none_of_anybodys_and_says_so() {
+fn an_untrusted_folder_has_no_hooks_and_each_skipped_one_has_the_reason() {
     let machine = Machine::new()
         .file(USER, &one("BeforeTool", "mine").to_string())
         .file(WORKSPACE, &one("BeforeTool", "theirs").to_string());

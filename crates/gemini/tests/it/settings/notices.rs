@@ -81,7 +81,7 @@ fn a_setting_that_ends_gemini_cli_is_reported() {
 }
 
 #[test]
-fn the_value_of_a_variable_is_not_told() {
+fn the_value_of_a_variable_is_not_printed() {
     let text = r#"{"hooks": {"BeforeTool": [{"hooks": [{"timeout": "$TOKEN"}]}]}}"#;
     let machine = Machine::new().with("TOKEN", "secret").file(USER, text);
     let place = "1:39: `hooks.BeforeTool.0.hooks.0.timeout`";

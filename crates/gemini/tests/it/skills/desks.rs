@@ -76,7 +76,7 @@ fn a_stopped_install_installs_nothing() {
 }
 
 #[test]
-fn of_two_that_have_a_name_the_one_that_counts_goes() {
+fn uninstall_removes_the_skill_that_counts_of_two_with_one_name() {
     let root = tempfile::tempdir().unwrap();
     let target = root.path().join("skills");
     for folder in ["first", "second"] {

@@ -62,7 +62,7 @@ fn nest(directory: &Path, depth: usize, innermost: &Path) {
 }
 
 #[test]
-fn all_goes_that_is_in_it_however_deep_and_links_are_not_followed() {
+fn a_staging_directory_of_any_depth_is_removed_and_no_link_is_followed() {
     let (root, desk) = desk();
     let precious = root.path().join("precious");
     nest(&desk, 3000, &precious);

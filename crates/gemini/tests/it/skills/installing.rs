@@ -109,7 +109,7 @@ fn deep(skill: &Path) {
 }
 
 #[test]
-fn nothing_is_installed_if_one_cannot_be() {
+fn no_skill_is_installed_if_one_of_them_cannot_be() {
     let root = tempfile::tempdir().unwrap();
     let target = root.path().join("target");
     write(&target, "good/SKILL.md", "before");

@@ -25,7 +25,7 @@ fn says(value: &Value, text: &str) -> bool {
     not(feature = "peers"),
     ignore = "needs real peers: run `cargo xtask test`"
 )]
-fn a_model_is_told_the_same_of_skills_and_gets_the_same_for_activating_one() {
+fn a_model_gets_the_same_list_of_skills_and_the_same_activated_skill() {
     let world = GeminiWorld::new();
     let skills = world.home().join(".gemini/skills");
     write(&skills, "one/SKILL.md", skill("one <b>"));

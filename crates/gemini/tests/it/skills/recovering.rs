@@ -138,7 +138,7 @@ fn a_wait_for_the_skills_lock_can_be_stopped() {
 }
 
 #[test]
-fn of_two_skills_of_one_name_the_last_is_installed_and_both_are_told() {
+fn of_two_skills_of_one_name_the_last_is_installed_and_both_are_reported() {
     let (root, target) = with_old(&[]);
     let source = root.path().join("source");
     write(&source, "b/SKILL.md", skill("same") + "first");

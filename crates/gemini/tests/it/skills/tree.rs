@@ -44,7 +44,7 @@ fn files_come_before_folders_and_what_is_ignored_is_only_named() {
 }
 
 #[test]
-fn a_folder_that_is_gone_says_so() {
+fn the_tree_of_a_missing_folder_is_an_error_message() {
     let shown = folder_tree("/nowhere/at/all".as_ref());
     assert_eq!(
         shown,

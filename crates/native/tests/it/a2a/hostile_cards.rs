@@ -51,7 +51,7 @@ async fn a_card_that_is_no_card_is_one_typed_error_without_a_second_request() {
 }
 
 #[tokio::test]
-async fn missing_refused_and_silent_cards_are_told_apart() {
+async fn missing_refused_and_silent_cards_have_different_errors() {
     let (error, _) = failure_of(answer(404, "text/plain", "")).await;
     assert!(
         matches!(error, RemoteError::CardNotFound { .. }),

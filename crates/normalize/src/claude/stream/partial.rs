@@ -43,16 +43,16 @@ impl PartialMessage {
         }
     }
 
-    /// A block comes whole. `None` if it is to be told whole.
+    /// A block comes whole. `None` if the whole block becomes an event.
     pub(super) fn complete_block(&mut self, kind: &TextKind) -> Option<Body> {
         let (arrived, _) = self.words.take()?;
-        let is_told = self.deltas == DeltaMode::Only && arrived == *kind;
-        is_told.then(|| Body::StreamDelta(delta(StreamDeltaKind::Other("block".to_owned()))))
+        let was_streamed = self.deltas == DeltaMode::Only && arrived == *kind;
+        was_streamed.then(|| Body::StreamDelta(delta(StreamDeltaKind::Other("block".to_owned()))))
     }
 
     /// The first event of a line carries the lines that were held back, too.
     pub(super) fn join_held_lines(&mut self, hand: &mut LineInHand) {
-        let is_first = !hand.is_told;
+        let is_first = !hand.has_event;
         if let Some(mut held) = self.held.take_if(|_| is_first) {
             if let Some(raw) = hand.raw.take() {
                 held.push(&raw.into_json());
@@ -61,7 +61,7 @@ impl PartialMessage {
         }
     }
 
-    /// The stream ends within a message: words that did not come whole are told as far as they came.
+    /// The stream ends within a message: words that did not come whole become an event as far as they came.
     pub(super) fn flush(&mut self, run: &mut StreamRun, out: &mut EventBuffer) {
         let lines = self.held.take().map(ArrayBuilder::finish);
         let mut raw = lines.map(RawContent::from_joined_lines);
@@ -97,7 +97,7 @@ impl PartialMessage {
     }
 
     fn hold_line(&mut self, hand: &mut LineInHand) {
-        hand.is_told = true;
+        hand.has_event = true;
         if let Some(raw) = hand.raw.take().filter(|_| self.keeps_lines) {
             self.held.get_or_insert_default().push(&raw.into_json());
         }

@@ -48,7 +48,7 @@ impl ClaudeStreamNormalizer {
         self.emit(Body::TurnComplete(Box::new(turn)), current);
     }
 
-    /// Denials that no `permission_denied` line told.
+    /// Denials without a `permission_denied` line.
     fn note_reported_denials(&mut self, denials: Option<Token<'_>>) {
         for denial in denials.into_iter().flat_map(Token::elements) {
             let text = |key| string_token(denial.get(key)).map(own::owned_text);

@@ -35,7 +35,7 @@ pub(super) struct LoggedExecCalls {
     actions: HashMap<u64, LoggedAction>,
 }
 
-/// What the rollout knows of an action in the stream.
+/// Facts of the rollout about an action in the stream.
 #[derive(Debug)]
 pub(super) struct LoggedAction {
     call_id: Json,
@@ -198,7 +198,7 @@ impl ExecNormalizer {
         }
     }
 
-    /// What the rollout knows of the action that the line in hand completes.
+    /// Facts of the rollout about the action that the current line completes.
     pub(super) fn take_logged_action(&mut self) -> Option<LoggedAction> {
         let action = self.logged.actions.remove(&self.reached.actions)?;
         let is_read_only = action.sandbox == Some(CodexSandbox::ReadOnly);

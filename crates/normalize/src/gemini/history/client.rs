@@ -13,13 +13,13 @@ use crate::own::{owned_json, owned_text};
 /// One turn of the conversation, as the model's API takes it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelContent {
-    /// Whose turn it is.
+    /// The role of the turn.
     pub role: TurnRole,
     /// The parts of the turn.
     pub parts: Vec<Json>,
 }
 
-/// Whose turn it is.
+/// The role of the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names are Gemini's own")]

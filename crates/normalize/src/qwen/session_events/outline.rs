@@ -46,7 +46,7 @@ impl QwenOutline {
         line + 1 == self.fates.len()
     }
 
-    /// What becomes of a record. One that was not there at the survey is kept.
+    /// The fate of a record. One that was not there at the survey is kept.
     pub(super) fn fate(&self, line: usize) -> RecordFate {
         self.fates.get(line).copied().unwrap_or(RecordFate::Kept)
     }

@@ -1,3 +1,5 @@
+//! Requests of an ACP client as commands.
+
 use lapidary::engine::conversation::CommandSender;
 use lapidary::normalize::{NormalizeOptions, ProcessEnd};
 use lapidary::vocab::event::Provider;

@@ -293,7 +293,7 @@ fn a_search_reads_session_files_if_the_index_is_locked() {
 }
 
 #[test]
-fn dropping_it_loses_nothing() {
+fn a_search_without_a_dropped_index_finds_the_same() {
     let home = three();
     let path = home.path().join("index.sqlite");
     assert!(!SessionIndex::delete(&path).unwrap());

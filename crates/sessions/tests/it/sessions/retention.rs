@@ -89,7 +89,7 @@ fn a_conversation_that_is_only_hidden_is_kept_as_long_as_any() {
 }
 
 #[test]
-fn the_old_go_and_those_beyond_the_number() {
+fn sessions_beyond_the_age_or_the_number_expire() {
     let home = RecordedHome::new();
     let now = SystemTime::now();
     for (id, days) in [("one", 40), ("two", 20), ("three", 10), ("four", 3)] {

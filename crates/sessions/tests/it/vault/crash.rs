@@ -101,7 +101,7 @@ fn a_crash_at_any_step_leaves_nothing_corrupt_and_the_next_add_works() {
 
 /// The other way to end: killed at any moment, not only between steps.
 #[test]
-fn being_killed_leaves_nothing_corrupt() {
+fn a_killed_guard_leaves_no_corrupt_file_in_the_vault() {
     let chats = Chats::new();
     let root = chats.project().parent().unwrap().to_owned();
     for n in 0..60 {

@@ -45,7 +45,7 @@ fn ignore_the_signal() {
 }
 
 #[test]
-fn a_full_disk_is_said_and_nothing_is_half_there_or_gone() {
+fn a_full_disk_is_reported_and_no_file_is_lost_or_partly_written() {
     let chats = Chats::new();
     let root = chats.project().parent().unwrap().to_owned();
     chats.write(A, &session("a", &["one"]));

@@ -150,7 +150,7 @@ fn a_session_removed_on_purpose_during_a_run_stays_removed() {
 }
 
 #[test]
-fn only_the_last_of_several_runs_lets_go_what_is_held() {
+fn only_the_last_of_several_runs_releases_held_sessions() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     let (first, second) = (chats.guard(), chats.guard());

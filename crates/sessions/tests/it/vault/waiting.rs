@@ -18,7 +18,7 @@ fn impatient(chats: &Chats) -> Vault {
 
 /// A prune that was stopped holds the vault for ever. Copies are still taken meanwhile, and a flaw names the held lock.
 #[test]
-fn a_lock_that_is_held_for_long_is_told() {
+fn a_lock_that_is_held_for_long_is_reported() {
     let chats = Chats::new();
     chats.write(A, &session(ID, &["one"]));
     chats.add(now());

@@ -92,7 +92,7 @@ impl ClaudeSurvey {
         line + 1 == self.lines
     }
 
-    /// What becomes of a record. One that was not there at the survey is kept.
+    /// The fate of a record. One that was not there at the survey is kept.
     pub fn fate(&self, line: usize) -> RecordFate {
         self.fates.get(line).copied().unwrap_or(RecordFate::Kept)
     }

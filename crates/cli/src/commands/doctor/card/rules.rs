@@ -1,4 +1,4 @@
-//! The agent is started as a run in the default mode would start it: told by its own configuration to ask.
+//! The agent is started as by a run in the default mode: its own configuration makes it ask.
 
 use std::fs;
 use std::io;
@@ -18,26 +18,26 @@ use lapidary::vocab::capabilities::RuleKeeping;
 use crate::commands::doctor::proof_sandbox::ProofSandbox;
 
 /// The rules that the agent was given.
-pub(super) struct ToldRules {
+pub(super) struct AskRules {
     pub(super) keeping: RuleKeeping,
     pub(super) session_meta: Option<Json>,
 }
 
-/// Tells the agent to ask, where that is possible.
-pub(super) fn tell_ask_rules(
+/// Writes rules that make the agent ask, where that is possible.
+pub(super) fn write_ask_rules(
     agent: &AcpAgent,
     program: &Path,
     world: &ProofSandbox<'_>,
     command: &mut Command,
-) -> io::Result<ToldRules> {
+) -> io::Result<AskRules> {
     let family = agent.provider.as_str();
     let keeping = rule_keeping(family, version_of_package(program).as_ref());
-    let mut told = ToldRules {
+    let mut rules = AskRules {
         keeping,
         session_meta: None,
     };
-    if told.keeping == RuleKeeping::Watched {
-        return Ok(told);
+    if rules.keeping == RuleKeeping::Watched {
+        return Ok(rules);
     }
     let file = world.root_dir().join("rules.toml");
     let policy = Policy::new(Rules::default(), PermissionMode::Default);
@@ -57,7 +57,7 @@ pub(super) fn tell_ask_rules(
         own.file.map(|text| fs::write(&file, text)).transpose()?;
         command.args(own.args);
         command.envs(own.env);
-        told.session_meta = own.session_meta;
+        rules.session_meta = own.session_meta;
     }
-    Ok(told)
+    Ok(rules)
 }

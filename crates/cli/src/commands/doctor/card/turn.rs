@@ -31,7 +31,7 @@ const LONGEST: usize = 64 * 1024;
 pub(super) enum TurnCancel {
     /// Not at all.
     Never,
-    /// As soon as the agent shows that it has begun.
+    /// At the first sign that the agent works.
     AtFirstSign,
 }
 

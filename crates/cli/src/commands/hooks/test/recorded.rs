@@ -15,10 +15,10 @@ use lapidary::engine::hooks::HookContext;
 use lapidary::engine::policy::ToolActions;
 use lapidary::engine::replay::RecordingReader;
 use lapidary::vocab::event::{Provider, TextKind};
-use lapidary::vocab::{Body, Event as Told, Text};
+use lapidary::vocab::{Body, Event, Text};
 use lapidary::wire::gemini::hooks::{EventDetails, HookEvent, HookToolCall};
 
-use self::calls::{CallTeller, RecordedCalls};
+use self::calls::{HookHost, RecordedCalls};
 use super::moments::TestMoment;
 use crate::commands::translate::{FileHandling, InputSource, each_event};
 use crate::failure::Failure;
@@ -48,22 +48,20 @@ pub(super) fn recorded_report(
         prompt: String::new(),
         answer: String::new(),
     };
-    let source = each_event(recording, FileHandling::Shown, invocation, |told| {
-        reading.take_event(&told);
+    let source = each_event(recording, FileHandling::Shown, invocation, |event| {
+        reading.take_event(&event);
     })?;
-    let teller = match source {
+    let host = match source {
         InputSource::Acp
         | InputSource::ClaudeSession
         | InputSource::CodexSession
         | InputSource::QwenSession
-        | InputSource::OpencodeSession => CallTeller::Lapidary,
-        InputSource::Written(dialect) if dialect.provider != Provider::Gemini => {
-            CallTeller::Lapidary
-        }
-        InputSource::Written(_) | InputSource::Session => CallTeller::Gemini,
+        | InputSource::OpencodeSession => HookHost::Lapidary,
+        InputSource::Written(dialect) if dialect.provider != Provider::Gemini => HookHost::Lapidary,
+        InputSource::Written(_) | InputSource::Session => HookHost::Gemini,
         InputSource::Events => return Err(only_events(recording)),
     };
-    Ok(reading.into_moments(teller, around))
+    Ok(reading.into_moments(host, around))
 }
 
 /// Events may lack parts of an input: `--no-raw`, and files that the agent reads through us, leave them out.
@@ -102,7 +100,7 @@ struct RecordedTest {
 }
 
 impl RecordedTest {
-    fn into_moments(self, teller: CallTeller, around: &HookContext) -> Vec<TestMoment> {
+    fn into_moments(self, host: HookHost, around: &HookContext) -> Vec<TestMoment> {
         let RecordedCalls {
             all,
             questions,
@@ -111,33 +109,33 @@ impl RecordedTest {
             ..
         } = self.calls;
         let moment = |details: EventDetails| TestMoment::new(vec![vec![around.input(details)]]);
-        let rounds = |told: Vec<Vec<HookToolCall>>,
+        let rounds = |inputs: Vec<Vec<HookToolCall>>,
                       details: &dyn Fn(HookToolCall) -> EventDetails| {
             let round = |round: Vec<_>| {
                 let calls = round.into_iter();
                 calls.map(|call| around.input(details(call))).collect()
             };
-            TestMoment::new(told.into_iter().map(round).collect())
+            TestMoment::new(inputs.into_iter().map(round).collect())
         };
         match self.event {
             HookEvent::BeforeTool => {
                 let is_unasked =
-                    |is_asked: bool| teller == CallTeller::Lapidary && !is_asked && !is_served;
+                    |is_asked: bool| host == HookHost::Lapidary && !is_asked && !is_served;
                 let all = all.iter().map(|call| TestMoment {
                     notes: is_unasked(call.is_asked)
                         .then(|| UNASKED.to_owned())
                         .into_iter()
-                        .chain(call.asked.left_out(teller))
+                        .chain(call.asked.left_out(host))
                         .collect(),
-                    is_fixed: teller == CallTeller::Lapidary,
-                    ..rounds(call.asked.hook_inputs(teller), &EventDetails::BeforeTool)
+                    is_fixed: host == HookHost::Lapidary,
+                    ..rounds(call.asked.hook_inputs(host), &EventDetails::BeforeTool)
                 });
                 all.collect()
             }
             HookEvent::AfterTool => {
                 let done = done.iter().map(|(call, response)| {
                     let details = |call| EventDetails::AfterTool(call, response.clone());
-                    rounds(call.hook_inputs(teller), &details)
+                    rounds(call.hook_inputs(host), &details)
                 });
                 done.collect()
             }
@@ -151,14 +149,14 @@ impl RecordedTest {
         }
     }
 
-    fn take_event(&mut self, told: &Told) {
-        if told.base.extensions.contains_key("acp.replay") {
+    fn take_event(&mut self, event: &Event) {
+        if event.base.extensions.contains_key("acp.replay") {
             return; // it was done long ago
         }
-        let action = self.actions.note(told);
-        self.calls.note_event(told, action);
-        match &told.body {
-            Body::SessionInit(init) => self.begin_session(told, init.cwd.as_ref()),
+        let action = self.actions.note(event);
+        self.calls.note_event(event, action);
+        match &event.body {
+            Body::SessionInit(init) => self.begin_session(event, init.cwd.as_ref()),
             Body::UserInput(input) if !input.is_synthetic => {
                 self.prompt = input.text.to_string();
                 self.answer.clear();
@@ -187,10 +185,10 @@ impl RecordedTest {
     }
 
     /// A session says where its agent works.
-    fn begin_session(&mut self, told: &Told, dir: Option<&Text>) {
+    fn begin_session(&mut self, event: &Event, dir: Option<&Text>) {
         if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
             let dir = self.dir.join(dir.to_str().as_ref());
-            self.actions.works_in(told.base.session_id.as_ref(), &dir);
+            self.actions.works_in(event.base.session_id.as_ref(), &dir);
         }
         self.add_moment(EventDetails::SessionStart {
             source: "startup".to_owned(),

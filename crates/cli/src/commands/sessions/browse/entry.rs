@@ -68,7 +68,7 @@ impl EntryRefusals {
 }
 
 impl BrowseEntry {
-    /// All that a listing has: first the sessions, those of other providers last, then the files that are none.
+    /// The entries of a listing: first the sessions, those of other providers last, then the files that are none.
     pub(super) fn all_entries(
         listing: &SessionListing,
         others: &OtherSessions,

@@ -104,7 +104,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn parts_are_on_the_screen_and_apart(width in 1u16..300, height in 1u16..100, with_preview: bool) {
+        fn screen_areas_are_on_the_screen_and_do_not_overlap(width in 1u16..300, height in 1u16..100, with_preview: bool) {
             let screen = Rect::new(0, 0, width, height);
             let areas = ScreenAreas::new(screen, with_preview);
             let parts = [areas.head, areas.columns, areas.list, areas.rule, areas.preview, areas.foot];

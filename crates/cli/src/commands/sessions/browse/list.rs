@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn every_order_has_its_reverse_and_what_is_no_session_stays_last() {
+    fn every_order_can_be_reversed_and_files_without_a_session_stay_last() {
         let mut list = list();
         assert_eq!(numbers(&list), [Some(2), Some(3), Some(1)]);
         list.toggle_hidden();

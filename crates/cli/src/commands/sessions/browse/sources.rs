@@ -100,7 +100,7 @@ impl BrowsedProjects {
 
 pub(super) use lapidary::sessions::search::SessionHit;
 
-/// Summaries from the index or else the files, telling how far it is.
+/// Summaries from the index or else the files, with progress.
 struct CountingSource<'t> {
     index: SessionIndex,
     told: &'t dyn Fn(usize, usize),

@@ -100,7 +100,7 @@ pub(super) enum BrowserInput {
     Read(u64, Result<Vec<String>, String>),
     Found(u64, FoundSessions),
     /// A remark about a finished action.
-    Told(String),
+    Remark(String),
     /// The deletion plan for the session in this file.
     Planned(PathBuf, DeletionPlan),
     /// An action on a file was refused, with the reason: the file may have changed since it was listed.
@@ -199,7 +199,7 @@ impl BrowserState {
                 self.take_matches(found)
             }
             BrowserInput::Read(..) | BrowserInput::Found(..) => Vec::new(),
-            BrowserInput::Told(note) => self.show_remark(note),
+            BrowserInput::Remark(note) => self.show_remark(note),
             BrowserInput::Planned(path, plan) => self.ask_for_deletion(&path, plan),
             BrowserInput::Refused(note) => {
                 self.planning = None;

@@ -129,7 +129,7 @@ impl BrowserWorkers {
         let (sources, others) = (self.sources.clone(), self.sources.other_sessions());
         self.spawn_writer("export", move || {
             let session = others.in_path(&path);
-            BrowserInput::Told(
+            BrowserInput::Remark(
                 match catch_panic(|| {
                     other_commands::export_markdown(&path, session, &to, sources.invocation())
                 }) {
@@ -197,7 +197,7 @@ impl BrowserWorkers {
         if let Err(error) = spawned {
             let _ = self
                 .inputs
-                .send(BrowserInput::Told(format!("no thread for that: {error}")));
+                .send(BrowserInput::Remark(format!("no thread for that: {error}")));
         }
     }
 }
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_is_asked_at_once_only_the_newest_is_done() {
+    fn of_requests_at_one_time_only_the_newest_is_carried_out() {
         let (done, results) = channel();
         let newest = NewestWorker::start_worker(
             "test",

@@ -112,7 +112,7 @@ fn print_notices(notices: &[String], invocation: &Invocation) {
     }
 }
 
-/// As the agent ended, as a shell would have it.
+/// The exit code of the agent, as a shell reports it.
 fn exit_of(ended: &TreeExit) -> Result<CommandExit, Failure> {
     let code = match ended.exit {
         Some(ProcessExit::Code(code)) => code,

@@ -18,7 +18,7 @@ use crate::printer::Printer;
 
 /// Remove copies from the vault that are not needed
 ///
-/// Copies that a newer one of the same session begins with always go: they can still be restored, from that one. By age or size others may go, the oldest first, but never the newest copy of a session, nor its newest that can be resumed. Shows what would go, and removes it only with --apply.
+/// A copy with which a newer copy of the same session begins is always removed: it can still be restored, from the newer one. By age or size others are removed, the oldest first, but never the newest copy of a session, nor its newest that can be resumed. Shows what it would remove, and removes it only with --apply.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -25,7 +25,7 @@ use crate::printer::Printer;
 
 /// Bring a session, or all of a snapshot, back where it was
 ///
-/// Of a session the newest copy that can be resumed comes back, and the files of its sub-agents. Nothing is overwritten: a file of the same name stays, and the copy gets a name beside it. Files without content that would make Gemini CLI delete it again go into the vault. Sessions of other agents are only shown, unless --apply or --to is given.
+/// Restores the newest copy of a session that can be resumed, and the files of its sub-agents. Nothing is overwritten: a file of the same name stays, and the copy gets a name beside it. Files without content that would make Gemini CLI delete it again go into the vault. Sessions of other agents are only shown, unless --apply or --to is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -44,7 +44,7 @@ fn world(own: &str) -> (World, String) {
 }
 
 #[test]
-fn an_agent_that_speaks_well_is_told_so_in_words() {
+fn the_doctor_says_that_an_agent_keeps_to_the_protocol() {
     let (world, agent) = world("");
     let seen = visit(&world, &agent, &["--prove", "--format", "text"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
@@ -162,7 +162,7 @@ fn an_agent_that_needs_a_login_is_probed_no_further() {
 }
 
 #[test]
-fn one_that_does_not_do_as_the_protocol_says_is_found_out() {
+fn each_deviation_of_an_agent_from_the_protocol_is_a_problem() {
     let own = "wait_prompt() { say Wait; }; cancel() { :; }; unknown() { :; }; echo A banner; trap '' TERM
 finish() { while :; do sleep 1; done; }; trap finish EXIT";
     let (world, agent) = world(own);
@@ -208,7 +208,7 @@ fn an_agent_that_dies_of_an_unknown_method_is_a_problem() {
 }
 
 #[test]
-fn one_of_another_protocol_is_a_problem() {
+fn an_agent_of_another_protocol_version_is_a_problem() {
     let (world, agent) = world(r#"initialize() { answer '{"protocolVersion":99}'; }"#);
     let seen = visit(&world, &agent, &["--prove"]);
     assert_eq!(
@@ -223,7 +223,7 @@ fn one_of_another_protocol_is_a_problem() {
 
 /// Its variables are set, unless they may be an account.
 #[test]
-fn one_of_the_configuration_is_started_as_that_says() {
+fn an_agent_of_the_configuration_is_started_with_its_command_and_variables() {
     let (world, agent) = world("");
     let config = format!(
         "[agents.mine]\ncommand = '{agent} --fast'\nenv = {{ COLOUR = 'blue', MY_API_KEY = '{SECRET}' }}\n"
@@ -269,7 +269,7 @@ fn an_agent_that_is_known_and_not_here_is_a_problem_with_a_remedy() {
 }
 
 #[test]
-fn those_that_are_known_are_listed_with_how_one_gets_them() {
+fn known_agents_are_listed_with_the_way_to_install_them() {
     let world = World::with_agent("echo 0.61.0");
     std::fs::create_dir(world.path("bin")).unwrap();
     world.program("bin/opencode", "#!/bin/sh\nsleep 1000\n");

@@ -36,7 +36,7 @@ fn message_of_leftovers(seen: &Visit) -> String {
 }
 
 #[test]
-fn one_that_never_answers() {
+fn an_agent_that_never_answers_initialize_is_reported() {
     let seen = check("sleep 1000");
     assert_eq!(
         message(&seen, "acp_start"),
@@ -45,7 +45,7 @@ fn one_that_never_answers() {
 }
 
 #[test]
-fn one_that_floods() {
+fn an_agent_that_floods_is_ended_at_the_output_limit() {
     // The doctor ends the agent long before the timeout. A busy machine still needs seconds to read more bytes than the limit.
     let seen = check_within(
         "30",
@@ -58,7 +58,7 @@ fn one_that_floods() {
 }
 
 #[test]
-fn one_that_prints_garbage() {
+fn lines_of_an_agent_that_are_no_messages_are_counted_and_filtered() {
     let seen = check("while :; do printf 'Welcome \\033[2J\\377\\n[]\\n17\\n'; sleep 0.05; done");
     let noise = card(&seen)["noiseLines"].as_u64().unwrap();
     assert!(noise > 3, "{noise}");
@@ -75,7 +75,7 @@ fn one_that_prints_garbage() {
 }
 
 #[test]
-fn one_that_dies_says_why() {
+fn an_agent_that_dies_at_its_start_is_reported_with_its_exit_code() {
     let seen = check("echo 'cannot find my key' >&2; exit 3");
     assert_eq!(
         message(&seen, "acp_start"),
@@ -85,7 +85,7 @@ fn one_that_dies_says_why() {
 }
 
 #[test]
-fn one_that_does_not_want_to_end_and_hides_a_child() {
+fn an_agent_that_ignores_sigterm_and_hides_a_child_is_killed() {
     let seen =
         check("trap '' TERM; setsid sleep 1000 & echo $! >> pids; while :; do sleep 1; done");
     assert_eq!(card(&seen)["shutdown"]["by"], "kill");

@@ -83,7 +83,7 @@ fn claude_by_its_command_asks_before_a_shell_command_that_writes() {
     not(feature = "full"),
     ignore = "takes long, and `rule_matrix` and Claude have each part of it: run `cargo xtask test --full`"
 )]
-fn opencode_asks_before_a_shell_command_once_it_is_told_to() {
+fn opencode_asks_before_a_shell_command_if_its_configuration_says_so() {
     let (seen, card) = visit(Peer::Opencode);
     assert_well(&seen, &card);
     assert_eq!(card["agentName"], "OpenCode");
@@ -119,7 +119,7 @@ fn held(peer: Peer) -> (Visit, Vec<String>) {
     not(feature = "full"),
     ignore = "takes long, and `doctor::prove` proves it of Gemini CLI: run `cargo xtask test --full`"
 )]
-fn each_kind_is_held_with_the_other_agents_that_can_be_told() {
+fn each_kind_of_action_is_held_back_by_the_other_agents_that_take_rules() {
     for (peer, search) in [(Peer::Claude, "no_tool"), (Peer::Qwen, "question")] {
         let (seen, held) = held(peer);
         let mut expected = ["question"; 8];
@@ -137,7 +137,7 @@ fn each_kind_is_held_with_the_other_agents_that_can_be_told() {
     not(feature = "full"),
     ignore = "takes long: run `cargo xtask test --full`"
 )]
-fn what_codex_cannot_be_told_is_named_by_its_kind() {
+fn the_layer_that_holds_back_each_kind_is_proved_for_codex() {
     let (seen, held) = held(Peer::Codex);
     let expected = [
         "no_tool",

@@ -27,7 +27,7 @@ done(p)
 }
 
 #[test]
-fn hooks_for_each_of_its_names_are_heard() {
+fn hooks_for_each_possible_name_of_a_tool_are_run() {
     let hooks =
         json!({"BeforeTool": [matching("^write_file$", "true"), matching("^replace$", "exit 2")]});
     let scene = r#"

@@ -43,7 +43,7 @@ fn hangs() -> Value {
 }
 
 #[test]
-fn a_hook_that_is_killed_is_told_of_with_its_signal() {
+fn a_killed_hook_is_reported_with_its_signal() {
     let hooks = json!({"BeforeTool": [hook("kill -TERM $$; sleep 60")]});
     let played = play(&hooks, ASKS, &["--yolo"], DONE);
     let run = played.only_run("BeforeTool");

@@ -19,7 +19,7 @@ fn went_on(why: &str) -> String {
 }
 
 #[test]
-fn an_agent_that_goes_on_with_a_denied_call_is_found_out_and_hooks_hear_of_it() {
+fn an_agent_that_goes_on_with_a_denied_call_is_reported_and_after_tool_hooks_run() {
     let hooks = json!({"BeforeTool": [hook("exit 2")], "AfterTool": [hook("true")]});
     let played = play(&hooks, ANYWAY, &["--yolo"], DONE);
     assert_eq!(played.answer(0)["outcome"]["optionId"], "no");
@@ -30,7 +30,7 @@ fn an_agent_that_goes_on_with_a_denied_call_is_found_out_and_hooks_hear_of_it() 
 }
 
 #[test]
-fn the_same_goes_for_what_a_rule_denies() {
+fn a_call_that_a_rule_denies_and_the_agent_makes_is_a_violation() {
     let hooks = json!({"AfterTool": [hook("true")]});
     let played = play(&hooks, ANYWAY, &["--deny", "execute"], DONE);
     let told = went_on("denied by --deny 'execute'");

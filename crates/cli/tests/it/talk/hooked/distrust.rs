@@ -100,7 +100,7 @@ fn the_folder_itself_cannot_switch_the_guard_off() {
 }
 
 #[test]
-fn where_no_hook_would_run_it_goes_on_and_says_so() {
+fn a_run_without_hooks_that_apply_goes_on_with_a_notice() {
     let model = json!({"hooks": {"BeforeModel": [hook("exit 2")]}});
     for files in [
         &[][..],

@@ -44,7 +44,7 @@ fn minds(matcher: &str, argument: &str, text: &str) -> Value {
 }
 
 #[test]
-fn a_command_is_told_as_the_line_that_it_is() {
+fn hooks_get_a_command_as_one_line() {
     let hooks = minds("^run_shell_command$", "command", "rm -rf");
     let calls = json!([
         {"kind": "execute", "title": "x", "rawInput": {"command": ["rm", "-rf", "x"]}},
@@ -104,7 +104,7 @@ fn a_call_with_a_diff_reaches_the_edit_hooks() {
 
 /// Hooks still see the diff of a call when its permission request leaves the diff out.
 #[test]
-fn a_diff_stays_one() {
+fn hooks_see_the_diff_of_a_call_whose_permission_request_leaves_it_out() {
     let scene = r#"
 p = prompted()
 diff = {"type": "diff", "path": "a.txt", "oldText": "a", "newText": "b"}
@@ -129,7 +129,7 @@ done(p)
 }
 
 #[test]
-fn each_of_several_files_is_told_of() {
+fn hooks_run_for_each_of_several_files() {
     let diff = |path: &str| json!({"type": "diff", "path": path, "newText": ""});
     let calls = json!([
         {"kind": "edit", "title": "x y", "content": [diff("ok.txt"), diff("secret.txt")]},

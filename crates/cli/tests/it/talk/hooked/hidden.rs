@@ -156,7 +156,7 @@ done(p)
 
 /// Arguments that JSON readers, such as Rust's, reject.
 #[test]
-fn arguments_that_are_hard_to_read_are_told_all_the_same() {
+fn hooks_get_arguments_that_are_hard_to_read() {
     let scene = r#"
 p = prompted()
 deep = json.loads("[" * 200 + "1" + "]" * 200)
@@ -238,7 +238,7 @@ done(p)
 }
 
 #[test]
-fn files_are_told_of_wherever_they_stand() {
+fn hooks_get_files_from_every_part_of_a_call() {
     let inputs = json!([
         {"edits": [{"file_path": "ok"}, {"file_path": ".env"}]},
         {"changes": {"ok": {"type": "add"}, ".env": {"type": "update"}}},

@@ -71,7 +71,7 @@ fn report(played: &Played, event: &str) -> Value {
 }
 
 #[test]
-fn a_recording_tells_hooks_what_the_run_told_them() {
+fn a_recording_gives_hooks_the_input_that_the_run_gave_them() {
     // Each tool goes by names of both.
     let tools = json!([
         noting("^Bash$|replace|think", "true"),
@@ -103,7 +103,7 @@ fn a_recording_tells_hooks_what_the_run_told_them() {
 }
 
 #[test]
-fn a_recording_tells_hooks_of_questions_what_the_run_told_them() {
+fn a_recording_gives_notification_hooks_the_input_of_the_run() {
     let hooks = json!({"BeforeTool": [hook(r#"echo '{"decision":"ask"}'"#)], "Notification": [hook("true")]});
     let played = play(&hooks, ASKS, &["--yolo"], DONE);
     let live = told(played.seen(), "Notification");
@@ -131,7 +131,7 @@ done(p)
 "#;
 
 #[test]
-fn a_recording_tells_hooks_of_what_was_refused_and_only_of_real_questions() {
+fn a_recording_gives_hooks_refused_calls_and_real_permission_requests_only() {
     let one = json!([noting("", "true")]);
     let hooks = json!({"BeforeTool": one, "AfterTool": one, "Notification": one});
     let rules = ["--allow", "edit:**", "--deny", "execute:true"];

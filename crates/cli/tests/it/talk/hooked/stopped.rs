@@ -40,7 +40,7 @@ fn a_run_stopped_by_a_hook_ends_as_refused_for_every_agent_reaction() {
 }
 
 #[test]
-fn a_stop_ends_what_else_is_asked_but_not_what_is_noted() {
+fn a_stop_ends_open_requests_but_not_after_tool_hooks() {
     let audit = hook("sleep 0.3; touch audited");
     let hooks = json!({"BeforeTool": [stops()], "AfterTool": [audit]});
     let scene = r#"p = prompted()

@@ -77,7 +77,7 @@ fn settings_that_cannot_be_read_stop_a_run_with_hooks() {
 
 /// Gemini CLI takes them for missing, and runs without them.
 #[test]
-fn a_link_that_leads_nowhere_is_somebodys_settings() {
+fn settings_behind_a_dangling_link_refuse_a_run_with_hooks() {
     let nowhere = |link: &str| {
         let world = staged(SCENE);
         let link = world.path(link);
@@ -141,7 +141,7 @@ fn an_agent_that_runs_its_hooks_itself_is_not_started_either() {
 }
 
 #[test]
-fn a_program_that_keeps_an_agent_is_told_too() {
+fn connect_reports_unreadable_settings_of_hooks_too() {
     let world = world_with(SETTINGS, "{");
     let agent = "python3 -I -S ../agent.py ../scene.py";
     let told = Told::by(world.lapidary(&["connect", "--hooks", "--agent", agent]));

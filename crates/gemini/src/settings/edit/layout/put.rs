@@ -12,7 +12,7 @@ struct NewEntry<'a> {
 }
 
 impl NewEntry<'_> {
-    /// As it is written: over several lines that begin with these blanks, or else on one line.
+    /// The layout of a value: over several lines that begin with these blanks, or else on one line.
     fn entry_text(&self, layout: &TextLayout<'_>, indent: Option<&str>) -> String {
         let value = match indent {
             Some(indent) => layout.multiline_text(self.value, indent),

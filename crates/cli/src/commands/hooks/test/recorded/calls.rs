@@ -8,7 +8,7 @@ use lapidary::vocab::content::ContentBlock;
 use lapidary::vocab::event::{
     PermissionDecision, PermissionOutcome, PermissionRequest, ToolCallStatus, ToolCompletion,
 };
-use lapidary::vocab::{Body, Event as Told, Json, Text};
+use lapidary::vocab::{Body, Event, Json, Text};
 use lapidary::wire::gemini::hooks::{EventDetails, HookToolCall};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::questions::RecordedQuestions;
 
 /// The program that runs the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallTeller {
+pub(super) enum HookHost {
     /// Gemini CLI itself: its own names, and its own arguments.
     Gemini,
     /// Lapidary, around an ACP agent.
@@ -69,8 +69,8 @@ impl KnownCall {
     }
 
     /// The inputs of hooks for this call: one for each name of its tool, in a round for each of its sides and files.
-    pub(super) fn hook_inputs(&self, teller: CallTeller) -> Vec<Vec<HookToolCall>> {
-        if teller == CallTeller::Gemini {
+    pub(super) fn hook_inputs(&self, host: HookHost) -> Vec<Vec<HookToolCall>> {
+        if host == HookHost::Gemini {
             let call = HookToolCall {
                 name: self.action.tool.clone().unwrap_or_default(),
                 input: json_value(&self.input),
@@ -88,8 +88,8 @@ impl KnownCall {
     }
 
     /// The note on files or arguments that hooks do not receive.
-    pub(super) fn left_out(&self, teller: CallTeller) -> Option<String> {
-        if teller == CallTeller::Gemini {
+    pub(super) fn left_out(&self, host: HookHost) -> Option<String> {
+        if host == HookHost::Gemini {
             return None;
         }
         let count = self.wanted_call().files_left_out();
@@ -98,8 +98,8 @@ impl KnownCall {
                 "hooks get {MOST_FILES} files of a call: this one has {count} more, and is denied"
             ));
         }
-        let untold = self.wanted_call().untold();
-        untold.map(|untold| format!("{untold}: the call is held back for that"))
+        let reason = self.wanted_call().incomplete_reason();
+        reason.map(|reason| format!("{reason}: the call is held back for that"))
     }
 
     pub(super) fn permission_notice(&self) -> EventDetails {
@@ -126,35 +126,35 @@ impl RecordedCall {
 
 impl RecordedCalls {
     /// Takes in an event, and the action of its call.
-    pub(super) fn note_event(&mut self, told: &Told, action: Option<ToolAction>) {
-        self.displays.note_line(told);
-        match (&told.body, action) {
+    pub(super) fn note_event(&mut self, event: &Event, action: Option<ToolAction>) {
+        self.displays.note_line(event);
+        match (&event.body, action) {
             (Body::ToolInvocation(call), Some(action)) => {
-                let input = arguments(told).unwrap_or_else(|| call.input.clone());
-                self.note_call(call_key(told, &call.call_id), KnownCall { action, input });
+                let input = arguments(event).unwrap_or_else(|| call.input.clone());
+                self.note_call(call_key(event, &call.call_id), KnownCall { action, input });
             }
             (Body::PermissionRequest(request), Some(action)) => {
-                self.note_request(told, request, action);
+                self.note_request(event, request, action);
             }
-            (Body::PermissionDecision(decision), _) => self.note_decision(told, decision),
-            (Body::ToolCompletion(done), _) => self.note_completion(told, done),
+            (Body::PermissionDecision(decision), _) => self.note_decision(event, decision),
+            (Body::ToolCompletion(done), _) => self.note_completion(event, done),
             (Body::TurnComplete(_), _) => self.questions.end_turn(),
             _ => {}
         }
     }
 
-    fn note_decision(&mut self, told: &Told, decision: &PermissionDecision) {
+    fn note_decision(&mut self, event: &Event, decision: &PermissionDecision) {
         let call = decision.tool_use_id.as_ref();
-        let at = call.and_then(|call| self.open.get(&call_key(told, call)));
+        let at = call.and_then(|call| self.open.get(&call_key(event, call)));
         if let Some(at) = at.filter(|_| decision.decision != PermissionOutcome::Allowed) {
             self.all[*at].is_held_back = true;
         }
         // The protocol has no ids for files: the request's is in theirs.
         let file = format!("fs:{}", decision.request_id);
-        let file = self.open.get(&call_key(told, &Text::from(file)));
+        let file = self.open.get(&call_key(event, &Text::from(file)));
         let file = file.map(|at| &self.all[*at].latest);
         self.questions
-            .note_decision(&call_key(told, &decision.request_id), decision, file);
+            .note_decision(&call_key(event, &decision.request_id), decision, file);
     }
 
     /// Takes in a report of a call. A call may be reported several times, each time with more facts.
@@ -175,13 +175,13 @@ impl RecordedCalls {
     }
 
     /// Hooks are asked each time the agent asks.
-    fn note_request(&mut self, told: &Told, request: &PermissionRequest, action: ToolAction) {
-        let input = arguments(told).unwrap_or_else(|| request.tool_input.clone());
+    fn note_request(&mut self, event: &Event, request: &PermissionRequest, action: ToolAction) {
+        let input = arguments(event).unwrap_or_else(|| request.tool_input.clone());
         let known = KnownCall { action, input };
         self.questions
-            .add_question(call_key(told, &request.request_id), known.clone());
+            .add_question(call_key(event, &request.request_id), known.clone());
         let id = request.tool_use_id.as_ref().unwrap_or(&request.request_id);
-        let key = call_key(told, id);
+        let key = call_key(event, id);
         let call = RecordedCall::new(known, true);
         match self.open.get(&key) {
             Some(at) if !self.all[*at].is_asked => self.all[*at] = call,
@@ -192,8 +192,8 @@ impl RecordedCalls {
         }
     }
 
-    fn note_completion(&mut self, told: &Told, done: &ToolCompletion) {
-        let Some(at) = self.open.remove(&call_key(told, &done.call_id)) else {
+    fn note_completion(&mut self, event: &Event, done: &ToolCompletion) {
+        let Some(at) = self.open.remove(&call_key(event, &done.call_id)) else {
             return;
         };
         let call = &self.all[at];
@@ -204,14 +204,14 @@ impl RecordedCalls {
         let is_run = !call.latest.is_service() || done.content.iter().any(is_terminal);
         if !is_held_back && is_run {
             let mut response = tool_response(done);
-            self.displays.complete_response(&mut response, told, done);
+            self.displays.complete_response(&mut response, event, done);
             self.done.push((call.latest.clone(), response));
         }
     }
 }
 
-fn call_key(told: &Told, id: &Text) -> CallKey {
-    let session = told.base.session_id.as_ref().map(Text::to_str);
+fn call_key(event: &Event, id: &Text) -> CallKey {
+    let session = event.base.session_id.as_ref().map(Text::to_str);
     (session.unwrap_or_default().into_owned(), id.to_string())
 }
 

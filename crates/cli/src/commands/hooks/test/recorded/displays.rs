@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use lapidary::vocab::event::ToolCompletion;
-use lapidary::vocab::{Event as Told, Json};
+use lapidary::vocab::{Event, Json};
 use serde_json::Value;
 
 /// The displays of calls, by the ids of the calls.
@@ -12,8 +12,8 @@ pub(super) struct CallDisplays(HashMap<String, Value>);
 
 impl CallDisplays {
     /// Takes in the line of an event: a message of a session file, or a `tool_result` of a stream.
-    pub(super) fn note_line(&mut self, told: &Told) {
-        let Some(raw) = told.base.raw.as_ref().map(Json::token) else {
+    pub(super) fn note_line(&mut self, event: &Event) {
+        let Some(raw) = event.base.raw.as_ref().map(Json::token) else {
             return;
         };
         let mut shown = vec![(raw.get("tool_id"), raw.get("output"))];
@@ -36,13 +36,13 @@ impl CallDisplays {
     pub(super) fn complete_response(
         &mut self,
         response: &mut Value,
-        told: &Told,
+        event: &Event,
         done: &ToolCompletion,
     ) {
         if let Some(display) = self.0.remove(done.call_id.to_str().as_ref()) {
             response["returnDisplay"] = display;
         }
-        let error = told.base.extensions.get("gemini.error");
+        let error = event.base.extensions.get("gemini.error");
         let kind = error.and_then(|error| error.token().get("type")?.string());
         if let Some(kind) = kind.filter(|_| response["error"].is_object()) {
             response["error"]["type"] = kind.into_owned().into();

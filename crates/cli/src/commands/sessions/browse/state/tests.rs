@@ -71,7 +71,7 @@ fn the_preview_follows_the_cursor_and_late_answers_are_of_no_use() {
 }
 
 #[test]
-fn no_key_but_a_search_asks_for_more_than_a_preview_and_none_lists_anew() {
+fn keys_other_than_a_search_only_request_previews_and_none_lists_again() {
     let mut state = browsing();
     let acting = ['o', 't', 'a', 'l', 'e'].map(BrowseKey::Ctrl).into_iter();
     let others = [

@@ -1,4 +1,4 @@
-//! What changes is told in Gemini CLI's words, and to programs as an object.
+//! Reports on changes: Gemini CLI's words for people, an object for programs.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn changed(stage: &Stage, args: &[&str]) -> Value {
 }
 
 #[test]
-fn lists_that_change_are_told_to_programs() {
+fn disabling_and_enabling_a_skill_prints_a_json_report() {
     let stage = Stage::new();
     stage.write("home/.gemini/skills/one/SKILL.md", skill("one"));
     let file = "ROOT/home/.gemini/settings.json";
@@ -42,7 +42,7 @@ fn lists_that_change_are_told_to_programs() {
 }
 
 #[test]
-fn skills_that_come_and_go_are_told_to_programs() {
+fn installing_linking_and_uninstalling_print_a_json_report() {
     let stage = Stage::new();
     stage.write("project/mine/SKILL.md", skill("mine"));
     let moved = |replaced: bool| json!([{ "name": "mine", "location": "ROOT/home/.gemini/skills/mine", "replaced": replaced }]);
