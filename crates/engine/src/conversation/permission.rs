@@ -164,9 +164,10 @@ impl AgentRequest<'_> {
         let decision = verdict.decide_over(|| self.state.lock_table().policy().decide(action));
         // The kernel confines the commands of an agent in this process, but not the files that it writes.
         let local = self.state.request.local.as_ref();
-        let decision = match local.is_some_and(LocalAgent::is_in_process) {
-            true => self.refused_by_confinement(action).unwrap_or(decision),
-            false => decision,
+        let decision = if local.is_some_and(LocalAgent::is_in_process) {
+            self.refused_by_confinement(action).unwrap_or(decision)
+        } else {
+            decision
         };
         let decision = self.narrow_decision(decision, options.as_ref());
         let mut hook_reason = None;
