@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
+use lapidary_fleet::worker::WorkerStop;
 use lapidary_fleet::{StoreAddress, TicketId, TicketSpec, TicketState};
 use lapidary_testkit::patience::wait_until;
 use lapidary_testkit::postgres::PostgresServer;
@@ -190,6 +191,31 @@ async fn a_worker_says_that_its_store_is_away_and_that_it_is_back() {
     worker.message("note: the store answers heartbeats again");
     worker.send(Signal::SIGTERM);
     worker.end();
+}
+
+#[tokio::test]
+async fn a_worker_that_waits_for_its_store_ends_at_the_first_signal() {
+    let fleet = FleetWorld::new("").await;
+    // Nothing listens on this port any more.
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let store = format!("postgres://lapidary@{}/none", free.local_addr().unwrap());
+    drop(free);
+    let work = fleet.world.lapidary(&["fleet", "work", "--store", &store]);
+    let worker = WorkingProcess::start_command(&fleet, work, &[]);
+    worker.message("the worker tries again");
+    worker.send(Signal::SIGTERM);
+    worker.end();
+}
+
+#[tokio::test]
+async fn a_worker_that_cannot_register_yet_ends_when_it_is_told_to() {
+    let fleet = FleetWorld::new("").await;
+    let other = rusqlite::Connection::open(fleet.world.path("fleet.db")).unwrap();
+    other.execute_batch("begin immediate").unwrap();
+    let (worker, stopper) = fleet.worker("");
+    stopper.send(WorkerStop::Drain).unwrap();
+    assert_eq!(worker.run().await.unwrap(), 0);
+    other.execute_batch("rollback").unwrap();
 }
 
 #[tokio::test]
