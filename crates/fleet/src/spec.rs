@@ -1,9 +1,10 @@
 //! The spec of a ticket: prompt, agent, workspace and limits. It has no command line, no environment and no rule that allows: the
 //! worker's configuration bounds every run, and a ticket only narrows it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lapidary::engine::git::shown;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -182,9 +183,7 @@ impl TicketSpec {
 
     /// Reads a spec, and checks it.
     pub fn parse(bytes: &[u8]) -> Result<Self, SpecError> {
-        if bytes.len() > LARGEST_SPEC {
-            return Err(SpecError::TooLarge { bytes: bytes.len() });
-        }
+        check_size(bytes)?;
         let VersionOnly { version } =
             serde_json::from_slice(bytes).map_err(SpecError::Unreadable)?;
         if version > u64::from(SPEC_VERSION) {
@@ -221,6 +220,12 @@ impl TicketSpec {
         let Some(workspace) = &self.workspace else {
             return Ok(());
         };
+        if workspace.repo.as_deref().is_some_and(has_credentials) {
+            // The store would show them to every viewer.
+            let problem =
+                "has a `repo` with credentials: the worker's own git configuration has them";
+            return field("workspace", problem);
+        }
         match (&workspace.repo, &workspace.directory) {
             (Some(_), Some(_)) => field("workspace", "has both `repo` and `directory`"),
             (None, None) => field("workspace", "has neither `repo` nor `directory`"),
@@ -230,6 +235,19 @@ impl TicketSpec {
             _ => Ok(()),
         }
     }
+}
+
+/// Refuses a spec that no worker reads.
+pub(crate) fn check_size(bytes: &[u8]) -> Result<(), SpecError> {
+    let bytes = bytes.len();
+    if bytes > LARGEST_SPEC {
+        return Err(SpecError::TooLarge { bytes });
+    }
+    Ok(())
+}
+
+fn has_credentials(repo: &str) -> bool {
+    !Path::new(repo).is_absolute() && shown(repo) != repo
 }
 
 fn is_duration(seconds: f64) -> bool {
@@ -288,6 +306,13 @@ mod tests {
         assert_eq!(
             refusal(r#"{"version":1,"prompt":"x","workspace":{"ref":"main","directory":"/a"}}"#),
             "`workspace` has `ref` or `push`, but no `repo`"
+        );
+        let refused = refusal(
+            r#"{"version":1,"prompt":"x","workspace":{"repo":"https://me:secret@h/a.git"}}"#,
+        );
+        assert_eq!(
+            refused,
+            "`workspace` has a `repo` with credentials: the worker's own git configuration has them"
         );
     }
 }

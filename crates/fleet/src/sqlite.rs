@@ -28,6 +28,8 @@ use crate::{
     WorkerStart,
 };
 
+pub(crate) use connection::initial_sql;
+
 /// A store in a `SQLite` file.
 #[derive(Debug)]
 pub struct SqliteStore {
@@ -109,11 +111,6 @@ impl SqliteStore {
             file.read(operation)
         }))
     }
-}
-
-/// The SQL of the tables.
-pub(crate) fn initial_sql() -> String {
-    connection::MIGRATIONS.concat()
 }
 
 /// Runs an operation on a thread for blocking work: `SQLite` waits for the disk and for other writers.

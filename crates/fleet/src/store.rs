@@ -71,6 +71,12 @@ pub enum StoreError {
         /// The store.
         store: String,
     },
+    /// The file belongs to another program.
+    #[error("`{store}` is not a fleet's store: the file belongs to another program")]
+    ForeignFile {
+        /// The store.
+        store: String,
+    },
     /// The tables are of another version.
     #[error("the store `{store}` has schema version {found}; this program uses version {known}")]
     OtherSchema {
@@ -134,6 +140,7 @@ impl StoreError {
             }
             Self::Denied { .. } => "check the user and the password in `--store`, and its role",
             Self::NotInitialised { .. } => "run `lapidary fleet init`",
+            Self::ForeignFile { .. } => "name another file with `--store`",
             Self::OtherSchema { found, known, .. } if found > known => {
                 "update lapidary on this machine"
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
+use crate::spec::check_size;
 use crate::{
     AttemptRecord, AttemptUsage, StoreError, Term, TicketId, TicketSpec, WorkerId, WorkerRecord,
 };
@@ -327,7 +328,8 @@ const TITLE_LENGTH: usize = 120;
 /// Refuses tickets that no store takes.
 pub(crate) fn check_ticket(ticket: &NewTicket) -> Result<(), StoreError> {
     let refuse = |field, problem: String| Err(StoreError::BadRequest { field, problem });
-    if let Err(error) = ticket.spec.check() {
+    let checked = ticket.spec.check();
+    if let Err(error) = checked.and_then(|()| check_size(&ticket.spec.to_bytes())) {
         return refuse("spec", format!("is refused: {error}"));
     }
     let lanes: Vec<&String> = ticket.lanes.iter().map(|lane| &lane.name).collect();

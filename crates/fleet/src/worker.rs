@@ -204,7 +204,13 @@ impl Worker {
 }
 
 async fn work(state: Arc<WorkerState>) -> Result<u64, WorkerError> {
-    register(&state).await?;
+    let mut stop = state.stop.clone();
+    // Both futures are cancellation-safe: the store may know a worker that never claims.
+    tokio::select! {
+        biased;
+        registered = register(&state) => registered?,
+        Ok(_) = stop.wait_for(|stop| *stop != WorkerStop::None) => return Ok(0),
+    }
     let mut helpers = JoinSet::new();
     helpers.spawn(listen(Arc::clone(&state)));
     let mut keeper = JoinSet::new();
@@ -379,7 +385,10 @@ async fn claim_tickets(state: &Arc<WorkerState>, attempts: &mut JoinSet<()>) -> 
     };
     // The lease counts from before the first request: one that is repeated gives the same tickets with the same lease.
     let sent = BootTime::now();
-    let claims = patience::while_leased(sent, state.options.lease, || state.store.claim(&request));
+    // A worker that is told to end does not wait for a store that is away.
+    let may_claim = || *state.stop.borrow() == WorkerStop::None;
+    let claim = || state.store.claim(&request);
+    let claims = patience::while_leased(sent, state.options.lease, may_claim, claim);
     let Ok(claims) = claims.await else { return 0 };
     let mut started = 0;
     for claim in claims {

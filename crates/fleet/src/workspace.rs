@@ -29,7 +29,7 @@ pub use disk::DiskFloor;
 pub use gc::{CollectedGarbage, GcLimits, GcVerdict};
 pub use publish::PushReport;
 pub use record::WorkspaceRecord;
-pub use setup::{SetupCommand, SetupError};
+pub use setup::{SetupCommand, SetupError, SetupPlace};
 
 use mirror::RepositoryMirror;
 

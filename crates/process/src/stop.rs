@@ -59,8 +59,9 @@ impl StopHandle {
 
 /// Waits until the run should end more urgently than `before`. Can be cancelled.
 pub async fn wanted(stops: &mut watch::Receiver<StopLevel>, before: StopLevel) -> StopLevel {
-    match stops.wait_for(|urgency| *urgency > before).await {
-        Ok(urgency) => *urgency,
+    let wanted = stops.wait_for(|urgency| *urgency > before).await;
+    match wanted.map(|urgency| *urgency) {
+        Ok(urgency) => urgency,
         Err(_) => std::future::pending().await, // every handle is gone
     }
 }

@@ -44,7 +44,14 @@ impl TcpProxy {
     /// # Errors
     /// No port is free.
     pub fn start(server: SocketAddr) -> io::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
+        Self::on(TcpListener::bind("127.0.0.1:0")?, server)
+    }
+
+    /// A proxy for this server that takes the connections of a listener, which may be in another network namespace.
+    ///
+    /// # Errors
+    /// The listener has no address.
+    pub fn on(listener: TcpListener, server: SocketAddr) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let mode = Arc::new(Mutex::new(ProxyMode::Pass));
         let seen = Arc::clone(&mode);

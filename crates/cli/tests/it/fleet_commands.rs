@@ -517,6 +517,11 @@ fn a_waiting_ticket_is_cancelled_retried_and_watched() {
     let shown = desk.fleet(&["show", id.as_str(), "--format", "text"]);
     let by = "  cancelled by ann: no need\n";
     assert!(shown.stdout.contains(by), "{}", shown.stdout);
+    assert!(
+        shown.stdout.starts_with(&format!("{id}  cancelled\n")),
+        "{}",
+        shown.stdout
+    );
     let overview = json_of(&desk.fleet(&["watch", "--once", "--format", "json"]));
     assert_eq!(
         (&overview["waiting"], &overview["done"]),
@@ -530,6 +535,15 @@ fn a_waiting_ticket_is_cancelled_retried_and_watched() {
     let ordered = json_of(&desk.fleet(&["cancel", id.as_str()]));
     assert_eq!(ordered["change"], "cancel_ordered");
     desk.finish(&claim);
+}
+
+#[test]
+fn a_ticket_that_may_not_begin_yet_is_shown_with_its_time() {
+    let desk = Desk::new();
+    let id = desk.submit(&["x", "--not-before", "2126-11-19T08:00:00Z"]);
+    let shown = desk.fleet(&["show", id.as_str(), "--format", "text"]);
+    let time = "  not before 2126-11-19T08:00:00.000Z\n";
+    assert!(shown.stdout.contains(time), "{}", shown.stdout);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::StoreError;
 const SCHEMA_VERSION: i64 = 3;
 
 /// The SQL of each version, in order.
-pub(super) const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
@@ -65,13 +65,12 @@ impl SqliteFile {
     /// Opens a store, and makes it if it is not there.
     pub(super) fn open(path: &Path, address: &str) -> Result<Self, StoreError> {
         create_private(path).map_err(|error| open_error(address, &error))?;
-        let connect = || connect(path).map_err(|error| connect_error(path, address, error));
-        let mut state = connect()?;
+        let mut state = connect(path, address)?;
         migrate(&mut state, address)?;
         let has_log = keeps_log(&state).map_err(|error| into_store_error(address, error))?;
         Ok(Self {
             state: Mutex::new(state),
-            log: Mutex::new(connect()?),
+            log: Mutex::new(connect(path, address)?),
             commits: has_log.then(|| CommitLog::beside(path)),
             address: address.to_owned(),
         })
@@ -152,11 +151,30 @@ fn keeps_log(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(mode == "wal")
 }
 
-/// `synchronous=normal` syncs checkpoints; [`CommitLog`] syncs commits.
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+/// Connects to a store, or to a file that is empty. The file of another program is refused and left as it is.
+fn connect(path: &Path, address: &str) -> Result<Connection, StoreError> {
+    let failed = |error| connect_error(path, address, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_handler(Some(wait_for_writers))?;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection
+        .busy_handler(Some(wait_for_writers))
+        .map_err(failed)?;
+    if is_foreign(&connection).map_err(failed)? {
+        let store = address.to_owned();
+        return Err(StoreError::ForeignFile { store });
+    }
+    configure(connection).map_err(failed)
+}
+
+/// Whether a database has tables, and not ours.
+fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
+    let query = "select count(*) > 0 and \
+        count(*) filter (where type = 'table' and name in ('fleet', 'worker', 'ticket', 'attempt')) < 4 from sqlite_schema";
+    connection.query_row(query, [], |row| row.get(0))
+}
+
+/// `synchronous=normal` syncs checkpoints; [`CommitLog`] syncs commits.
+fn configure(connection: Connection) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "journal_mode", "wal")?;
     let synchronous = if keeps_log(&connection)? {
         "normal"
@@ -213,9 +231,13 @@ fn connect_error(path: &Path, address: &str, error: rusqlite::Error) -> StoreErr
 /// Makes the file and its tables, or updates them. Returns the versions that it applied.
 pub(super) fn initialise(path: &Path, address: &str) -> Result<Vec<i64>, StoreError> {
     create_private(path).map_err(|error| open_error(address, &error))?;
-    let connection = connect(path);
-    let mut connection = connection.map_err(|error| connect_error(path, address, error))?;
-    migrate(&mut connection, address)
+    migrate(&mut connect(path, address)?, address)
+}
+
+/// The SQL for an empty file.
+pub(crate) fn initial_sql() -> String {
+    let tables = MIGRATIONS.concat();
+    format!("begin;\n\n{tables}\npragma user_version = {SCHEMA_VERSION};\n\ncommit;\n")
 }
 
 fn migrate(connection: &mut Connection, address: &str) -> Result<Vec<i64>, StoreError> {
@@ -265,7 +287,7 @@ pub(super) fn into_store_error(address: &str, error: rusqlite::Error) -> StoreEr
         Some(ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied) => {
             StoreError::Denied { store, reason }
         }
-        Some(ErrorCode::NotADatabase) => StoreError::NotInitialised { store },
+        Some(ErrorCode::NotADatabase) => StoreError::ForeignFile { store },
         Some(
             ErrorCode::DatabaseBusy
             | ErrorCode::DatabaseLocked

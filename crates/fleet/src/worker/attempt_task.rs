@@ -3,15 +3,18 @@
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use lapidary::engine::conversation::{PermissionPrompt, PromptAttendant};
 use lapidary::engine::headless::Job;
 use lapidary::engine::process::Supervisor;
+use lapidary::engine::process::stop::{self, StopLevel};
 use lapidary::engine::recording::read_run;
 use lapidary::engine::run::Run;
 use lapidary::vocab::Cause;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
 
 use super::artifacts::upload_file;
 use super::ask_desk::AskDesk;
@@ -22,10 +25,16 @@ use super::patience;
 use super::retry::{self, WorkspaceLife};
 use super::upload::{EventUpload, UploadedRun};
 use super::{WorkerNote, WorkerState, WorkerStop};
-use crate::workspace::{AttemptWorkspace, RepositoryRequest, WorkspaceError, WorkspaceRecord};
+use crate::workspace::{
+    AttemptWorkspace, RepositoryRequest, SetupError, SetupPlace, WorkspaceError, WorkspaceRecord,
+};
 use crate::{
     AttemptEnd, AttemptUsage, TicketClaim, TicketFate, TicketRelease, TicketSpec, WorkspaceSpec,
 };
+
+/// How often, and how far apart, the directory of an attempt that was ended early is removed.
+const DISCARDS: u32 = 100;
+const DISCARD_PAUSE: Duration = Duration::from_millis(20);
 
 /// An attempt at a ticket.
 pub(super) struct AttemptTask {
@@ -55,6 +64,17 @@ impl AttemptPlace {
 /// Removes the directory of an attempt whose agent did not start: it has no work to keep.
 fn discard(own: &Path) {
     let _ = std::fs::remove_dir_all(own); // else it stays, as `unsaved`
+}
+
+/// The same where a git that was killed may write for another moment.
+async fn discard_ended(own: &Path) {
+    for _ in 0..DISCARDS {
+        discard(own);
+        if !own.exists() {
+            return;
+        }
+        sleep(DISCARD_PAUSE).await;
+    }
 }
 
 impl AttemptTask {
@@ -100,7 +120,7 @@ impl AttemptTask {
         let release = TicketRelease {
             claimed: self.held.claimed.clone(),
             reason: reason.to_owned(),
-            delay: std::time::Duration::ZERO,
+            delay: Duration::ZERO,
         };
         // If this fails, the lease ends.
         let _ = patience::while_held(&self.held, || self.state.store.release(&release)).await;
@@ -112,10 +132,13 @@ impl AttemptTask {
         spec: &TicketSpec,
     ) -> Result<(AttemptReport, AttemptPlace), Box<AttemptReport>> {
         self.check_bounds(spec)?;
-        let place = self.make_place(spec).await?;
-        if self.held.cancel_order().is_some() {
+        // A fetch or a setup command may take minutes: the ticket may be cancelled or lost meanwhile.
+        let (stopper, stops) = stop::channel();
+        self.held.attach(stopper, None);
+        let place = self.make_place(spec, stops.clone()).await?;
+        if *stops.borrow() > StopLevel::None {
             place.discard();
-            return Err(Box::new(cancelled_early()));
+            return Err(self.ended_early());
         }
         let (prompt_sender, prompts) = mpsc::unbounded_channel();
         let job = self.make_job(spec, &place, prompt_sender);
@@ -133,7 +156,22 @@ impl AttemptTask {
         checked.map_err(|error| refused(Cause::BadInput, &error, error.hint()))
     }
 
-    async fn make_place(&self, spec: &TicketSpec) -> Result<AttemptPlace, Box<AttemptReport>> {
+    /// The report of an attempt that ended before its agent started.
+    fn ended_early(&self) -> Box<AttemptReport> {
+        let (cause, message) = if self.held.is_lost() {
+            (Cause::LeaseLost, "the lease ended before the agent started")
+        } else {
+            let message = "the ticket was cancelled before its agent started";
+            (Cause::CancelledByClient, message)
+        };
+        refused(cause, &message, None)
+    }
+
+    async fn make_place(
+        &self,
+        spec: &TicketSpec,
+        stops: watch::Receiver<StopLevel>,
+    ) -> Result<AttemptPlace, Box<AttemptReport>> {
         let workspace = spec.workspace.as_ref();
         if let Some(directory) = workspace.and_then(|it| it.directory.as_deref()) {
             let directory = self.state.bounds.directory(directory);
@@ -151,7 +189,7 @@ impl AttemptTask {
         let directory = directory.map_err(|it| workspace_report(&it))?;
         let own = directory.parent().unwrap_or(&directory).to_owned();
         let _ = WorkspaceRecord::new(run.as_str()).write(&own); // without it, it is never removed
-        match self.fill_place(workspace, &directory, &own).await {
+        match self.fill_place(workspace, (&directory, &own), stops).await {
             Ok(repository) => Ok(AttemptPlace {
                 directory,
                 life: WorkspaceLife::OfAttempt,
@@ -159,7 +197,7 @@ impl AttemptTask {
                 own: Some(own),
             }),
             Err(report) => {
-                discard(&own);
+                discard_ended(&own).await;
                 Err(report)
             }
         }
@@ -169,8 +207,8 @@ impl AttemptTask {
     async fn fill_place(
         &self,
         workspace: Option<&WorkspaceSpec>,
-        directory: &Path,
-        own: &Path,
+        (directory, own): (&Path, &Path),
+        mut stops: watch::Receiver<StopLevel>,
     ) -> Result<Option<AttemptWorkspace>, Box<AttemptReport>> {
         let request = workspace.and_then(|workspace| {
             Some(RepositoryRequest {
@@ -182,25 +220,48 @@ impl AttemptTask {
         let repository = match request {
             Some(request) => {
                 let run = self.held.claimed.run();
-                let prepared = self.state.workspaces.prepare(run.as_str(), request).await;
+                let preparing = self.state.workspaces.prepare(run.as_str(), request);
+                // Both can be cancelled: a git that runs is killed.
+                let prepared = tokio::select! {
+                    prepared = preparing => prepared,
+                    _ = stop::wanted(&mut stops, StopLevel::None) => return Err(self.ended_early()),
+                };
                 Some(prepared.map_err(|error| workspace_report(&error))?)
             }
             None => None,
         };
-        self.set_up(directory, own).await?;
+        self.set_up(directory, own, &mut stops).await?;
         Ok(repository)
     }
 
     /// Runs the worker's setup command.
-    async fn set_up(&self, directory: &Path, own: &Path) -> Result<(), Box<AttemptReport>> {
+    async fn set_up(
+        &self,
+        tree: &Path,
+        beside: &Path,
+        stops: &mut watch::Receiver<StopLevel>,
+    ) -> Result<(), Box<AttemptReport>> {
         let Some(setup) = self.state.bounds.settings.setup() else {
             return Ok(());
         };
         let surroundings = &self.state.bounds.surroundings;
         let supervisor = Supervisor::at(&surroundings.program).leased(self.held.lease.clone());
-        let ran = setup.run(directory, own, &surroundings.environment, &supervisor);
-        ran.await
-            .map_err(|error| refused(Cause::SpawnFailed, &error, None))
+        let place = SetupPlace {
+            tree,
+            beside,
+            environment: &surroundings.environment,
+            supervisor: &supervisor,
+        };
+        let stopped = async {
+            stop::wanted(stops, StopLevel::None).await;
+        };
+        setup
+            .run(place, stopped)
+            .await
+            .map_err(|error| match error {
+                SetupError::Stopped => self.ended_early(),
+                error => refused(Cause::SpawnFailed, &error, None),
+            })
     }
 
     /// The job of the agent, and a note of it for the next worker if this one is killed.
@@ -383,9 +444,4 @@ fn workspace_report(error: &WorkspaceError) -> Box<AttemptReport> {
         Cause::SpawnFailed
     };
     refused(cause, error, None)
-}
-
-fn cancelled_early() -> AttemptReport {
-    let message = "the ticket was cancelled before its agent started".to_owned();
-    AttemptReport::not_started(Cause::CancelledByClient, message, None)
 }

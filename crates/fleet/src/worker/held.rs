@@ -55,11 +55,6 @@ impl HeldTicket {
         state.pass_on();
     }
 
-    /// The order to end it, if there was one.
-    pub(crate) fn cancel_order(&self) -> Option<CancelOrder> {
-        self.lock().cancel.clone()
-    }
-
     /// The ticket is not held any more: its processes are killed.
     pub(crate) fn lose(&self) {
         let mut state = self.lock();

@@ -55,17 +55,17 @@ pub(crate) async fn while_held<'a, T>(
     }
 }
 
-/// Repeats a request until it is answered, or a lease that began with it is half over.
+/// Repeats a request until it is answered, or a lease that began with it is half over, or it is not wanted any more.
 pub(crate) async fn while_leased<'a, T>(
     sent: BootTime,
     lease: Duration,
+    is_wanted: impl Fn() -> bool,
     mut operation: impl FnMut() -> StoreFuture<'a, T>,
 ) -> Result<T, StoreError> {
+    let may_wait = || is_wanted() && !sent.after(lease / 2).left().is_zero();
     loop {
         match request(operation(), LONGEST_REQUEST.min(lease / 3)).await {
-            Err(error) if error.is_passing() && !sent.after(lease / 2).left().is_zero() => {
-                sleep(PAUSE).await;
-            }
+            Err(error) if error.is_passing() && may_wait() => sleep(PAUSE).await,
             answer => return answer,
         }
     }
@@ -92,4 +92,28 @@ pub async fn connect_patiently(address: &StoreAddress) -> Result<Arc<dyn FleetSt
 /// Sends a request once.
 pub(crate) async fn once<T>(operation: StoreFuture<'_, T>) -> Result<T, StoreError> {
     request(operation, LONGEST_REQUEST).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_to_a_store_that_is_away_is_repeated_only_while_it_is_wanted() {
+        let requests = Cell::new(0);
+        let away = || -> StoreFuture<'static, ()> {
+            requests.set(requests.get() + 1);
+            let (store, reason) = (String::new(), String::new());
+            Box::pin(std::future::ready(Err(StoreError::Unavailable {
+                store,
+                reason,
+            })))
+        };
+        let is_wanted = || requests.get() < 2;
+        let asked = while_leased(BootTime::now(), Duration::from_hours(1), is_wanted, away);
+        assert!(asked.await.is_err());
+        assert_eq!(requests.get(), 2);
+    }
 }

@@ -1,6 +1,6 @@
 //! Garbage collection of workspaces and mirrors. A workspace whose changes the store lacks is never removed by itself.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use lapidary::engine::process::is_alive;
 
-use super::mirror::USED;
+use super::mirror::{self, USED};
 use super::{WorkspaceRecord, WorkspaceRoot};
 
 /// The end of the name of a directory whose removal has begun.
@@ -90,15 +90,7 @@ impl WorkspaceRoot {
         // A workspace that stays borrows objects of some mirror, so then all mirrors stay.
         let is_borrowed = all.iter().any(|it| it.verdict != GcVerdict::Removed);
         for directory in directories(&self.directory.join("mirrors")) {
-            let verdict = if is_half_removed(&directory) {
-                GcVerdict::Removed
-            } else if !is_unused(&directory, limits.mirrors) {
-                GcVerdict::Recent
-            } else if is_borrowed {
-                GcVerdict::InUse
-            } else {
-                GcVerdict::Removed
-            };
+            let (verdict, _lock) = mirror_verdict(&directory, limits.mirrors, is_borrowed);
             all.push(carry_out(directory, verdict, dry_run));
         }
         all
@@ -133,6 +125,27 @@ fn workspace_verdict(directory: &Path, limits: GcLimits, now: i64) -> GcVerdict 
     } else {
         GcVerdict::Recent
     }
+}
+
+/// The verdict with the lock of the mirror, which is held until the mirror is removed. An attempt that began after the look at the
+/// workspaces either has the lock now, or has had it, and then the mirror is not unused any more.
+fn mirror_verdict(
+    directory: &Path,
+    keep: Duration,
+    is_borrowed: bool,
+) -> (GcVerdict, Option<File>) {
+    if is_half_removed(directory) {
+        return (GcVerdict::Removed, None);
+    }
+    let lock = mirror::try_lock(directory);
+    let verdict = if !is_unused(directory, keep) {
+        GcVerdict::Recent
+    } else if is_borrowed || lock.is_none() {
+        GcVerdict::InUse
+    } else {
+        GcVerdict::Removed
+    };
+    (verdict, lock)
 }
 
 fn is_unused(mirror: &Path, keep: Duration) -> bool {

@@ -39,10 +39,10 @@ impl RepositoryMirror {
     pub(super) fn open(root: &Path, url: &str) -> Result<Self, WorkspaceError> {
         let mirrors = root.join("mirrors");
         make_directories(&mirrors)?;
-        let name = mirror_name(url);
+        let directory = mirrors.join(mirror_name(url));
         Ok(Self {
-            lock: mirrors.join(format!("{name}.lock")),
-            directory: mirrors.join(name),
+            lock: lock_path(&directory),
+            directory,
             url: url.to_owned(),
         })
     }
@@ -113,12 +113,12 @@ impl RepositoryMirror {
         }
     }
 
+    /// Makes the mirror, or what a git that was killed left unmade.
     async fn make(&self, git: &GitRunner) -> Result<(), WorkspaceError> {
         make_directories(&self.directory)?;
-        if !self.directory.join("HEAD").exists() {
-            let init = ["init", "--quiet", "--bare", "--template=", "."];
-            git.run(&self.directory, &init).await?;
-        }
+        remove_remains(&self.directory);
+        let init = ["init", "--quiet", "--bare", "--template=", "."];
+        git.run(&self.directory, &init).await?;
         let used = self.directory.join(USED);
         fs::write(&used, self.url.as_bytes()).map_err(|source| files_error(&used, source))
     }
@@ -169,6 +169,46 @@ impl RepositoryMirror {
         }
         Ok(None)
     }
+}
+
+/// Removes what a git that was killed in the middle of a fetch left: its lock files, with which each later fetch fails, and its half
+/// packs. Git runs here under the mirror's lock only, so no living one needs them.
+fn remove_remains(mirror: &Path) {
+    let mut open = vec![mirror.join("refs")];
+    let mut files = files_in(mirror);
+    files.extend(files_in(&mirror.join("objects/pack")));
+    while let Some(directory) = open.pop() {
+        for path in files_in(&directory) {
+            let list = if path.is_dir() { &mut open } else { &mut files };
+            list.push(path);
+        }
+    }
+    let is_left = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        name.ends_with(b".lock") || name.starts_with(b"tmp_")
+    };
+    for file in files.iter().filter(|it| is_left(it)) {
+        let _ = fs::remove_file(file); // else git names it
+    }
+}
+
+fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|it| it.path()).collect()
+}
+
+/// The file beside a mirror that is locked while it is fetched or removed.
+fn lock_path(directory: &Path) -> PathBuf {
+    let mut path = directory.as_os_str().to_owned();
+    path.push(".lock");
+    path.into()
+}
+
+/// The lock of a mirror. None if another program has it.
+pub(super) fn try_lock(directory: &Path) -> Option<File> {
+    let lock = File::create(lock_path(directory)).ok()?;
+    lock.try_lock().ok()?;
+    Some(lock)
 }
 
 /// A name for people, and a hash that tells addresses apart.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lapidary::engine::detect::SearchEnvironment;
 use lapidary::engine::process::{Command, Exit, StartError, Stdio, Supervisor};
-use tokio::time::timeout;
+use tokio::time::sleep;
 
 /// The most bytes of the end of its output that go into the message.
 const TAIL: u64 = 2048;
@@ -37,6 +37,9 @@ pub enum SetupError {
         /// How long it was given.
         after: Duration,
     },
+    /// It was ended, because its ticket was.
+    #[error("the setup command was ended with its ticket")]
+    Stopped,
     /// It failed.
     #[error("the setup command failed ({exit}): {said}")]
     Failed {
@@ -47,29 +50,48 @@ pub enum SetupError {
     },
 }
 
+/// Where and how a setup command runs.
+#[derive(Debug, Clone, Copy)]
+pub struct SetupPlace<'a> {
+    /// The workspace.
+    pub tree: &'a Path,
+    /// A directory for its output, which the agent cannot write.
+    pub beside: &'a Path,
+    /// Its variables.
+    pub environment: &'a SearchEnvironment,
+    /// Its supervisor.
+    pub supervisor: &'a Supervisor,
+}
+
 impl SetupCommand {
-    /// Runs it in a workspace. Its output goes to a file in `beside`, which the agent cannot write.
+    /// Runs it in a workspace. It is ended when `stopped` is done.
     pub async fn run(
         &self,
-        tree: &Path,
-        beside: &Path,
-        environment: &SearchEnvironment,
-        supervisor: &Supervisor,
+        place: SetupPlace<'_>,
+        stopped: impl Future<Output = ()>,
     ) -> Result<(), SetupError> {
-        let mut command = Command::new("/bin/sh", tree);
+        let mut command = Command::new("/bin/sh", place.tree);
         command.args(["-c", &self.command]);
-        command.envs(environment.vars.clone());
+        command.envs(place.environment.vars.clone());
         command.mark("LAPIDARY_MARK", lapidary::engine::fresh_run());
-        let path = beside.join("setup.log");
+        let path = place.beside.join("setup.log");
         let output = File::create(&path)?;
         let input = File::open("/dev/null")?;
         let stdio = Stdio::files(input, output.try_clone()?, output);
-        let mut running = supervisor.start(command, stdio).await?;
-        let Ok(ended) = timeout(self.timeout, running.wait()).await else {
-            running.kill().await;
-            running.wait().await;
-            let after = self.timeout;
-            return Err(SetupError::TimedOut { after });
+        let mut running = place.supervisor.start(command, stdio).await?;
+        // All of these can be cancelled.
+        let ended = tokio::select! {
+            ended = running.wait() => Ok(ended),
+            () = sleep(self.timeout) => Err(SetupError::TimedOut { after: self.timeout }),
+            () = stopped => Err(SetupError::Stopped),
+        };
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                running.kill().await;
+                running.wait().await;
+                return Err(error);
+            }
         };
         let exit = match ended.exit {
             Some(Exit::Code(0)) => return Ok(()),

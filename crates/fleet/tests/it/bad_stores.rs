@@ -42,11 +42,38 @@ async fn a_file_that_is_no_database_is_refused() {
     let path = directory.path().join("fleet.db");
     fs::write(&path, "x".repeat(4096)).unwrap();
     let error = sqlite(&path).open().await.unwrap_err();
-    assert!(
-        matches!(error, StoreError::NotInitialised { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::ForeignFile { .. }), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "x".repeat(4096));
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_refused_and_unchanged() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("other.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute_batch("create table fleet (ship text)")
+        .unwrap();
+    let before = fs::read(&path).unwrap();
+    for refused in [
+        sqlite(&path).open().await.err(),
+        sqlite(&path).initialise().await.err(),
+    ] {
+        let error = refused.unwrap();
+        assert!(matches!(error, StoreError::ForeignFile { .. }), "{error}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[tokio::test]
+async fn the_printed_sql_of_sqlite_makes_a_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("fleet.db");
+    let made = rusqlite::Connection::open(&path).unwrap();
+    made.execute_batch(&sqlite(&path).initial_sql()).unwrap();
+    let store = sqlite(&path).open().await.unwrap();
+    submit(&*store, &ticket("x")).await;
+    assert!(sqlite(&path).initialise().await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -80,6 +80,10 @@ pub(crate) async fn tickets_that_no_worker_could_run_are_refused(test: &TestStor
     let cases = [
         (ticket(" "), "`spec` is refused: `prompt` is empty"),
         (
+            ticket(&"x".repeat(64 << 20)),
+            "`spec` is refused: the spec has 67108909 bytes; 67108864 are accepted",
+        ),
+        (
             in_lanes("x", &[("a", 0)]),
             "`lane` `a` has the limit 0: no ticket would run",
         ),

@@ -1,6 +1,6 @@
 //! `fleet archive`: a ticket as files, and out of the store.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -63,8 +63,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
             return Err(Failure::bad_input(error).with_hint("name another directory with `--to`"));
         }
         write_ticket(&*store, &record, &directory).await?;
-        if args.remove {
-            store.remove(ticket).await.map_err(store_failure)?;
+        if args.remove && !store.remove(ticket).await.map_err(store_failure)? {
+            let error =
+                anyhow!("ticket `{ticket}` was not removed: it waits or runs again, or is gone");
+            let hint = format!("what it was is in `{}`", directory.display());
+            return Err(Failure::bad_input(error).with_hint(hint));
         }
         Ok(store.address().to_owned())
     })?;
@@ -110,7 +113,10 @@ async fn write_ticket(
     let text =
         serde_json::to_vec_pretty(&report).map_err(|error| Failure::internal(anyhow!(error)))?;
     let path = directory.join("ticket.json");
-    fs::write(&path, text).map_err(|error| write_failure(&path, error))
+    let mut file = new_file(&path)?;
+    let written = file.write_all(&text);
+    written.map_err(|error| write_failure(&path, error))?;
+    close(file)
 }
 
 fn new_file(path: &Path) -> Result<BufWriter<File>, Failure> {

@@ -7,7 +7,7 @@ use lapidary_fleet::{
 };
 use tokio::time::{Instant, timeout};
 
-use super::store_option::find_ticket;
+use super::store_option::{find_ticket, store_failure, unknown_ticket};
 use crate::failure::Failure;
 
 /// Bytes of the log that are read at a time.
@@ -65,7 +65,7 @@ impl<'a> LogFollower<'a> {
     pub(super) async fn next_lines(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         loop {
             // Read the ticket before the log: if it shows an attempt as ended, the log has all events from before the end.
-            let ticket = find_ticket(self.store, &self.ticket).await?;
+            let ticket = self.read_ticket().await?;
             self.choose_run(&ticket);
             if let Some(run) = self.run.clone()
                 && let Some(lines) = self.read_page(&run).await?
@@ -77,6 +77,14 @@ impl<'a> LogFollower<'a> {
             }
             self.wait_for_change().await?;
         }
+    }
+
+    async fn read_ticket(&self) -> Result<TicketRecord, Failure> {
+        if !self.is_following {
+            return find_ticket(self.store, &self.ticket).await;
+        }
+        let found = retry_passing(async || self.store.ticket(&self.ticket).await).await?;
+        found.ok_or_else(|| unknown_ticket(self.store, &self.ticket))
     }
 
     /// The first run that is read, or the next one once this one is over.
@@ -105,7 +113,12 @@ impl<'a> LogFollower<'a> {
     }
 
     async fn read_page(&mut self, run: &RunId) -> Result<Option<Vec<u8>>, Failure> {
-        let chunks = retry_passing(async || self.store.chunks(run, self.next, PAGE).await).await?;
+        let read = async || self.store.chunks(run, self.next, PAGE).await;
+        let chunks = if self.is_following {
+            retry_passing(read).await?
+        } else {
+            read().await.map_err(store_failure)?
+        };
         let mut lines = Vec::new();
         for chunk in chunks {
             let skipped = self.next.saturating_sub(chunk.first);
@@ -151,13 +164,13 @@ impl<'a> LogFollower<'a> {
 }
 
 /// A reader outlives a restart of the store.
-async fn retry_passing<T>(
+pub(super) async fn retry_passing<T>(
     operation: impl AsyncFn() -> Result<T, StoreError>,
 ) -> Result<T, Failure> {
     loop {
         match operation().await {
             Err(error) if error.is_passing() => tokio::time::sleep(Duration::from_secs(1)).await,
-            done => return done.map_err(super::store_option::store_failure),
+            done => return done.map_err(store_failure),
         }
     }
 }
@@ -177,13 +190,10 @@ pub(super) async fn wait_for_end(
     store: &dyn FleetStore,
     ticket: &TicketId,
 ) -> Result<TicketRecord, Failure> {
-    let mut listener = store
-        .listen()
-        .await
-        .map_err(super::store_option::store_failure)?;
+    let mut listener = store.listen().await.map_err(store_failure)?;
     loop {
         let record = retry_passing(async || store.ticket(ticket).await).await?;
-        let record = record.ok_or_else(|| super::store_option::unknown_ticket(store, ticket))?;
+        let record = record.ok_or_else(|| unknown_ticket(store, ticket))?;
         if record.state == TicketState::Done {
             return Ok(record);
         }

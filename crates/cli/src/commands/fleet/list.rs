@@ -92,7 +92,7 @@ fn print_table(tickets: &[TicketRecord], out: &mut Printer) -> Result<(), Failur
     let width = out.terminal_width().unwrap_or(USUAL_WIDTH);
     writeln!(
         out,
-        "{:<20}  {:<24}  {:<14}  {:<8}  PROMPT",
+        "{:<20}  {:<26}  {:<14}  {:<8}  PROMPT",
         "TICKET", "STATE", "SUBMITTED", "ATTEMPTS"
     )?;
     let now = SystemTime::now();
@@ -100,7 +100,7 @@ fn print_table(tickets: &[TicketRecord], out: &mut Printer) -> Result<(), Failur
         let submitted = age(Some(ticket.created_at.as_millisecond()), now);
         let attempts = format!("{}/{}", ticket.attempts, ticket.max_attempts);
         let row = format!(
-            "{:<20}  {:<24}  {submitted:<14}  {attempts:<8}  {}",
+            "{:<20}  {:<26}  {submitted:<14}  {attempts:<8}  {}",
             ticket.id,
             state_words(ticket),
             one_line(&ticket.title),
@@ -114,7 +114,7 @@ fn print_table(tickets: &[TicketRecord], out: &mut Printer) -> Result<(), Failur
 pub(super) fn state_words(ticket: &TicketRecord) -> String {
     let cause = ticket.cause.as_deref().unwrap_or_default();
     match (ticket.state, ticket.outcome.as_deref()) {
-        (TicketState::Done, Some("completed")) => "completed".to_owned(),
+        (TicketState::Done, Some(outcome @ ("completed" | "cancelled"))) => outcome.to_owned(),
         (TicketState::Done, Some(outcome)) => one_line(&format!("{outcome}: {cause}")),
         (TicketState::Running, _) if ticket.cancel.is_some() => "running, cancelled".to_owned(),
         (TicketState::Running, _) if ticket.open_prompts > 0 => "waiting for an answer".to_owned(),

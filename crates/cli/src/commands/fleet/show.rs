@@ -2,10 +2,11 @@
 
 use std::io::Write as _;
 
+use jiff::Timestamp;
 use lapidary::render::plain::one_line;
 use lapidary::vocab::fleet::{FLEET_TICKET_SCHEMA, FleetAttempt, FleetTicketReport};
 use lapidary::vocab::line;
-use lapidary_fleet::{FleetStore, TicketId, TicketRecord};
+use lapidary_fleet::{FleetStore, TicketId, TicketRecord, TicketState};
 use serde_json::Value;
 
 use super::super::sessions::SessionsFormat;
@@ -95,6 +96,10 @@ fn print_text(
         if !list.is_empty() {
             writeln!(out, "  {name}: {}", one_line(&list.join(", ")))?;
         }
+    }
+    let is_waiting = matches!(record.state, TicketState::Waiting | TicketState::Blocked);
+    if is_waiting && record.not_before > Timestamp::now() {
+        writeln!(out, "  not before {}", ticket.not_before)?;
     }
     for attempt in &report.attempt_list {
         let end = match (&attempt.outcome, &attempt.cause) {

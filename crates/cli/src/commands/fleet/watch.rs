@@ -6,9 +6,11 @@ use std::time::Duration;
 use lapidary::render::plain::{one_line, reveal};
 use lapidary::vocab::fleet::FleetOverviewReport;
 use lapidary::vocab::line;
+use lapidary_fleet::{FleetStore, StoreError};
 use tokio::time::sleep;
 
 use super::super::sessions::SessionsFormat;
+use super::follow::retry_passing;
 use super::report::overview_report;
 use super::store_option::{StoreOption, block_on, store_failure};
 use crate::exit::CommandExit;
@@ -46,12 +48,11 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         };
         let mut last = None;
         loop {
-            let overview = store.overview().await.map_err(store_failure)?;
-            let prompts = match overview.open_prompts {
-                0 => Vec::new(),
-                _ => store.open_prompts(None).await.map_err(store_failure)?,
+            let report = if args.once {
+                look(&*store).await.map_err(store_failure)?
+            } else {
+                retry_passing(async || look(&*store).await).await?
             };
-            let report = overview_report(&*store, &overview, &prompts);
             if last.as_ref().is_none_or(|last| is_news(last, &report)) {
                 match format {
                     SessionsFormat::Json => line::write(out, &report)?,
@@ -68,6 +69,15 @@ pub(crate) fn run(args: &Args, out: &mut Printer) -> Result<CommandExit, Failure
         }
     })?;
     Ok(CommandExit::Success)
+}
+
+async fn look(store: &dyn FleetStore) -> Result<FleetOverviewReport, StoreError> {
+    let overview = store.overview().await?;
+    let prompts = match overview.open_prompts {
+        0 => Vec::new(),
+        _ => store.open_prompts(None).await?,
+    };
+    Ok(overview_report(store, &overview, &prompts))
 }
 
 /// Whether more than clocks changed.

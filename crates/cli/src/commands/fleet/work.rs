@@ -108,7 +108,15 @@ async fn work(
     out: &mut Printer,
 ) -> Result<CommandExit, Failure> {
     let stop = stop_on_signals(out);
-    let store = open_store(args, out).await?;
+    let mut early_stop = stop.clone();
+    // Both futures are cancellation-safe.
+    let store = tokio::select! {
+        biased;
+        store = open_store(args, out) => store?,
+        Ok(_) = early_stop.wait_for(|stop| *stop != WorkerStop::None) => {
+            return Ok(CommandExit::Success);
+        }
+    };
     let metrics = Arc::new(WorkerMetrics::default());
     let mut helpers = JoinSet::new();
     if let Some(address) = args.metrics {

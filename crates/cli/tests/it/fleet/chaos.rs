@@ -1,6 +1,6 @@
 //! Chaos: while tickets run, workers, supervisors and agents are killed and stopped at random, the database is restarted or
-//! read-only, its backends are killed, the network between it and the workers is broken, the disk is full, and some tickets are
-//! cancelled. No ticket is lost or recorded twice, no ticket has two trees at a time, no process is left, every cancel is honoured,
+//! read-only, its backends are killed, the network between it and the workers is broken or gone, the disk is full, and some tickets
+//! are cancelled. No ticket is lost or recorded twice, no ticket has two trees at a time, no process is left, every cancel is honoured,
 //! and the store has every byte.
 //!
 //! `cargo xtask chaos` runs it for twenty minutes with a thousand tickets, `cargo xtask test` for two minutes. `LAPIDARY_CHAOS_SEED`,
@@ -14,6 +14,7 @@ mod checks;
 mod database;
 mod disk;
 mod faults;
+mod network;
 mod workers;
 
 use std::collections::{BTreeMap, HashMap};

@@ -316,6 +316,31 @@ async fn a_cancelled_ticket_ends_its_agent_and_a_drained_worker_ends() {
 }
 
 #[tokio::test]
+async fn a_cancelled_ticket_ends_its_setup_command() {
+    let fleet = FleetWorld::new("").await;
+    let id = fleet.submit(TicketSpec::new("go")).await;
+    let started = fleet.world.path("started");
+    let setup = format!("setsid sleep 645 & touch {}; sleep 646", started.display());
+    let (worker, _stopper) = fleet.worker(&format!("[fleet]\nsetup = '{setup}'\n"));
+    let working = tokio::spawn(worker.run());
+    tokio::task::spawn_blocking(move || wait_until("the setup command", || started.exists()))
+        .await
+        .unwrap();
+    let request = CancelRequest {
+        by: "me".to_owned(),
+        why: None,
+        now: false,
+    };
+    fleet.store.cancel(&id, &request).await.unwrap();
+    assert_eq!(working.await.unwrap().unwrap(), 1);
+    fleet.world.assert_nothing_is_left();
+    let ticket = fleet.ticket(&id).await;
+    assert_eq!(verdict(&ticket), ("cancelled", "cancelled_by_client"));
+    let left = fleet.world.path(&format!("state/fleet/workspaces/{id}-1"));
+    assert!(!left.exists(), "its workspace is removed");
+}
+
+#[tokio::test]
 async fn the_history_of_a_killed_worker_is_uploaded_by_the_next_one() {
     let fleet =
         FleetWorld::new("init; say 'before the end'; touch $HOME/../started; sleep 651").await;

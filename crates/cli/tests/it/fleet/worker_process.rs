@@ -2,15 +2,16 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
+use lapidary_fleet::worker::WorkerStop;
 use lapidary_fleet::{StoreAddress, TicketId, TicketSpec, TicketState};
 use lapidary_testkit::patience::wait_until;
-use lapidary_testkit::postgres::PostgresServer;
+use lapidary_testkit::postgres::{PostgresServer, PostgresStop};
 use lapidary_testkit::tcp_proxy::{ProxyMode, TcpProxy};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -190,6 +191,90 @@ async fn a_worker_says_that_its_store_is_away_and_that_it_is_back() {
     worker.message("note: the store answers heartbeats again");
     worker.send(Signal::SIGTERM);
     worker.end();
+}
+
+#[tokio::test]
+async fn a_worker_that_waits_for_its_store_ends_at_the_first_signal() {
+    let fleet = FleetWorld::new("").await;
+    // Nothing listens on this port any more.
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let store = format!("postgres://lapidary@{}/none", free.local_addr().unwrap());
+    drop(free);
+    let work = fleet.world.lapidary(&["fleet", "work", "--store", &store]);
+    let worker = WorkingProcess::start_command(&fleet, work, &[]);
+    worker.message("the worker tries again");
+    worker.send(Signal::SIGTERM);
+    worker.end();
+}
+
+#[tokio::test]
+async fn a_worker_that_cannot_register_yet_ends_when_it_is_told_to() {
+    let fleet = FleetWorld::new("").await;
+    let other = rusqlite::Connection::open(fleet.world.path("fleet.db")).unwrap();
+    other.execute_batch("begin immediate").unwrap();
+    let (worker, stopper) = fleet.worker("");
+    stopper.send(WorkerStop::Drain).unwrap();
+    assert_eq!(worker.run().await.unwrap(), 0);
+    other.execute_batch("rollback").unwrap();
+}
+
+/// Restarts the database. Meanwhile the one program that uses it must try several times to reach it.
+fn restart_under_a_reader(server: &PostgresServer) {
+    let port = server.url().rsplit_once(':').unwrap().1;
+    let port: u16 = port.split('/').next().unwrap().parse().unwrap();
+    server.stop(PostgresStop::Immediate);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let mut refused = 0;
+    wait_until("it tries again", || {
+        refused += listener.incoming().map_while(Result::ok).count();
+        refused >= 3
+    });
+    drop(listener);
+    server.resume();
+}
+
+#[tokio::test]
+#[cfg_attr(
+    not(feature = "peers"),
+    ignore = "needs a real PostgreSQL: run `cargo xtask test`"
+)]
+async fn commands_that_follow_outlive_a_restart_of_the_database() {
+    let server = tokio::task::spawn_blocking(|| PostgresServer::start(&[]));
+    let server = server.await.unwrap();
+    let address = StoreAddress::parse(server.url(), Path::new("/")).unwrap();
+    address.initialise().await.unwrap();
+    let fleet = FleetWorld {
+        world: World::with_agent("init; say x; success"),
+        store: address.open().await.unwrap(),
+    };
+    let id = fleet.submit(TicketSpec::new("go")).await;
+    let start = |args: &[&str]| {
+        let mut command = fleet.world.lapidary(&["fleet"]);
+        command.args(args).args(["--store", server.url()]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut watching = start(&["watch"]);
+    let overview = lines_of(&mut watching).recv_timeout(DEADLINE).unwrap();
+    assert!(overview.contains("\"waiting\":1"), "{overview}");
+    restart_under_a_reader(&server);
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+
+    let mut following = start(&["events", id.as_str()]);
+    let notes = lines_from(following.stderr.take().unwrap());
+    notes.recv_timeout(DEADLINE).unwrap();
+    restart_under_a_reader(&server);
+    let work = ["fleet", "work", "--store", server.url()];
+    let work = fleet.world.lapidary(&work);
+    WorkingProcess::start_command(&fleet, work, &["--once"]).end();
+    let followed = ended(following);
+    assert!(followed.status.success(), "{followed:?}");
+    let store = address.open().await.unwrap();
+    let fleet = FleetWorld { store, ..fleet };
+    let run = &fleet.ticket(&id).await.attempt_records[0].run;
+    assert_eq!(followed.stdout, fleet.log(run).await);
 }
 
 #[tokio::test]

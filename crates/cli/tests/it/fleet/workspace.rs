@@ -458,6 +458,51 @@ async fn garbage_collection_removes_only_workspaces_whose_changes_are_safe() {
 }
 
 #[tokio::test]
+async fn a_mirror_whose_git_was_killed_is_fetched_again() {
+    let world = GitWorld::new();
+    world.prepare("run-1", None, None).await.unwrap();
+    let mut mirrors = fs::read_dir(world.directory.path().join("fleet/mirrors")).unwrap();
+    let mirror = mirrors.find_map(|it| it.ok().map(|it| it.path()).filter(|it| it.is_dir()));
+    let mirror = mirror.unwrap();
+    for left in [
+        "packed-refs.lock",
+        "refs/heads/main.lock",
+        "objects/pack/tmp_pack_x",
+    ] {
+        fs::create_dir_all(mirror.join(left).parent().unwrap()).unwrap();
+        fs::write(mirror.join(left), "").unwrap();
+    }
+    world.write_upstream("new.txt", "new\n");
+    world.commit(&world.upstream(), "another");
+    let workspace = world.prepare("run-2", None, None).await.unwrap();
+    assert!(workspace.tree().join("new.txt").exists());
+    assert!(!mirror.join("objects/pack/tmp_pack_x").exists());
+}
+
+#[tokio::test]
+async fn garbage_collection_keeps_a_mirror_that_an_attempt_fetches() {
+    let world = GitWorld::new();
+    world.prepare("run-1", None, None).await.unwrap();
+    let fleet = world.directory.path().join("fleet");
+    fs::remove_dir_all(fleet.join("workspaces")).unwrap();
+    let limits = GcLimits {
+        mirrors: Duration::ZERO,
+        ..GcLimits::default()
+    };
+    let collect = || {
+        let collected = world.root().collect_garbage(limits, false).into_iter();
+        collected.map(|it| it.verdict).collect::<Vec<_>>()
+    };
+    let mut files = fs::read_dir(fleet.join("mirrors")).unwrap().flatten();
+    let lock = files.find(|it| it.path().extension().is_some_and(|it| it == "lock"));
+    let lock = fs::File::open(lock.unwrap().path()).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(collect(), [GcVerdict::InUse]);
+    lock.unlock().unwrap();
+    assert_eq!(collect(), [GcVerdict::Removed]);
+}
+
+#[tokio::test]
 async fn what_an_interrupted_garbage_collection_left_is_removed_by_the_next_one() {
     let world = GitWorld::new();
     let fleet = world.directory.path().join("fleet");

@@ -1,14 +1,17 @@
 //! The store of the chaos, and the faults of a database and of the network in front of it.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lapidary_fleet::StoreAddress;
 use lapidary_testkit::postgres::{PostgresServer, PostgresStop};
-use lapidary_testkit::tcp_proxy::{ProxyMode, TcpProxy};
+use lapidary_testkit::tcp_proxy::ProxyMode;
 use tokio_postgres::NoTls;
 
+use super::network::WorkerNetwork;
 use super::{ChaosDice, LEASE, WORKERS};
 
 /// The store of the chaos.
@@ -17,10 +20,10 @@ pub(super) enum ChaosDatabase {
     Postgres(PostgresChaos),
 }
 
-/// A `PostgreSQL` of its own, and a proxy in front of it for each worker.
+/// A `PostgreSQL` of its own, and a network in front of it for each worker.
 pub(super) struct PostgresChaos {
     server: PostgresServer,
-    proxies: Vec<TcpProxy>,
+    networks: Vec<WorkerNetwork>,
     /// The fault that is going on, and when it is over.
     fault: Option<(DatabaseFault, Instant)>,
     /// No fault before this moment: tickets need some time to get on.
@@ -36,6 +39,8 @@ pub(super) enum DatabaseFault {
     /// The database takes no changes, as a standby does.
     ReadOnly,
     Network(ProxyMode),
+    /// The network namespace has no link.
+    Link,
 }
 
 impl DatabaseFault {
@@ -50,6 +55,7 @@ impl DatabaseFault {
             Self::Network(ProxyMode::HalfOpen) => "network half open",
             Self::Network(ProxyMode::Delay(_)) => "network slow",
             Self::Network(ProxyMode::Pass) => "network mended",
+            Self::Link => "network without a link",
         }
     }
 }
@@ -62,9 +68,9 @@ impl ChaosDatabase {
     pub(super) fn postgres(_path: &Path) -> Self {
         let server = PostgresServer::start(&[]);
         let port = port_of(server.url());
-        let proxies = (0..WORKERS).map(|_| TcpProxy::start(port).unwrap());
+        let networks = (0..WORKERS).map(|_| WorkerNetwork::start(port));
         Self::Postgres(PostgresChaos {
-            proxies: proxies.collect(),
+            networks: networks.collect(),
             server,
             fault: None,
             rest_until: Instant::now() + Duration::from_secs(3),
@@ -84,9 +90,17 @@ impl ChaosDatabase {
         match self {
             Self::Sqlite(address) => address.to_string(),
             Self::Postgres(it) => {
-                let proxy = it.proxies[worker].address();
-                format!("postgres://lapidary@{proxy}/postgres")
+                let server = it.networks[worker].address();
+                format!("postgres://lapidary@{server}/postgres")
             }
+        }
+    }
+
+    /// The command of a worker on its network.
+    pub(super) fn enter(&self, worker: usize, usual: Command) -> Command {
+        match self {
+            Self::Sqlite(_) => usual,
+            Self::Postgres(it) => it.networks[worker].enter(usual),
         }
     }
 
@@ -129,7 +143,7 @@ impl PostgresChaos {
         if self.fault.is_some() || Instant::now() < self.rest_until {
             return None;
         }
-        let fault = match dice.roll(8) {
+        let fault = match dice.roll(9) {
             0 => DatabaseFault::Stopped(PostgresStop::Fast),
             1 => DatabaseFault::Stopped(PostgresStop::Immediate),
             2 => DatabaseFault::Backends,
@@ -137,13 +151,22 @@ impl PostgresChaos {
             4 => DatabaseFault::Network(ProxyMode::Stall),
             5 => DatabaseFault::Network(ProxyMode::HalfOpen),
             6 => DatabaseFault::ReadOnly,
+            7 => DatabaseFault::Link,
             _ => DatabaseFault::Network(ProxyMode::Delay(dice.millis(50, 500))),
         };
         match fault {
             DatabaseFault::Stopped(how) => self.server.stop(how),
             DatabaseFault::Backends => self.kill_backends(dice.roll(4)).await,
             DatabaseFault::ReadOnly => self.set_read_only("on").await,
-            DatabaseFault::Network(mode) => self.set_mode(mode, dice),
+            DatabaseFault::Network(mode) => {
+                for network in &self.networks[some_workers(dice)] {
+                    network.set_mode(mode);
+                }
+            }
+            DatabaseFault::Link => {
+                let networks = &self.networks[some_workers(dice)];
+                networks.iter().for_each(WorkerNetwork::take_link);
+            }
         }
         // One in four is longer than a lease.
         let lease = usize::try_from(LEASE.as_millis()).unwrap();
@@ -155,22 +178,11 @@ impl PostgresChaos {
         Some(fault)
     }
 
-    /// Breaks the network of one worker, or of all.
-    fn set_mode(&self, mode: ProxyMode, dice: &mut ChaosDice) {
-        let one = dice.roll(2 * WORKERS);
-        for (at, proxy) in self.proxies.iter().enumerate() {
-            if one >= WORKERS || one == at {
-                proxy.set_mode(mode);
-            }
-        }
-    }
-
     async fn end_fault(&mut self) {
         match self.fault.take() {
             Some((DatabaseFault::Stopped(_), _)) => self.server.resume(),
-            Some((DatabaseFault::Network(_), _)) => {
-                let proxies = self.proxies.iter();
-                proxies.for_each(|proxy| proxy.set_mode(ProxyMode::Pass));
+            Some((DatabaseFault::Network(_) | DatabaseFault::Link, _)) => {
+                self.networks.iter().for_each(WorkerNetwork::mend);
             }
             Some((DatabaseFault::ReadOnly, _)) => self.set_read_only("off").await,
             Some((DatabaseFault::Backends, _)) | None => {}
@@ -204,6 +216,14 @@ impl PostgresChaos {
         }
         drop(client);
         let _ = connection.await; // its end says nothing more
+    }
+}
+
+/// One worker, or all.
+fn some_workers(dice: &mut ChaosDice) -> Range<usize> {
+    match dice.roll(2 * WORKERS) {
+        one @ 0..WORKERS => one..one + 1,
+        _ => 0..WORKERS,
     }
 }
 

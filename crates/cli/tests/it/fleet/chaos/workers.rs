@@ -60,7 +60,8 @@ impl FleetChaos {
             .create(true)
             .append(true)
             .open(self.messages(at));
-        let mut command = self.disk.enter(&command);
+        let command = self.disk.enter(&command);
+        let mut command = self.database.enter(at, command);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(messages.unwrap());
         command.spawn().unwrap()
