@@ -159,7 +159,7 @@ fn connect(path: &Path, address: &str) -> Result<Connection, StoreError> {
     connection
         .busy_handler(Some(wait_for_writers))
         .map_err(failed)?;
-    if is_foreign(&connection).map_err(failed)? {
+    if belongs_to_another_program(&connection).map_err(failed)? {
         let store = address.to_owned();
         return Err(StoreError::ForeignFile { store });
     }
@@ -167,7 +167,7 @@ fn connect(path: &Path, address: &str) -> Result<Connection, StoreError> {
 }
 
 /// Whether a database has tables, and not ours.
-fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
+fn belongs_to_another_program(connection: &Connection) -> rusqlite::Result<bool> {
     let query = "select count(*) > 0 and \
         count(*) filter (where type = 'table' and name in ('fleet', 'worker', 'ticket', 'attempt')) < 4 from sqlite_schema";
     connection.query_row(query, [], |row| row.get(0))
