@@ -71,6 +71,8 @@ pub(crate) fn run_coverage(workspace: &Workspace, args: &Args) -> Result<()> {
         let skipped = NOT_INSTRUMENTED.iter().flat_map(|name| ["--skip", name]);
         let mut tests = tests();
         tests.arg("--").args(&args.words).args(skipped);
+        // Tests of the clients have this program pack them.
+        tests.env("LAPIDARY_XTASK", std::env::current_exe()?);
         is_green = tests.status()?.success();
     }
     let mut command = workspace.cargo_command("run");
