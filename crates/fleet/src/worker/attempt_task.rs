@@ -77,6 +77,13 @@ async fn discard_ended(own: &Path) {
     }
 }
 
+/// A task that panics gives its ticket up, too: the leases of held tickets are renewed.
+impl Drop for AttemptTask {
+    fn drop(&mut self) {
+        self.state.held.remove(&self.held.claimed);
+    }
+}
+
 impl AttemptTask {
     pub(super) fn new(state: Arc<WorkerState>, held: Arc<HeldTicket>, claim: TicketClaim) -> Self {
         Self { state, held, claim }
@@ -113,7 +120,6 @@ impl AttemptTask {
         } else {
             self.give_back("draining").await;
         }
-        self.state.held.remove(&self.held.claimed);
     }
 
     async fn give_back(&self, reason: &str) {
