@@ -1,4 +1,4 @@
-//! The files in `schemas/`.
+//! The files in `schemas/`, and the types of the clients.
 
 use std::fs;
 use std::path::Path;
@@ -21,6 +21,18 @@ fn the_committed_schemas_are_what_the_types_say() {
         assert!(
             expected.iter().any(|(known, _)| *known == name),
             "schemas/{name} belongs to no published schema: run `cargo xtask schemas`"
+        );
+    }
+}
+
+#[test]
+fn the_types_of_the_clients_are_what_the_schemas_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (path, text) in generate::client_files() {
+        let committed = fs::read_to_string(root.join(path)).unwrap();
+        assert!(
+            committed == text,
+            "{path} is stale: run `cargo xtask schemas` and look at the difference"
         );
     }
 }

@@ -6,6 +6,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -247,7 +249,16 @@ impl TestServer {
 }
 
 impl Drop for TestServer {
+    /// Ends the server. A server that is killed leaves no counters for `cargo xtask coverage`, so it is first asked to end.
     fn drop(&mut self) {
+        let deadline = Instant::now() + DEADLINE;
+        if let Ok(None) = self.child.try_wait() {
+            let pid = Pid::from_raw(self.child.id().cast_signed());
+            let _ = kill(pid, Signal::SIGTERM);
+        }
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            sleep(Duration::from_millis(5));
+        }
         let _ = self.child.kill(); // it may have ended
         let _ = self.child.wait();
     }
