@@ -45,10 +45,17 @@ impl Workspace {
         command
     }
 
-    /// A cargo command at the root that takes no `--locked`.
+    /// A cargo command at the root that takes no `--locked`. It does not get the variables that `cargo xtask` sets for this program:
+    /// the build script of `ring` runs again when they change, and then all that depends on it is compiled again.
     pub(crate) fn plain_cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(&self.cargo);
         command.arg(subcommand).current_dir(&self.root);
+        for (name, _) in std::env::vars_os() {
+            let bytes = name.as_encoded_bytes();
+            if bytes.starts_with(b"CARGO_PKG_") || bytes.starts_with(b"CARGO_MANIFEST_") {
+                command.env_remove(name);
+            }
+        }
         command
     }
 }
