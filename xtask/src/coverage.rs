@@ -73,6 +73,8 @@ pub(crate) fn run_coverage(workspace: &Workspace, args: &Args) -> Result<()> {
         tests.arg("--").args(&args.words).args(skipped);
         // Tests of the clients have this program pack them.
         tests.env("LAPIDARY_XTASK", std::env::current_exe()?);
+        // Servers of tests end by themselves, which writes their counters.
+        tests.env("LAPIDARY_COVERAGE", "1");
         is_green = tests.status()?.success();
     }
     let mut command = workspace.cargo_command("run");
